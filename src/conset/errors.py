@@ -1,0 +1,55 @@
+"""The errors a user may meet, one small tree, each with its exit code.
+
+Every message is one line that says what, where (file, line, index), the rule, and both numbers. The command line
+prints the line and ends with `exit_code`; a library user catches `ConsetError`. Nothing here ends the process.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ConsetError(Exception):
+    """Base of every error raised on purpose; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+class UsageError(ConsetError):
+    """A word of the command line or of a spec is wrong: unknown name, value out of range."""
+
+    exit_code = 2
+
+
+class InputError(ConsetError):
+    """A file's contents are wrong, or pattern, machine and method do not fit each other."""
+
+    exit_code = 3
+
+
+class VerificationError(ConsetError):
+    """A schedule breaks a rule, or an execution delivered a wrong byte."""
+
+    exit_code = 4
+
+
+class NoScheduleError(ConsetError):
+    """No schedule exists, or none was found, within the limits."""
+
+    exit_code = 5
+
+
+class MissingExtraError(UsageError):
+    """An optional library is not installed; the message names the command that brings it."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed: pip install 'conset[{extra}]'")
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
+    return UsageError(f"unknown {kind} '{name}': {hint}")

@@ -1,0 +1,153 @@
+"""Costs: how long things take on a machine, every number with where it comes from."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, log2
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+
+Tag = Literal["printed", "derived", "fitted", "other source", "commonly reported, not checked", "assumed", "unknown", "default", "given"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a number comes from: `tag` says how sure it is, `source` names paper and section, or what it was fitted to."""
+
+    tag: Tag
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A cost that changes with the size of a message: `seconds[k]` holds up to and including `up_to_B[k]` bytes.
+
+    Attributes:
+        up_to_B: rising, the last is infinite.
+        seconds: one more step than there are changes [s].
+    """
+
+    seconds: tuple[float, ...] = (0.0,)
+    up_to_B: tuple[float, ...] = (inf,)  # noqa: N815
+
+    def __post_init__(self) -> None:
+        rising = all(a < b for a, b in zip(self.up_to_B, self.up_to_B[1:], strict=False))
+        if len(self.seconds) != len(self.up_to_B) or not rising or self.up_to_B[-1] != inf:
+            raise InputError("a cost in steps needs rising sizes, the last without limit")
+        if any(not 0 <= s < inf for s in self.seconds):
+            raise InputError(f"a cost in steps must be finite and at least 0 s, is {self.seconds}")
+
+    def at(self, size_B: float) -> float:  # noqa: N803
+        """The cost [s] of a message of `size_B` bytes."""
+        return self.seconds[bisect_left(self.up_to_B, size_B)]
+
+    def of(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
+        """shape=(messages): the cost [s] of each size [B]."""
+        if len(self.seconds) == 1:
+            return np.broadcast_to(np.float64(self.seconds[0]), size.shape)
+        return np.asarray(self.seconds)[np.searchsorted(np.asarray(self.up_to_B), size)]
+
+    def __add__(self, other: Steps) -> Steps:
+        limits = tuple(sorted({*self.up_to_B, *other.up_to_B}))
+        return Steps(tuple(self.at(b) + other.at(b) for b in limits), limits)
+
+
+@dataclass(frozen=True)
+class Synchronization:
+    """Time of a barrier over N nodes: `base_s + per_log2_s · log2(N)`, never below 0.
+
+    The Paragon text gives it over the side n of an n×n mesh: 274 log2 n - 134 us, here `per_log2_s` = 137 us, as
+    log2 n = log2(N)/2.
+    """
+
+    base_s: float = 0.0
+    per_log2_s: float = 0.0
+
+    def at(self, nodes: int) -> float:
+        """The time of one barrier [s]."""
+        return max(0.0, self.base_s + self.per_log2_s * log2(max(nodes, 1)))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the machine models charge. Rates are per port, or per link and unit of width.
+
+    Attributes:
+        inject: what a sender spends on a message before it flows (α_send) [s].
+        eject: what a receiver spends on it (α_receive) [s]; `overhead` is both together.
+        port_out_Bps: rate out of a node [B/s], infinite for none.
+        port_in_Bps: rate into a node [B/s].
+        node_Bps: rate in and out of a node together [B/s]; infinite where ports are independent.
+        exchange_weight: what a byte of a synchronized exchange counts in `node_Bps` (1: no exception).
+        exchange_syncs: policies under which two messages of a pair in one phase are a synchronized exchange.
+        link_Bps: rate of a link per unit of width [B/s]; a graph's own rates win.
+        hop_s: latency per link [s].
+        synchronization: a barrier.
+        setup_s: cost of opening a phase [s].
+        signal_s: a zero-byte ready signal [s].
+        first_barrier: whether entering the first phase is charged.
+        tolerance: messages a link carries at once without harm.
+        blocking: exponent of the loss beyond `tolerance`; 0 is fair sharing.
+        per_transfer_s: cost of one transfer inside an open phase (ConSet's measured 96 clocks) [s]; for simulation.
+        in_flight: sends a rank keeps open at once, None: all; for simulation.
+        receives: receives a rank takes at once, None: all; for simulation.
+        lanes: virtual channels per link and pool; for simulation.
+        outstanding_receives: receives a rank may have posted, None: no limit.
+        flit_B: bytes of a flit; for simulation.
+        size_range_B: sizes of message the numbers were made for; predicting outside warns.
+        provenance: for each word, where its number comes from.
+    """
+
+    inject: Steps = Steps()
+    eject: Steps = Steps()
+    port_out_Bps: float = inf  # noqa: N815
+    port_in_Bps: float = inf  # noqa: N815
+    node_Bps: float = inf  # noqa: N815
+    exchange_weight: float = 1.0
+    exchange_syncs: tuple[str, ...] = ()
+    link_Bps: float = inf  # noqa: N815
+    hop_s: float = 0.0
+    synchronization: Synchronization = Synchronization()
+    setup_s: float = 0.0
+    signal_s: float = 0.0
+    first_barrier: bool = False
+    tolerance: int = 1
+    blocking: float = 0.0
+    per_transfer_s: float = 0.0
+    in_flight: int | None = None
+    receives: int | None = None
+    lanes: int = 1
+    outstanding_receives: int | None = None
+    flit_B: int = 16  # noqa: N815
+    size_range_B: tuple[float, float] = (0.0, inf)  # noqa: N815
+    provenance: Mapping[str, Provenance] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} = {getattr(self, name)}: must be above 0 B/s")
+        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "blocking"):
+            if not 0 <= getattr(self, name) < inf:
+                raise InputError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
+        if not 0 < self.exchange_weight <= 1:
+            raise InputError(f"exchange_weight = {self.exchange_weight}: must be above 0 and at most 1")
+        for name in ("tolerance", "lanes", "flit_B"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} = {getattr(self, name)}: must be at least 1")
+
+    @property
+    def overhead(self) -> Steps:
+        """Overhead of a message at both ends together [s]."""
+        return self.inject + self.eject
+
+    @property
+    def half_duplex(self) -> bool:
+        """Whether a node's sends and receives share one rate below that of its ports together."""
+        return self.node_Bps < self.port_in_Bps + self.port_out_Bps

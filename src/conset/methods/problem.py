@@ -1,0 +1,88 @@
+"""Problem and Phases: what every method is given and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import frozen
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A placed pattern on a machine, to be cut into phases under limits.
+
+    Attributes:
+        pattern: what is sent.
+        machine: network, routing and costs.
+        limits: what every phase must keep.
+        placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
+        seed: of every random choice.
+        effort: how long to search, counted in sweeps, never in seconds.
+    """
+
+    pattern: Pattern
+    machine: Machine
+    limits: Limits
+    placement: NDArray[np.int32] | None = None
+    seed: int = 0
+    effort: int = 1
+
+    @cached_property
+    def source_node(self) -> NDArray[np.int32]:
+        """shape=(messages), int32: the node message `m` leaves."""
+        source = self.pattern.source
+        return source if self.placement is None else frozen(self.placement[source])
+
+    @cached_property
+    def target_node(self) -> NDArray[np.int32]:
+        """shape=(messages), int32: the node message `m` enters."""
+        target = self.pattern.target
+        return target if self.placement is None else frozen(self.placement[target])
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the network."""
+        return self.machine.topology.nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """What a method found; the arrays are those of `Schedule`.
+
+    Attributes:
+        offsets: shape=(phases + 1), int64.
+        message: shape=(transfers), int32, in the order in which they are posted.
+        parts: shape=(transfers), int64 [B], where messages are split.
+        route_offsets: shape=(transfers + 1), int64, where the method chose routes.
+        route_nodes: int32 node ids, ends included.
+        timetable: shape=(transfers, 2), float64 [s].
+        stopped_early: the search was interrupted; the phases are valid all the same.
+    """
+
+    offsets: NDArray[np.int64]
+    message: NDArray[np.int32]
+    parts: NDArray[np.int64] | None = None
+    route_offsets: NDArray[np.int64] | None = None
+    route_nodes: NDArray[np.int32] | None = None
+    timetable: NDArray[np.float64] | None = None
+    stopped_early: bool = False
+
+    @staticmethod
+    def of(phase: NDArray[np.int32], order: NDArray[np.int32] | None = None) -> Phases:
+        """Phases from the phase of each message; empty phases vanish, messages stay in index order within a phase.
+
+        Args:
+            phase: shape=(messages), int32, from 0.
+            order: shape=(messages), int32: another order within phases, as ranks (lower is posted first).
+        """
+        count = np.bincount(phase) if phase.size else np.zeros(0, np.int64)
+        message = np.argsort(phase, kind="stable") if order is None else np.lexsort((order, phase))
+        offsets = np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64)
+        return Phases(offsets, message.astype(np.int32))

@@ -1,0 +1,66 @@
+"""Routing: which path of links a message takes; a formula where there is one, else a stored table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import frozen_ints
+from conset.errors import InputError
+from conset.network.topology import Topology
+
+Rule = Literal["dimension-order", "no-wrap", "e-cube", "direct", "shortest-path", "table"]
+Tie = Literal["parity", "plus", "checker"]
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "mesh": ("dimension-order",),
+    "torus": ("dimension-order", "no-wrap"),
+    "ring": ("dimension-order", "no-wrap"),
+    "hypercube": ("e-cube",),
+    "crossbar": ("direct",),
+    "graph": ("shortest-path", "table"),
+}
+"""Rules each kind of network knows; the first is its default."""
+
+TIES: tuple[Tie, ...] = ("parity", "plus", "checker")
+
+
+@dataclass(frozen=True, eq=False)
+class Routing:
+    """The machine's own rule for paths.
+
+    - `dimension-order` (boxes): the last coordinate first; on a cycle the shorter way; a hop of exactly half a side n
+      is a tie. `parity`: up where (source coordinate mod n/2) is even, else down; `plus`: always up; `checker`: up
+      from nodes whose coordinates add to an odd number (the ConSet text's message passing).
+    - `no-wrap` (torus, ring): as on a mesh; the links that close the cycles stay idle.
+    - `e-cube` (hypercube): differing bits from the least significant up.
+    - `direct` (crossbar): no links.
+    - `shortest-path` (graph): fewest links; among equals the neighbour with the lowest index, node by node.
+    - `table` (graph): stored routes; `table_links[table_offsets[s * endpoints + t] : …]` are the links from s to t.
+
+    Attributes:
+        rule: one of `RULES[topology.kind]`.
+        tie: how a tie on a cycle is broken; ignored where nothing ties.
+        table_offsets: `table` only, shape=(endpoints² + 1), int64.
+        table_links: `table` only, int32 link ids in order.
+    """
+
+    rule: Rule
+    tie: Tie = "parity"
+    table_offsets: NDArray[np.int64] | None = None
+    table_links: NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.rule == "table") != (self.table_offsets is not None and self.table_links is not None):
+            raise InputError(f"routing '{self.rule}': a table is required for 'table' and for nothing else")
+        if self.table_offsets is not None and self.table_links is not None:
+            object.__setattr__(self, "table_offsets", frozen_ints(self.table_offsets, np.int64, "table_offsets"))
+            object.__setattr__(self, "table_links", frozen_ints(self.table_links, np.int32, "table_links"))
+
+    @staticmethod
+    def default(topology: Topology) -> Routing:
+        """The usual rule of a kind of network."""
+        return Routing(RULES[topology.kind][0])

@@ -1,0 +1,187 @@
+"""Pattern: who sends how many bytes to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from conset.arrays import frozen, frozen_ints
+from conset.errors import InputError
+from conset.units import MAX_SIZE_B
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Messages between ranks in compressed sparse rows; a message is known by its index.
+
+    Message `m` of rank `r` has `offsets[r] <= m < offsets[r + 1]`; `target[m]` receives `size[m]` bytes. Messages of a
+    rank to itself never touch the network: only their sum `local_bytes` is kept. Build one with `from_messages`,
+    which drops zeros and adds up duplicates; the constructor takes finished arrays and refuses anything else.
+
+    Attributes:
+        ranks: number of ranks, at least 1.
+        offsets: shape=(ranks + 1), int64.
+        target: shape=(messages), int32.
+        size: shape=(messages), int64 [B], all above 0; equal sizes may be one broadcast element (no memory).
+        before: shape=(pairs, 2), int32, or None: message `before[k, 0]` ends before `before[k, 1]` starts.
+        local_bytes: what ranks send to themselves [B].
+        name: what it was made from, for people.
+    """
+
+    ranks: int
+    offsets: NDArray[np.int64]
+    target: NDArray[np.int32]
+    size: NDArray[np.int64]
+    before: NDArray[np.int32] | None = None
+    local_bytes: int = 0
+    name: str = "pattern"
+
+    def __post_init__(self) -> None:
+        if self.ranks < 1:
+            raise InputError(f"ranks = {self.ranks}: must be at least 1")
+        set_ = object.__setattr__
+        set_(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
+        set_(self, "target", frozen_ints(self.target, np.int32, "target"))
+        set_(self, "size", frozen_ints(self.size, np.int64, "size"))
+        if self.offsets.shape != (self.ranks + 1,) or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
+            raise InputError(f"offsets: must rise from 0 in {self.ranks + 1} steps, shape is {self.offsets.shape}")
+        if self.target.shape != (self.offsets[-1],) or self.size.shape != self.target.shape:
+            raise InputError(f"target has shape {self.target.shape}, size {self.size.shape}: offsets end at {self.offsets[-1]}")
+        self._check_messages()
+        if self.before is not None:
+            set_(self, "before", self._checked_order())
+
+    def _check_messages(self) -> None:
+        if self.messages == 0:
+            return
+        if self.target.min() < 0 or self.target.max() >= self.ranks:
+            m = int(np.flatnonzero((self.target < 0) | (self.target >= self.ranks))[0])
+            raise InputError(f"target[{m}] = {self.target[m]}: must be a rank from 0 to {self.ranks - 1}")
+        own = np.flatnonzero(self.target == self.source)
+        if own.size:
+            raise InputError(f"target[{own[0]}] = {self.target[own[0]]}: a message to its own rank is local_bytes")
+        distinct = self.size[:1] if self.size.strides == (0,) else self.size
+        if distinct.min() <= 0:
+            m = int(np.flatnonzero(self.size <= 0)[0])
+            raise InputError(f"size[{m}] = {self.size[m]}: must be above 0 B")
+        if float(distinct.sum(dtype=np.float64)) * (self.messages / distinct.size) > MAX_SIZE_B:
+            raise InputError(f"size: all messages together are {self.size.sum(dtype=np.float64):.3g} B, at most 2^62 B")
+
+    def _checked_order(self) -> NDArray[np.int32] | None:
+        before: NDArray[np.int32] = frozen_ints(np.asarray(self.before).reshape(-1, 2), np.int32, "before")
+        if before.size == 0:
+            return None
+        wrong = np.flatnonzero(((before < 0) | (before >= self.messages)).any(axis=1))
+        if wrong.size:
+            raise InputError(f"before[{wrong[0]}] = {before[wrong[0]].tolist()}: messages are 0 to {self.messages - 1}")
+        source, target = self.source, self.target
+        first, second = before.T
+        share = (
+            (source[first] == source[second]) | (source[first] == target[second])
+            | (target[first] == source[second]) | (target[first] == target[second])
+        )  # fmt: skip
+        if not share.all():
+            k = int(np.flatnonzero(~share)[0])
+            raise InputError(f"before[{k}] = {before[k].tolist()}: ordered messages must share a rank")
+        graph = TopologicalSorter[int]()
+        for i, j in before.tolist():
+            graph.add(j, i)
+        try:
+            graph.prepare()
+        except CycleError as error:
+            cycle = " before ".join(str(m) for m in error.args[1])
+            raise InputError(f"before: the order is cyclic: message {cycle}") from None
+        return before
+
+    @staticmethod
+    def from_messages(
+        ranks: int,
+        source: ArrayLike,
+        target: ArrayLike,
+        size: ArrayLike,
+        *,
+        before: ArrayLike | None = None,
+        name: str = "pattern",
+    ) -> Pattern:
+        """A pattern from a list of messages in any order: message k goes from `source[k]` to `target[k]`.
+
+        Sorted by source, then target. Zero sizes are no messages; messages to the own rank are added to `local_bytes`;
+        duplicates add up, except those that `before` (pairs of positions k) mentions, which stay apart.
+
+        Raises:
+            InputError: a rank out of range, a negative size, an order over a message that is none, a cyclic order.
+        """
+        src = frozen_ints(np.asarray(source).ravel(), np.int32, "source")
+        dst = frozen_ints(np.asarray(target).ravel(), np.int32, "target")
+        num = frozen_ints(np.asarray(size).ravel(), np.int64, "size")
+        if not src.shape == dst.shape == num.shape:
+            raise InputError(f"source, target and size have {src.size}, {dst.size} and {num.size} entries: must agree")
+        for what, rank in (("source", src), ("target", dst)):
+            wrong = np.flatnonzero((rank < 0) | (rank >= ranks))
+            if wrong.size:
+                raise InputError(f"{what}[{wrong[0]}] = {rank[wrong[0]]}: must be a rank from 0 to {ranks - 1}")
+        if num.size and num.min() < 0:
+            k = int(np.flatnonzero(num < 0)[0])
+            raise InputError(f"size[{k}] = {num[k]}: must be at least 0 B")
+        if num.sum(dtype=np.float64) > MAX_SIZE_B:
+            raise InputError(f"size: all messages together are {num.sum(dtype=np.float64):.3g} B, at most 2^62 B")
+        own = src == dst
+        local = int(num[own].sum())
+        pairs = None if before is None else np.asarray(before, dtype=np.int64).reshape(-1, 2)
+        kept = np.flatnonzero(~own & (num > 0))
+        order = kept[np.lexsort((dst[kept], src[kept]))]
+        src, dst, num = src[order], dst[order], num[order]
+        first = np.ones(order.size, bool)
+        first[1:] = (src[1:] != src[:-1]) | (dst[1:] != dst[:-1])
+        if pairs is not None and pairs.size:
+            position = np.full(own.size, -1, np.int64)
+            position[order] = np.arange(order.size)
+            outside = (pairs < 0) | (pairs >= own.size)
+            gone = outside | (position[np.where(outside, 0, pairs)] < 0)
+            if gone.any():
+                k = int(np.flatnonzero(gone.any(axis=1))[0])
+                raise InputError(f"before[{k}] = {pairs[k].tolist()}: names no message (zero, local or out of range)")
+            first[np.unique(position[pairs])] = True
+            # what follows an ordered message must not be added to it
+            first[1:] |= np.isin(np.arange(order.size - 1), position[pairs])
+            row = np.cumsum(first) - 1
+            pairs = row[position[pairs]]
+        starts = np.flatnonzero(first)
+        merged = np.add.reduceat(num, starts) if starts.size else num
+        offsets = np.searchsorted(src[starts], np.arange(ranks + 1)).astype(np.int64)
+        if pairs is not None and not pairs.size:
+            pairs = None
+        return Pattern(ranks, offsets, dst[starts], merged, None if pairs is None else pairs.astype(np.int32), local, name)
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return int(self.target.size)
+
+    @cached_property
+    def source(self) -> NDArray[np.int32]:
+        """shape=(messages), int32: `source[m]` sends message `m`."""
+        return frozen(np.repeat(np.arange(self.ranks, dtype=np.int32), np.diff(self.offsets)))
+
+    @cached_property
+    def bytes(self) -> int:
+        """Sum of all sizes [B], local bytes apart."""
+        return int(self.size.sum())
+
+    @property
+    def equal_sizes(self) -> bool:
+        """Whether all messages have one size."""
+        return self.messages == 0 or self.size.strides == (0,) or bool((self.size == self.size[0]).all())
+
+    def matrix(self) -> NDArray[np.int64]:
+        """shape=(ranks, ranks): bytes from row to column [B]; for pictures and small patterns."""
+        dense = np.zeros((self.ranks, self.ranks), np.int64)
+        np.add.at(dense, (self.source, self.target), self.size)
+        return dense
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.name!r}, ranks={self.ranks}, messages={self.messages}, bytes={self.bytes})"

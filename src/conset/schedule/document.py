@@ -1,0 +1,75 @@
+"""Document: a schedule file as it stands, before anything in it is believed.
+
+A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat arrays that say what
+the file says, whose *structure* alone is checked. `verify` judges documents; `to_schedule` turns a sound one into the
+noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SCHEMA = "conset/schedule@1"
+
+IntArray = NDArray[np.int64] | NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """What a schedule file says; arrays of int32 or int64, nothing checked beyond shapes.
+
+    Attributes:
+        machine: spec or object of the machine, as in the file.
+        method: name of the method.
+        sync: the policy.
+        limits: `send`, `receive`, `link`, `channels` (None: none), `duplex`.
+        limits_asked: whether options changed the limits.
+        ranks: of the pattern.
+        source: shape=(messages), any integers: source rank of each message of the pattern.
+        target: shape=(messages): target rank.
+        size: shape=(messages): bytes [B].
+        before: shape=(pairs, 2), or None.
+        placement: shape=(ranks), or None.
+        phase_offsets: shape=(phases + 1).
+        transfer_source: shape=(transfers): source rank as the transfer's row says.
+        transfer_target: shape=(transfers): target rank.
+        transfer_size: shape=(transfers): bytes [B].
+        transfer_message: shape=(transfers): index of the message.
+        route_offsets: shape=(transfers + 1), or None where the machine's routing is used.
+        route_nodes: node ids of the routes one after the other, ends included; or None.
+        timetable: shape=(transfers, 2), float64 [s], or None.
+        figures: `phases`, `load` {send, receive, link, channels, sum}, `phase_bytes`.
+        manifest: version, seed, command, input_sha256.
+    """
+
+    machine: str | Mapping[str, Any]
+    method: str
+    sync: str
+    limits: Mapping[str, Any]
+    limits_asked: bool
+    ranks: int
+    source: IntArray
+    target: IntArray
+    size: IntArray
+    before: IntArray | None
+    placement: IntArray | None
+    phase_offsets: IntArray
+    transfer_source: IntArray
+    transfer_target: IntArray
+    transfer_size: IntArray
+    transfer_message: IntArray
+    route_offsets: IntArray | None
+    route_nodes: IntArray | None
+    timetable: NDArray[np.float64] | None
+    figures: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+
+    @property
+    def phases(self) -> int:
+        """Number of phases."""
+        return int(self.phase_offsets.size - 1)

@@ -1,0 +1,108 @@
+"""Text with a unit to a number in SI units: the one parser of sizes, rates and times.
+
+G is 10⁹ and Gi is 2³⁰. `parse_size("4 KiB")` is 4096 [B], `parse_rate("25 GB/s")` is 25e9 [B/s], `parse_time("2 us")`
+is 2e-6 [s]. A plain number is already in the SI unit. Bits: `Gb/s` and `Gbit/s` are 10⁹/8 B/s.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from conset.errors import UsageError
+
+_PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
+           "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}  # fmt: skip
+_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12, "min": 60.0}
+_NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:inf|nan))\s*"
+_SIZE_UNIT = re.compile(r"(|[kKMGT]i?)(B|byte|bytes)?$")
+_RATE_UNIT = re.compile(r"(|[kKMGT]i?)(B|b|bit)/s$")
+
+MAX_SIZE_B = 2**62
+"""Largest size of one message [B]; sums over messages are checked to stay within int64."""
+
+
+def _split(text: str, what: str) -> tuple[float, str]:
+    match = re.match(_NUMBER, text)
+    if match is None:
+        raise UsageError(f"{what} '{text}': expected a number and a unit")
+    value = float(match[1])
+    if not math.isfinite(value):
+        raise UsageError(f"{what} '{text}': must be finite")
+    return value, text[match.end() :].strip()
+
+
+def parse_size(value: str | int | float, what: str = "size") -> int:
+    """A size [B], rounded to whole bytes: `"4KiB"` → 4096, `"1 MB"` → 10⁶, `512` → 512.
+
+    Raises:
+        UsageError: not a number with a size unit, negative, not finite, not whole, or above 2⁶² bytes.
+    """
+    number, unit = _split(str(value), what)
+    match = _SIZE_UNIT.match(unit)
+    if match is None or match[1] not in _PREFIX:
+        raise UsageError(f"{what} '{value}': unknown unit '{unit}' (B, kB, KiB, MB, MiB, GB, GiB …)")
+    size = number * _PREFIX[match[1]]
+    if size < 0:
+        raise UsageError(f"{what} '{value}': must be at least 0 B, is {size:g} B")
+    if size > MAX_SIZE_B:
+        raise UsageError(f"{what} '{value}': must be at most 2^62 B, is {size:.3g} B")
+    if size != int(size):
+        raise UsageError(f"{what} '{value}': must be whole bytes, is {size:g} B")
+    return int(size)
+
+
+def parse_rate(value: str | int | float, what: str = "rate") -> float:
+    """A rate [B/s]: `"25 GB/s"` → 25e9, `"100 Gb/s"` → 12.5e9; a plain number is B/s.
+
+    Raises:
+        UsageError: not a number with a rate unit, not above 0, or not finite.
+    """
+    number, unit = _split(str(value), what)
+    if unit == "":
+        rate = number
+    else:
+        match = _RATE_UNIT.match(unit)
+        if match is None:
+            raise UsageError(f"{what} '{value}': unknown unit '{unit}' (B/s, MB/s, GB/s, GiB/s, Gb/s …)")
+        rate = number * _PREFIX[match[1]] / (1 if match[2] == "B" else 8)
+    if not 0 < rate < math.inf:
+        raise UsageError(f"{what} '{value}': must be above 0 B/s, is {rate:g} B/s")
+    return rate
+
+
+def parse_time(value: str | int | float, what: str = "time", *, signed: bool = False) -> float:
+    """A time [s]: `"2 us"` → 2e-6; a plain number is seconds.
+
+    Raises:
+        UsageError: not a number with a unit of time, not finite, or negative unless `signed`.
+    """
+    number, unit = _split(str(value), what)
+    if unit and unit not in _TIME:
+        raise UsageError(f"{what} '{value}': unknown unit '{unit}' (s, ms, us, ns)")
+    time = number * _TIME[unit or "s"]
+    if time < 0 and not signed:
+        raise UsageError(f"{what} '{value}': must be at least 0 s, is {time:g} s")
+    return time
+
+
+def _format(value: float, steps: tuple[tuple[float, str], ...]) -> str:
+    for factor, unit in steps:
+        if abs(value) >= factor:
+            return f"{value / factor:.4g} {unit}"
+    return f"{value / steps[-1][0]:.4g} {steps[-1][1]}"
+
+
+def format_size(size: float) -> str:
+    """A size for people: `4096` → `4 KiB`; powers of 1024."""
+    return _format(size, ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")))
+
+
+def format_rate(rate_Bps: float) -> str:  # noqa: N803
+    """A rate for people: `25e9` → `25 GB/s`."""
+    return _format(rate_Bps, ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")))
+
+
+def format_time(time_s: float) -> str:
+    """A time for people: `2e-6` → `2 us`."""
+    return "0 s" if time_s == 0 else _format(time_s, ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")))
