@@ -1,0 +1,28 @@
+"""Fixtures that several folders of tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real inputs made by others, which lie beside the checkout and are not part of the project."""
+    data = SHARED / "data"
+    if not data.is_dir():
+        pytest.skip("no ../shared/data beside the checkout: real inputs made by others are not part of the project")
+    return data
+
+
+@pytest.fixture(scope="session")
+def shared_golden() -> Path:
+    """Tables of the texts and of prototypes, beside the checkout."""
+    golden = SHARED / "golden"
+    if not golden.is_dir():
+        pytest.skip("no ../shared/golden beside the checkout: the full tables are not part of the project")
+    return golden
