@@ -35,6 +35,13 @@ public:
     std::int32_t nodes() const { return nodes_; }
     std::int32_t endpoints() const { return endpoints_; }
     std::int32_t link_slots() const { return link_slots_; }
+    bool has_links() const { return kind_ != Kind::crossbar; }
+
+    // The node a link enters.
+    std::int32_t link_target(std::int32_t link) const;
+
+    // The link from u to v, or -1 where there is none.
+    std::int32_t link_between(std::int32_t u, std::int32_t v) const;
 
     // Calls `visit(link, next_node)` for each hop from s to t in order. Returns the number of hops.
     template <class Visit>

@@ -1,0 +1,37 @@
+// The border: one file per word, no defaults, checks or logic; the GIL is released around the core.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace conset::bindings {
+
+template <class T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> view(const In<T>& array) {
+    return {array.data(), array.shape(0)};
+}
+
+template <class T>
+std::vector<T> copy(const In<T>& array) {
+    return {array.data(), array.data() + array.shape(0)};
+}
+
+// Hands a vector to NumPy without copying it.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+}  // namespace conset::bindings

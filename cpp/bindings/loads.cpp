@@ -1,0 +1,25 @@
+#include "conset/loads.hpp"
+
+#include "bindings.hpp"
+
+namespace conset::bindings {
+
+void bind_loads(nb::module_& module) {
+    nb::class_<Loads>(module, "Loads")
+        .def_prop_ro("send", [](Loads& l) { return give(std::vector<std::int32_t>(l.send)); })
+        .def_prop_ro("receive", [](Loads& l) { return give(std::vector<std::int32_t>(l.receive)); })
+        .def_prop_ro("link", [](Loads& l) { return give(std::vector<std::int32_t>(l.link)); })
+        .def_prop_ro("channels", [](Loads& l) { return give(std::vector<std::int32_t>(l.channels)); });
+    module.def(
+        "count_loads",
+        [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+           In<std::int32_t> route_links, In<std::int64_t> phase_offsets, In<std::int32_t> width) {
+            nb::gil_scoped_release released;
+            return count_loads({network, view(source), view(target), view(route_offsets), view(route_links)},
+                               view(phase_offsets), view(width));
+        },
+        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(),
+        nb::arg("route_links").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("width").noconvert());
+}
+
+}  // namespace conset::bindings

@@ -1,0 +1,12 @@
+#include "bindings.hpp"
+
+namespace conset::bindings {
+void bind_network(nb::module_& module);
+void bind_loads(nb::module_& module);
+}  // namespace conset::bindings
+
+NB_MODULE(_core, module) {
+    module.doc() = "The C++ core: networks, routes and everything that must be fast.";
+    conset::bindings::bind_network(module);
+    conset::bindings::bind_loads(module);
+}

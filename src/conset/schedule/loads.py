@@ -1,0 +1,75 @@
+"""Loads of a schedule: messages at ports, links and channels in every phase, counted by the C++ core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.network.routes import core_network, links_of_nodes
+from conset.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseLoads:
+    """The most messages at any port, link or node in each phase; all shape=(phases), int32.
+
+    Attributes:
+        send: leaving one node.
+        receive: entering one node.
+        link: on one link, per unit of its width, rounded up.
+        channels: routes through one node, its own ends included.
+    """
+
+    send: NDArray[np.int32]
+    receive: NDArray[np.int32]
+    link: NDArray[np.int32]
+    channels: NDArray[np.int32]
+
+    @property
+    def largest(self) -> NDArray[np.int32]:
+        """shape=(phases): the largest load at any port or link, L_p of the ConSet text."""
+        return np.maximum(np.maximum(self.send, self.receive), self.link)
+
+
+def chosen_links(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, links) of the routes a compiler chose; both empty where the machine's routing is used."""
+    if schedule.route_offsets is None or schedule.route_nodes is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    machine = schedule.machine
+    return links_of_nodes(machine.topology, machine.routing, schedule.route_offsets, schedule.route_nodes)
+
+
+@lru_cache(maxsize=4)
+def phase_loads(schedule: Schedule) -> PhaseLoads:
+    """The loads of every phase; O(sum of hops)."""
+    machine = schedule.machine
+    topology = machine.topology
+    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    offsets, links = chosen_links(schedule)
+    loads = _core.count_loads(
+        core_network(topology, machine.routing), schedule.source_node, schedule.target_node,
+        offsets, links, schedule.phase_offsets, width,
+    )  # fmt: skip
+    return PhaseLoads(loads.send, loads.receive, loads.link, loads.channels)
+
+
+def largest_sizes(schedule: Schedule) -> NDArray[np.int64]:
+    """shape=(phases), int64 [B]: the largest transfer of each phase; 0 where a phase is empty."""
+    largest = np.zeros(schedule.phases, np.int64)
+    full = np.flatnonzero(np.diff(schedule.phase_offsets))
+    if full.size:
+        largest[full] = np.maximum.reduceat(schedule.size, schedule.phase_offsets[full])
+    return largest
+
+
+def figures(schedule: Schedule) -> dict[str, Any]:
+    """`phases`, `load` {send, receive, link, channels, sum} and `phase_bytes`, as in the schedule file."""
+    loads = phase_loads(schedule)
+    load = {name: int(getattr(loads, name).max(initial=0)) for name in ("send", "receive", "link", "channels")}
+    load["sum"] = int(loads.largest.sum(dtype=np.int64))
+    return {"phases": schedule.phases, "load": load, "phase_bytes": int(largest_sizes(schedule).sum())}
