@@ -1,12 +1,72 @@
 # conset: `make demo` sets everything up and does the main job, `make test` sets everything up and passes the tests.
+# The environment is .venv, results of the demo lie in build/demo; neither is seen by git.
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+LINT   := $(VENV)/.lint
+CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: core
-core: ## build the C++ extension in place, for work on it
+.PHONY: help demo test setup lint format core stubs test-cpp test-cpp-sanitized bench clean
+help: ## show what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
+
+demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, drawn, and run on 16 MPI ranks
+	@$(BIN)/python examples/demo.py build/demo
+
+test: $(READY) ## all tests of the Python side and of the bindings
+	$(BIN)/python -m pytest
+
+setup: $(READY) ## the environment alone
+
+$(READY): pyproject.toml $(CORE)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@echo "setting up $(VENV): libraries and the C++ core"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test]'
+	@touch $@
+
+$(LINT): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,lint]'
+	@touch $@
+
+lint: $(LINT) ## linters, types, contracts between rooms, C++ format and clang-tidy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+	@$(BIN)/cmake -S cpp -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
+	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp')
+
+format: $(LINT) ## format everything
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+
+test-cpp: ## the C++ tests, without Python (needs cmake and GoogleTest)
+	cmake -S cpp -B build/cpp -DCONSET_TESTS=ON >/dev/null
+	cmake --build build/cpp -j2
+	ctest --test-dir build/cpp --output-on-failure
+
+test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
+	cmake -S cpp -B build/cpp-sanitized -DCONSET_TESTS=ON -DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	cmake --build build/cpp-sanitized -j2
+	ctest --test-dir build/cpp-sanitized --output-on-failure
+
+core: ## build the C++ extension in place, while working on it
 	@mkdir -p build
 	@flock build/core.lock sh -c '\
 	  $(BIN)/cmake -S cpp -B build/core -G Ninja -DCONSET_PYTHON=ON -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python) >build/core.configure.log 2>&1 || { cat build/core.configure.log; exit 1; }; \
 	  $(BIN)/cmake --build build/core 2>&1 | tail -40; \
 	  for f in build/core/_core*.so; do cp $$f src/conset/.tmp_core.so && mv src/conset/.tmp_core.so src/conset/$$(basename $$f); done'
+
+stubs: $(LINT) ## write src/conset/_core.pyi again from the bindings
+	$(BIN)/python -m nanobind.stubgen -m conset._core -o src/conset/_core.pyi
+
+bench: $(LINT) ## every speed claim, as a ratio against a peer in the same run
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,lint,bench]'
+	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,130 @@
+"""The Python interface, in the words of the command line: nouns or specs in, nouns out.
+
+>>> import conset
+>>> schedule = conset.compile("alltoall", "mesh:4x4", method="first-fit")
+>>> conset.verify(schedule).ok
+True
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conset.compiler import DEFAULT_METHOD, Request, compile_pattern, effective_limits
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from conset.bounds import Bounds
+    from conset.execute.job import RunResult
+    from conset.predict import Prediction
+    from conset.verify import Verification
+
+
+def load_machine(spec: str | Machine) -> Machine:
+    """A machine from a preset, a network with options, or a file: `load_machine("torus:8x8,link=16GB/s")`."""
+    from conset.machine.spec import parse_machine
+
+    return spec if isinstance(spec, Machine) else parse_machine(spec)
+
+
+def load_pattern(text: str, on: str | Machine | None = None, *, ranks_per_node: int = 1, **options: Any) -> Pattern:
+    """A pattern from a spec or a file: `load_pattern("random:degree=16", on="hypercube:6")`.
+
+    Args:
+        text: as on the command line.
+        on: the machine whose network and number of ranks a spec falls back on.
+        ranks_per_node: ranks on each of its nodes.
+        options: `ranks`, `seed`, `parts`, `rows_to`, `word` as in `conset.pattern.spec.parse_pattern`.
+    """
+    from conset.pattern.spec import parse_pattern
+
+    if on is not None:
+        topology = load_machine(on).topology
+        options = {"topology": topology, "ranks": topology.endpoints * ranks_per_node, **options}
+    return parse_pattern(text, **options)
+
+
+def compile(  # noqa: A001  the word of the command line
+    pattern: str | Pattern, machine: str | Machine, *, method: str = DEFAULT_METHOD, **options: Any
+) -> Schedule:
+    """A schedule of a pattern on a machine; `options` as in `conset.compiler.Request`.
+
+    Raises:
+        UsageError: an unknown word. InputError: things that do not fit each other.
+    """
+    request = Request(method=method, **options)
+    target = load_machine(machine)
+    if isinstance(pattern, str):
+        pattern = load_pattern(pattern, target, ranks_per_node=request.ranks_per_node, seed=request.seed)
+    return compile_pattern(pattern, target, request)
+
+
+def read(path: str | Path) -> Schedule:
+    """The schedule in a file."""
+    from conset.schedule.file import read_schedule
+
+    return read_schedule(Path(path))
+
+
+def write(schedule: Schedule, path: str | Path) -> None:
+    """Writes a schedule: `.json` for people, `.npz` for size."""
+    from conset.schedule.file import write_schedule
+
+    write_schedule(schedule, Path(path))
+
+
+def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Verification:
+    """All violations of a schedule, or of a schedule file, found by code that shares nothing with the compiler."""
+    from conset.schedule.file import read_document
+    from conset.verify import verify_document, verify_schedule
+
+    if isinstance(schedule, Schedule):
+        return verify_schedule(schedule, window=window)
+    return verify_document(read_document(Path(schedule)), window=window)
+
+
+def bound(
+    pattern: Schedule | Pattern | str, machine: str | Machine | None = None, *, limits: Limits | None = None, **options: Any
+) -> Bounds:
+    """What no schedule can beat: for a schedule in its own class, or for a pattern on a machine.
+
+    Args:
+        pattern: a schedule, a pattern or a spec.
+        machine: required unless a schedule is given.
+        limits: of a phase; default those of the default method.
+        options: as in `conset.bounds.bound`.
+    """
+    from conset.bounds import bound as bound_pattern
+    from conset.bounds import bound_schedule
+    from conset.errors import UsageError
+    from conset.methods.table import find_method
+
+    if isinstance(pattern, Schedule):
+        return bound_schedule(pattern)
+    if machine is None:
+        raise UsageError("bound of a pattern: a machine is required")
+    target = load_machine(machine)
+    if isinstance(pattern, str):
+        pattern = load_pattern(pattern, target)
+    if limits is None:
+        limits, _ = effective_limits(find_method(DEFAULT_METHOD), target, Request())
+    return bound_pattern(pattern, target, limits, **options)
+
+
+def predict(schedule: Schedule, *, sync: str | None = None, machine: str | Machine | None = None) -> Prediction:
+    """The time a schedule takes by formula, with its terms; on another machine where one is given."""
+    from conset.predict import predict as predict_schedule
+
+    other = None if machine is None else load_machine(machine)
+    return predict_schedule(schedule, sync=sync, machine=other)
+
+
+def run(schedule: Schedule, **options: Any) -> RunResult:
+    """Executes a schedule over MPI beside its rivals, every byte checked; `options` as in `conset.execute.job`."""
+    from conset.execute.job import run_schedule
+
+    return run_schedule(schedule, **options)

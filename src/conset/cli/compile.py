@@ -1,0 +1,89 @@
+"""`conset compile`: a pattern and a machine in, a schedule out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from conset.schedule.schedule import Schedule
+
+
+def command(
+    pattern: o.PatternArgument,
+    on: o.MachineOption,
+    method: o.MethodOption = "first-fit",
+    contention: o.ContentionOption = None,
+    channels: o.ChannelsOption = None,
+    limits: o.LimitsOption = None,
+    placement: o.PlacementOption = "identity",
+    ranks_per_node: o.RanksPerNodeOption = 1,
+    sync: o.SyncOption = None,
+    seed: o.SeedOption = 0,
+    effort: Annotated[int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)] = 1,
+    parts: o.PartsOption = None,
+    rows_to: o.RowsToOption = None,
+    word: o.WordOption = "8",
+    output: o.OutputOption = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Cut a pattern into phases under limits: verified, bounded, predicted."""
+    from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.output import console, print_json
+    from conset.cli.progress import progress
+    from conset.compiler import Request, compile_pattern, summarize
+    from conset.errors import VerificationError
+    from conset.schedule.file import require_suffix, write_schedule
+
+    if output is not None:
+        require_suffix(output)
+    request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort)
+    with progress("reading"):
+        traffic, machine = read_inputs(
+            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+        )
+    manifest = manifest_of(
+        "compile", pattern, on, seed,
+        {"method": method, "contention": contention, "channels": channels, "limits": limits,
+         "placement": None if placement == "identity" else placement,
+         "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
+         "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
+         "word": None if word == "8" else word},
+    )  # fmt: skip
+    with progress(f"scheduling by {method}"):
+        schedule = compile_pattern(traffic, machine, request, manifest=manifest)
+    with progress("verifying, bounding, predicting"):
+        summary = summarize(schedule)
+    if not summary["verified"]:
+        raise VerificationError(f"method {schedule.method} made a schedule that does not verify: this is a bug of conset")
+    if output is not None:
+        with progress("writing"):
+            write_schedule(schedule, output)
+    if json:
+        print_json("conset/compile@1", summary, manifest)
+    console(json).print(describe(schedule, summary))
+
+
+def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
+    """A summary for people: what was sent, in how many phases, how close to the best, how long it takes."""
+    from conset.units import format_size, format_time
+
+    pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
+    local = f", {format_size(pattern['local_bytes'])} stay local" if pattern["local_bytes"] else ""
+    lines = [
+        f"[bold]{schedule.pattern.name}[/] on [bold]{summary['machine']}[/]: {pattern['ranks']:,} ranks, "
+        f"{pattern['messages']:,} messages, {format_size(pattern['bytes'])}{local}",
+        f"  method     {summary['method']} under {schedule.limits}, scheduled in {format_time(summary['compile_s'])}",
+        f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): {bound['phases_witness']}",
+        f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, channels {load['channels']} at most; "
+        f"sum of largest {load['sum']:,}",
+        f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] under sync {summary['sync']}, "
+        f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
+        "  verified   yes: every message once, every limit kept, figures recounted",
+    ]
+    if summary["units"] is not None:
+        lines.insert(3, f"  units      {summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)")
+    return "\n".join(lines)

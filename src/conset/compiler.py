@@ -1,0 +1,181 @@
+"""The pipeline: place → schedule → (verify, bound, predict) → summary. Every command and the Python API come through here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.methods.problem import Phases, Problem
+from conset.methods.table import Method, find_method
+from conset.pattern.pattern import Pattern
+from conset.schedule.manifest import Manifest
+from conset.schedule.schedule import Schedule
+from conset.schedule.sync import parse_sync
+
+DEFAULT_METHOD = "first-fit"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of a compile, as on the command line.
+
+    Attributes:
+        method: name in the table of methods.
+        contention: limit of every link, or None for the method's own.
+        channels: limit of routes through a node, or None.
+        limits: words as `send=1,link=2`, or None.
+        placement: name of a placement, or a file of node ids.
+        ranks_per_node: ranks on each node.
+        sync: policy, or None: `none` for one phase, else `barrier`.
+        seed: of every random choice.
+        effort: sweeps of search.
+    """
+
+    method: str = DEFAULT_METHOD
+    contention: int | None = None
+    channels: int | None = None
+    limits: str | None = None
+    placement: str = "identity"
+    ranks_per_node: int = 1
+    sync: str | None = None
+    seed: int = 0
+    effort: int = 1
+
+    def asked_limits(self, own: Limits) -> Limits | None:
+        """`own` with what the options change, or None where they change nothing."""
+        words = [f"link={self.contention}"] if self.contention is not None else []
+        words += [f"channels={self.channels}"] if self.channels is not None else []
+        words += [self.limits] if self.limits is not None else []
+        return own.changed(",".join(words)) if words else None
+
+
+def effective_limits(method: Method, machine: Machine, request: Request) -> tuple[Limits, bool]:
+    """(limits of the compile, whether options changed them).
+
+    The method's own row, made as strict as the machine's hard limits; or what options asked for, which may be looser.
+
+    Raises:
+        InputError: the method cannot keep what is asked or what the machine demands.
+    """
+    own = method.limits(machine.topology)
+    asked = request.asked_limits(own)
+    if asked is not None:
+        return method.limits_for(machine.topology, asked), True
+    return method.limits_for(machine.topology, own.tightened(machine.hard_limits(method.name))), False
+
+
+def compile_pattern(
+    pattern: Pattern, machine: Machine, request: Request | None = None, *, manifest: Manifest | None = None
+) -> Schedule:
+    """A schedule of `pattern` on `machine`.
+
+    Raises:
+        UsageError: an unknown method, placement or policy, a limit that does not parse.
+        InputError: pattern, machine and method do not fit each other; names what was required and what was given.
+    """
+    from conset.machine.placement import place
+
+    request = request or Request()
+    method = find_method(request.method)
+    sync = None if request.sync is None else str(parse_sync(request.sync))
+    limits, asked = effective_limits(method, machine, request)
+    placement = place(
+        request.placement, ranks=pattern.ranks, topology=machine.topology,
+        ranks_per_node=request.ranks_per_node, seed=request.seed,
+    )  # fmt: skip
+    problem = Problem(pattern, machine, limits, placement, request.seed, request.effort)
+    if pattern.before is not None and not method.ordered:
+        raise InputError(
+            f"method {method.name} requires a pattern without an order, given {len(pattern.before)} ordered pairs of messages"
+        )
+    phases, seconds = _timed(method.schedule, problem)
+    return Schedule(
+        pattern, machine, method.name, limits, phases.offsets, phases.message,
+        parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
+        timetable=phases.timetable, sync=sync or default_sync(phases), limits_asked=asked,
+        manifest=manifest or Manifest(seed=request.seed), compile_s=seconds,
+    )  # fmt: skip
+
+
+def default_sync(phases: Phases) -> str:
+    """`none` where there is nothing to separate, else `barrier`."""
+    return "none" if phases.offsets.size <= 2 else "barrier"
+
+
+def _timed(function: Callable[[Problem], Phases], problem: Problem) -> tuple[Phases, float]:
+    problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
+    start = time.perf_counter()
+    phases = function(problem)
+    return phases, time.perf_counter() - start
+
+
+def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
+    """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
+
+    Keys: method, pattern, machine, limits, phases, load, phase_bytes, bound, gap, sync, predicted_s, compile_s,
+    verified, units. Sizes in [B], times in [s]; a gap is at least 1.
+    """
+    from conset.bounds import bound_schedule
+    from conset.predict import predict
+    from conset.schedule.loads import figures
+
+    if verified is None:
+        from conset.verify import verify_schedule
+
+        verified = verify_schedule(schedule).ok
+    bounds = bound_schedule(schedule)
+    prediction = predict(schedule)
+    pattern = schedule.pattern
+    counted = figures(schedule)
+    return {
+        "method": schedule.method,
+        "pattern": {"ranks": pattern.ranks, "messages": pattern.messages, "bytes": pattern.bytes, "local_bytes": pattern.local_bytes},
+        "machine": schedule.machine.name,
+        "limits": schedule.limits.to_object(),
+        "phases": schedule.phases,
+        "load": counted["load"],
+        "phase_bytes": counted["phase_bytes"],
+        "bound": {
+            "phases": bounds.phases, "phases_witness": bounds.phases_witness, "phases_class": bounds.phases_class,
+            "time_s": bounds.time_s, "time_witness": bounds.time_witness, "time_class": bounds.time_class,
+        },
+        "gap": {"phases": gap(schedule.phases, bounds.phases), "time": gap(prediction.time_s, bounds.time_s)},
+        "sync": schedule.sync,
+        "predicted_s": prediction.time_s,
+        "compile_s": schedule.compile_s,
+        "verified": verified,
+        "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
+    }  # fmt: skip
+
+
+def gap(value: float, bound: float) -> float:
+    """How far above its bound a figure is; 1 where there is nothing to do."""
+    return value / bound if bound > 0 else 1.0
+
+
+def half_duplex_units(schedule: Schedule) -> int:
+    """Cost in units of a node that sends or receives at once: a phase of exchanges only counts 1, any other 2.
+
+    A node that sends and receives in a phase overlaps both only with one and the same partner (001 §2.2).
+    """
+    out, into = schedule.source_node, schedule.target_node
+    leaves = out != into
+    phase, out, into = (a[leaves].astype(np.int64) for a in (schedule.phase_of, out, into))
+    nodes = schedule.machine.topology.nodes
+
+    def key(node: NDArray[np.int64], peer: NDArray[np.int64]) -> NDArray[np.int64]:
+        return (phase * nodes + node) * nodes + peer
+
+    sent, received = np.unique(key(out, into)), np.unique(key(into, out))
+    unmatched = np.setxor1d(sent, received, assume_unique=True)
+    both = np.intersect1d(sent // nodes, received // nodes)
+    busy = np.unique(unmatched[np.isin(unmatched // nodes, both)] // (nodes * nodes))
+    return schedule.phases + int(busy.size)
