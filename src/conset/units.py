@@ -53,7 +53,7 @@ def parse_size(value: str | int | float, what: str = "size") -> int:
 
 
 def parse_rate(value: str | int | float, what: str = "rate") -> float:
-    """A rate [B/s]: `"25 GB/s"` → 25e9, `"100 Gb/s"` → 12.5e9; a plain number is B/s.
+    """A rate [B/s]: `"25 GB/s"` → 25e9, `"100 Gb/s"` → 12.5e9, `"0.022 us/B"` → 45.45e6; a plain number is B/s.
 
     Raises:
         UsageError: not a number with a rate unit, not above 0, or not finite.
@@ -61,6 +61,8 @@ def parse_rate(value: str | int | float, what: str = "rate") -> float:
     number, unit = _split(str(value), what)
     if unit == "":
         rate = number
+    elif unit.endswith("/B") and unit[:-2] in _TIME and number != 0:
+        rate = 1 / (number * _TIME[unit[:-2]])  # the texts print times per byte
     else:
         match = _RATE_UNIT.match(unit)
         if match is None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, log2
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.errors import InputError, UsageError, unknown_name
 
 Tag = Literal["printed", "derived", "fitted", "other source", "commonly reported, not checked", "assumed", "unknown", "default", "given"]
 
@@ -23,6 +23,19 @@ class Provenance:
 
     tag: Tag
     source: str = ""
+
+    @staticmethod
+    def of(tag: Any, source: Any = "") -> Provenance:
+        """Checked words of a file or an object.
+
+        Raises:
+            UsageError: an unknown tag, or a source that is no text.
+        """
+        if tag not in get_args(Tag):
+            raise unknown_name("tag", str(tag), get_args(Tag))
+        if not isinstance(source, str):
+            raise UsageError(f"source: a text required, is {source!r}")
+        return Provenance(cast(Tag, tag), source)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ class Machine:
         document: the whole machine file as an object where there is one: a schedule file carries it; else None and
             the `name` is enough to build the machine again.
         notes: remarks for people, such as what a preset's source leaves open.
+        method_costs: costs of methods that run another way on this machine (iWarp: `naive` is message passing, where
+            scheduled phases open connections).
     """
 
     name: str
@@ -37,6 +39,7 @@ class Machine:
     limits_methods: tuple[str, ...] = ()
     document: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    method_costs: Mapping[str, Costs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.routing.rule not in RULES[self.topology.kind]:
@@ -46,6 +49,10 @@ class Machine:
     def hard_limits(self, method: str) -> Limits:
         """The limits of this machine that `method` must keep."""
         return self.limits if not self.limits_methods or method in self.limits_methods else Limits()
+
+    def costs_for(self, method: str) -> Costs:
+        """The costs of running what `method` found."""
+        return self.method_costs.get(method, self.costs)
 
     def to_spec(self) -> str | dict[str, Any]:
         """What a schedule file says of the machine: its spec, or its whole object where it came from a file."""

@@ -1,0 +1,48 @@
+"""Settings: costs with some words changed, for `--set` and for what-if questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import overload
+
+from conset.errors import UsageError
+from conset.machine.costs import Costs, Provenance
+from conset.machine.machine import Machine
+from conset.machine.words import changed_costs
+
+GIVEN = Provenance("given", "the command line")
+
+
+def split_words(text: str) -> list[tuple[str, str]]:
+    """`"synchronization=0,overhead=2us"` → pairs of word and value.
+
+    Raises:
+        UsageError: an item that is not WORD=VALUE.
+    """
+    pairs = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        word, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not word or not value:
+            raise UsageError(f"option '{item}': expected WORD=VALUE")
+        pairs.append((word, value))
+    return pairs
+
+
+@overload
+def with_settings(target: Costs, text: str) -> Costs: ...
+@overload
+def with_settings(target: Machine, text: str) -> Machine: ...
+def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
+    """`target` with the costs named in `text` changed: `"synchronization=0,overhead=2us"`.
+
+    The words are those of machine files (`machine.words.WORDS`); what is changed is tagged `given`. A machine keeps
+    its name and its document: a setting is a question, not another machine.
+
+    Raises:
+        UsageError: an unknown word (with the nearest known one), or a value that does not parse or is out of range.
+    """
+    words = split_words(text)
+    if isinstance(target, Costs):
+        return changed_costs(target, words, GIVEN)
+    methods = {name: changed_costs(costs, words, GIVEN) for name, costs in target.method_costs.items()}
+    return replace(target, costs=changed_costs(target.costs, words, GIVEN), method_costs=methods)
