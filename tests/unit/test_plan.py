@@ -21,9 +21,8 @@ def schedule_of(pattern: Pattern, phases: list[list[int]], parts: list[int] | No
     machine = Machine(f"crossbar:{pattern.ranks}", topology, Routing.default(topology))
     offsets = np.concatenate([[0], np.cumsum([len(p) for p in phases])])
     message = np.array([m for phase in phases for m in phase], np.int32)
-    return Schedule(
-        pattern, machine, "hand", Limits(), offsets, message, None if parts is None else np.array(parts), **more
-    )  # type: ignore[arg-type]
+    sizes = None if parts is None else np.array(parts)
+    return Schedule(pattern, machine, "hand", Limits(), offsets, message, sizes, **more)  # type: ignore[arg-type]
 
 
 # messages sorted by source, target: 0: 0→1 (10 B)  1: 0→2 (20 B)  2: 1→2 (30 B)  3: 2→0 (40 B)

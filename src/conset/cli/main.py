@@ -8,9 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-import click
 import typer
-from typer.core import TyperGroup
 
 from conset.cli.output import error_object
 from conset.errors import ConsetError, UsageError, unknown_name
@@ -20,22 +18,11 @@ COMMANDS = ("compile", "verify", "bound", "predict", "run", "show", "compare", "
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 
 
-class _Group(TyperGroup):
-    """A group that suggests the nearest command for an unknown one."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            raise unknown_name("command", args[0], self.commands)
-        return super().resolve_command(ctx, args)
-
-
 def build() -> typer.Typer:
     """The application with all commands."""
     app = typer.Typer(
-        cls=_Group,
         name="conset",
         help="The communication compiler: who sends what to whom, and a machine, in; a verified schedule out.",
-        no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
@@ -52,11 +39,6 @@ def build() -> typer.Typer:
     return app
 
 
-def _usage_line(error: click.UsageError) -> str:
-    """Click's message on one line, its suggestions kept."""
-    return " ".join(error.format_message().split())
-
-
 def _report(message: str, code: int, as_json: bool) -> int:
     line = " ".join(str(message).split())
     if as_json:
@@ -68,19 +50,19 @@ def _report(message: str, code: int, as_json: bool) -> int:
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
     as_json = "--json" in arguments
+    arguments = list(arguments) or ["--help"]
     try:
-        result = build()(args=list(arguments), prog_name="conset", standalone_mode=False)
+        if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+            raise unknown_name("command", arguments[0], COMMANDS)
+        result = build()(args=arguments, prog_name="conset", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except typer.Exit as end:
         return end.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message())  # noqa: T201
-        return UsageError.exit_code
-    except click.UsageError as error:
-        return _report(_usage_line(error), UsageError.exit_code, as_json)
+    except typer.TyperException as error:
+        return _report(error.format_message(), UsageError.exit_code, as_json)
     except ConsetError as error:
         return _report(str(error), error.exit_code, as_json)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _report("interrupted, nothing written", 130, as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
