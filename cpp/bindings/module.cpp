@@ -3,10 +3,12 @@
 namespace conset::bindings {
 void bind_network(nb::module_& module);
 void bind_loads(nb::module_& module);
+void bind_profile(nb::module_& module);
 }  // namespace conset::bindings
 
 NB_MODULE(_core, module) {
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
     conset::bindings::bind_network(module);
     conset::bindings::bind_loads(module);
+    conset::bindings::bind_profile(module);
 }
