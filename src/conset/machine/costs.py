@@ -14,12 +14,22 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError, UsageError, unknown_name
 
-Tag = Literal["printed", "derived", "fitted", "other source", "commonly reported, not checked", "assumed", "unknown", "default", "given"]
+Tag = Literal[
+    "printed",
+    "derived",
+    "fitted",
+    "other source",
+    "commonly reported, not checked",
+    "assumed",
+    "unknown",
+    "default",
+    "given",
+]
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a number comes from: `tag` says how sure it is, `source` names paper and section, or what it was fitted to."""
+    """Where a number comes from: `tag` says how sure it is, `source` names paper and section, or what it fits."""
 
     tag: Tag
     source: str = ""

@@ -34,7 +34,9 @@ class Limits:
             if value is not None and value < 1:
                 raise UsageError(f"limit {name}={value}: must be at least 1")
         if self.channels == 1:
-            raise UsageError("limit channels=1: a route takes a channel in both its ends; must be at least 2 for any phase")
+            raise UsageError(
+                "limit channels=1: a route takes a channel in both its ends; must be at least 2 for any phase"
+            )
         if self.duplex not in ("full", "exchange"):
             raise unknown_name("duplex", str(self.duplex), ("full", "exchange"))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import inf, isfinite
 from typing import Any
 
@@ -68,7 +69,7 @@ def _steps(value: Any, what: str) -> Steps:
         return Steps((_time(value, what),))
     rows = [_step(row, what) for row in value]
     limits = tuple(limit for limit, _ in rows)
-    if not rows or limits[-1] != inf or any(a >= b for a, b in zip(limits, limits[1:], strict=False)):
+    if not rows or limits[-1] != inf or any(a >= b for a, b in pairwise(limits)):
         raise UsageError(f"{what}: up_to must rise from step to step and be absent from the last one")
     return Steps(tuple(time for _, time in rows), limits)
 
@@ -217,12 +218,6 @@ WORDS: dict[str, Word] = {
     "size_range": Word(("size_range_B",), _size_range, _write_range, "sizes"),
 }
 """Every word for a cost."""
-
-
-def hidden_by(word: str) -> set[str]:
-    """Words that say the same as `word`, or part of it, or more: a later one replaces them."""
-    wider = {name for name, entry in WORDS.items() if word in entry.covers}
-    return {word, *WORDS[word].covers, *wider}
 
 
 def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:

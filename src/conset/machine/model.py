@@ -1,0 +1,217 @@
+"""The form of a machine file: one strict model; presets and schedule files' machines have the same form."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator, model_validator
+
+from conset.errors import InputError, UsageError
+from conset.machine.words import WORDS, split_tagged
+from conset.network.routing import Rule, Tie
+
+Count = Annotated[StrictInt, Field(ge=1)]
+NodeId = Annotated[StrictInt, Field(ge=0, lt=2**31)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NetworkTable(_Table):
+    """`[network]`: a family and its size, or a graph: from a file, or with its links inline.
+
+    Attributes:
+        kind: the family; a graph where `graph` or `links` is given.
+        sides: of a mesh, torus or ring.
+        dimensions: of a hypercube.
+        nodes: of a hypercube (a power of two), ring, crossbar or inline graph.
+        width: of every link of a regular network.
+        routing: the rule for paths.
+        tie: how ties on a cycle are broken.
+        graph: a GraphML, GML or edge-list file, relative to the machine file.
+        links: pairs of node ids.
+        widths: one per link.
+        rates: one per link: a rate, or "machine" for the `link` of the costs.
+        both_ways: whether each of `links` is two links, one each way.
+        endpoints: how many nodes, the first ones, may hold ranks; all where absent.
+        labels: one name per node.
+        routes: paths of node ids; a pair that has none takes the shortest path.
+    """
+
+    kind: Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"] | None = None
+    sides: list[Count] | None = None
+    dimensions: Annotated[StrictInt, Field(ge=0, le=24)] | None = None
+    nodes: Count | None = None
+    width: Count = 1
+    routing: Rule | None = None
+    tie: Tie | None = None
+    graph: str | None = None
+    links: list[tuple[NodeId, NodeId]] | None = None
+    widths: list[Count] | None = None
+    rates: list[Any] | None = None
+    both_ways: bool = True
+    endpoints: Count | None = None
+    labels: list[str] | None = None
+    routes: list[list[NodeId]] | None = None
+
+
+class CostsTable(_Table):
+    """`[costs]`: words of `machine.words.WORDS`, each plain or `{ value = …, tag = "printed", source = "…" }`."""
+
+    overhead: Any = None
+    inject: Any = None
+    eject: Any = None
+    port: Any = None
+    port_out: Any = None
+    port_in: Any = None
+    node: Any = None
+    exchange_weight: Any = None
+    exchange_syncs: Any = None
+    link: Any = None
+    hop: Any = None
+    synchronization: Any = None
+    setup: Any = None
+    signal: Any = None
+    first_barrier: Any = None
+    tolerance: Any = None
+    blocking: Any = None
+    per_transfer: Any = None
+    in_flight: Any = None
+    receives: Any = None
+    lanes: Any = None
+    outstanding_receives: Any = None
+    flit: Any = None
+    size_range: Any = None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _readable(cls, value: Any, info: Any) -> Any:
+        try:
+            WORDS[info.field_name].read(split_tagged(value, info.field_name)[0], info.field_name)
+        except (UsageError, InputError) as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @model_validator(mode="after")
+    def _no_word_twice(self) -> CostsTable:
+        for wide, word in WORDS.items():
+            both = [narrow for narrow in word.covers if narrow in self.model_fields_set]
+            if wide in self.model_fields_set and both:
+                raise ValueError(
+                    f"{wide} and {both[0]} exclude each other: {wide} says both {' and '.join(word.covers)}"
+                )
+        return self
+
+    def changes(self) -> dict[str, Any]:
+        """The words given, in the table's order."""
+        return {word: getattr(self, word) for word in WORDS if word in self.model_fields_set}
+
+
+class LimitsTable(_Table):
+    """`[limits]`: hard limits of the machine, and the methods they hold for (all where absent)."""
+
+    send: Count | None = None
+    receive: Count | None = None
+    link: Count | None = None
+    channels: Annotated[StrictInt, Field(ge=2)] | None = None
+    duplex: Literal["full", "exchange"] = "full"
+    methods: list[str] = []
+
+
+class MachineTable(_Table):
+    """A machine file.
+
+    Attributes:
+        name: for people; the file's stem where absent.
+        about: one line for people.
+        network: what carries.
+        costs: what things take; words left out have the defaults of bare networks.
+        limits: hard limits.
+        methods: costs that differ for some methods, by their names.
+        notes: remarks for people.
+    """
+
+    name: str | None = None
+    about: str = ""
+    network: NetworkTable
+    costs: CostsTable = CostsTable()
+    limits: LimitsTable = LimitsTable()
+    methods: dict[str, CostsTable] = {}
+    notes: list[str] = []
+
+
+def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> MachineTable:
+    """The model of a machine file's object; `text`, where there is one, gives the line.
+
+    Raises:
+        InputError: the first thing that is wrong: file, line, key, rule and value.
+    """
+    try:
+        return MachineTable.model_validate(dict(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = tuple(first["loc"])
+        raise InputError(f"{located(where, path, text)}: {_rule(first, path)}") from None
+
+
+def located(where: str, path: tuple[Any, ...], text: str = "") -> str:
+    """`cluster.toml:7: costs.link`: file, line where it is found, key."""
+    keys = [str(key) for key in path if isinstance(key, str)]
+    line = line_of(text, tuple(keys)) if text else None
+    dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+    return f"{where}:{line}: {dotted}" if line else f"{where}: {dotted}"
+
+
+def line_of(text: str, keys: tuple[str, ...]) -> int | None:
+    """The line of a TOML text that sets a key, or the last line that opens a table on the way to it."""
+    table: tuple[str, ...] = ()
+    best: tuple[int, int] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
+        assignment = re.match(r"\s*([\w.\-\"']+)\s*=", line)
+        if header and "=" not in line.split("#")[0]:
+            table = tuple(part.strip(" \"'") for part in header[1].split("."))
+            here = table
+        elif assignment:
+            here = (*table, *(part.strip("\"'") for part in assignment[1].split(".")))
+        else:
+            continue
+        if here == keys[: len(here)] and (best is None or len(here) > best[0]):
+            best = (len(here), number)
+    return best[1] if best else None
+
+
+def _rule(error: Any, path: tuple[Any, ...]) -> str:
+    """What pydantic found, in our words."""
+    kind, given = error["type"], error["input"]
+    if kind == "extra_forbidden":
+        known = _known_at(path)
+        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+        return f"unknown word '{path[-1]}': {hint}"
+    if kind == "missing":
+        return "is required"
+    if kind == "value_error":
+        return str(error["ctx"]["error"])
+    message = re.sub(r"^Input should be ", "must be ", error["msg"]).replace("Input should have", "must have")
+    shown = "a table" if isinstance(given, Mapping) else repr(given)
+    return f"{message}, is {shown if len(shown) <= 60 else shown[:57] + '...'}"
+
+
+def _known_at(path: tuple[Any, ...]) -> list[str]:
+    """The words that a table knows, by the path of one of its keys."""
+    table: type[BaseModel] = MachineTable
+    for key in path[:-1]:
+        if key not in table.model_fields:  # the name of a method
+            return list(CostsTable.model_fields)
+        annotation = table.model_fields[str(key)].annotation
+        inner = [each for each in (annotation, *get_args(annotation)) if isinstance(each, type)]
+        tables = [each for each in inner if issubclass(each, BaseModel)]
+        if not tables:
+            break
+        table = tables[0]
+    return list(table.model_fields)

@@ -1,0 +1,135 @@
+"""Machine specs: the words of the command line, a file, or a schedule file's object, to a Machine.
+
+    iwarp:8x8   ipsc860:64   delta:16x32   paragon:16x16         presets; sizes have defaults
+    mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   bare networks
+    cluster.toml   net.graphml   net.gml   net.edges              files
+
+Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
+machine files), and for the network `tie=plus`, `routing=no-wrap`, `width=2`, `dead=3;7`.
+
+`dead` leaves the graph of the surviving nodes: numbered densely in their old order, as ranks live on the first
+endpoints, each labelled with its old id, shortest paths for routes. A pattern sees that many fewer ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from conset.errors import InputError, UsageError, unknown_name
+from conset.machine.bare import DEFAULT_SIZE, KINDS, build_bare, build_routing, build_topology, parse_sizes
+from conset.machine.machine import Machine
+from conset.machine.settings import GIVEN, split_words
+from conset.machine.words import WORDS, changed_costs
+from conset.network.graph import without_nodes
+from conset.network.routing import Routing
+
+PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
+"""Machines of the texts; each is `presets/<name>.toml`."""
+
+NETWORK_WORDS = ("routing", "tie", "width", "dead")
+FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
+
+
+def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
+    """The machine that a spec, a file's name or a schedule file's object says.
+
+    `parse_machine(machine.to_spec())` is the same machine again.
+
+    Raises:
+        UsageError: an unknown name or option (with the nearest known one), a value that does not parse or is out of
+            range.
+        InputError: the contents of a file or object; names file, line, key, rule and value.
+    """
+    if not isinstance(spec, str):
+        from conset.machine.file import machine_from_object
+
+        return machine_from_object(spec, "machine")
+    text = spec.strip()
+    head = text.split(",", 1)[0].strip()
+    if head.split(":", 1)[0] in (*PRESETS, *KINDS):
+        return _from_words(text)
+    path = Path(text)
+    if path.suffix.lower() in FILE_SUFFIXES:
+        from conset.machine.file import read_machine
+
+        return read_machine(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, a file is required")
+    if Path(head).suffix.lower() in FILE_SUFFIXES:
+        raise UsageError(f"machine '{text}': a file takes no options; its costs stand in a machine file or in --set")
+    if path.exists():
+        raise InputError(f"{path}: a machine's suffix must be one of {', '.join(FILE_SUFFIXES)}, is '{path.suffix}'")
+    raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS))
+
+
+def _from_words(text: str) -> Machine:
+    """A preset or bare network with its options."""
+    head, _, rest = text.partition(",")
+    name, colon, size = (part.strip() for part in head.partition(":"))
+    if colon and not size:
+        raise UsageError(f"{head}: a size is required after ':'")
+    options = split_words(rest)
+    try:
+        machine = _from_name(name, size)
+        name = ",".join([machine.name, *(f"{word}={value}" for word, value in options)])
+        return replace(_with_options(machine, options), name=name)
+    except InputError as error:
+        raise UsageError(f"{head}: {error}") from None
+
+
+def _from_name(name: str, size: str) -> Machine:
+    if name in PRESETS:
+        from conset.machine.file import load_preset
+
+        return load_preset(name, size)
+    size = size or DEFAULT_SIZE[name]
+    if name == "hypercube" and size == "0":
+        return build_bare("hypercube:0", name, (0,))
+    return build_bare(f"{name}:{size}", name, parse_sizes(size, f"{name}:{size}"))
+
+
+def _with_options(machine: Machine, options: list[tuple[str, str]]) -> Machine:
+    network: dict[str, str] = {}
+    costs = []
+    for word, value in options:
+        if word in NETWORK_WORDS:
+            network[word] = value
+        elif word in WORDS:
+            costs.append((word, value))
+        else:
+            raise unknown_name("option", word, (*NETWORK_WORDS, *WORDS))
+    if network:
+        machine = _with_network(machine, network)
+    if not costs:
+        return machine
+    methods = {method: changed_costs(own, costs, GIVEN) for method, own in machine.method_costs.items()}
+    return replace(machine, costs=changed_costs(machine.costs, costs, GIVEN), method_costs=methods)
+
+
+def _with_network(machine: Machine, words: Mapping[str, str]) -> Machine:
+    topology = machine.topology
+    kind = topology.kind
+    if "width" in words:
+        width = _whole(words["width"], "width")
+        if width < 1:
+            raise UsageError(f"width={words['width']}: must be at least 1")
+        sizes = (topology.dimensions,) if kind == "hypercube" else topology.sides
+        topology = build_topology(kind, sizes, width)
+    routing = build_routing(kind, words.get("routing"), words.get("tie", machine.routing.tie))
+    if "dead" not in words:
+        return replace(machine, topology=topology, routing=routing)
+    if kind == "crossbar":
+        raise UsageError("dead: a crossbar is ports only; give it fewer nodes instead")
+    if "routing" in words or "tie" in words:
+        raise UsageError("dead: routes around dead nodes are shortest paths; routing and tie do not apply")
+    dead = [_whole(part, "dead") for part in words["dead"].split(";")]
+    return replace(machine, topology=without_nodes(topology, dead), routing=Routing("shortest-path"))
+
+
+def _whole(text: str, word: str) -> int:
+    if not (text.strip().isascii() and text.strip().isdigit()):
+        raise UsageError(f"{word} '{text}': must be a whole number" + (", several as 3;7" if word == "dead" else ""))
+    return int(text)

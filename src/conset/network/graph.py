@@ -1,0 +1,190 @@
+"""Any directed graph as a network: from nodes and edges as read to a checked Topology."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import frozen
+from conset.errors import InputError
+from conset.network.topology import Topology
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One link of one direction, as a file says it.
+
+    Attributes:
+        source: node id.
+        target: node id.
+        width: parallel links in one, at least 1.
+        rate_Bps: rate per unit of width [B/s]; NaN: the machine's.
+        where: file and line, for errors.
+    """
+
+    source: int
+    target: int
+    width: int = 1
+    rate_Bps: float = nan  # noqa: N815
+    where: str = "links"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph as read, before the machine's rate for links is known.
+
+    Attributes:
+        nodes: all nodes.
+        endpoints: the first of them, which may hold ranks.
+        edges: links of one direction, in any order; parallel ones add up their widths.
+        labels: names of the nodes, or () where they are their ids.
+        where: the file, for errors.
+    """
+
+    nodes: int
+    endpoints: int
+    edges: tuple[Edge, ...]
+    labels: tuple[str, ...] = ()
+    where: str = "graph"
+
+    def to_topology(self, rate_Bps: float) -> Topology:  # noqa: N803
+        """The network; `rate_Bps` is that of links that have none of their own, where others have.
+
+        Raises:
+            InputError: parallel links of different rates, a link without any rate beside links with one, or an
+                endpoint that cannot reach another.
+        """
+        merged = self._merged(rate_Bps)
+        rated = any(not isnan(edge.rate_Bps) for edge in self.edges)
+        width = np.array([edge.width for edge in merged], np.int64)
+        topology = Topology(
+            "graph",
+            (),
+            self.endpoints,
+            self.nodes,
+            np.array([edge.source for edge in merged], np.int64),
+            np.array([edge.target for edge in merged], np.int64),
+            width if (width > 1).any() else None,  # type: ignore[arg-type]
+            np.array([edge.rate_Bps for edge in merged], np.float64) if rated else None,
+            labels=self.labels,
+        )
+        require_connected(topology, self.where)
+        return topology
+
+    def _merged(self, rate_Bps: float) -> list[Edge]:  # noqa: N803
+        """Links sorted by (source, target), parallel ones made one."""
+        rated = any(not isnan(edge.rate_Bps) for edge in self.edges)
+        links: dict[tuple[int, int], Edge] = {}
+        for edge in self.edges:
+            rate = rate_Bps if isnan(edge.rate_Bps) and rated else edge.rate_Bps
+            if rate == np.inf:
+                raise InputError(
+                    f"{edge.where}: a link without a rate beside links with one needs the machine's `link`"
+                )
+            same = links.get((edge.source, edge.target))
+            if same is not None and same.rate_Bps != rate and rated:
+                raise InputError(
+                    f"{edge.where}: parallel links must have one rate, are {same.rate_Bps:g} B/s and {rate:g} B/s"
+                )
+            width = edge.width + (same.width if same else 0)
+            links[edge.source, edge.target] = Edge(edge.source, edge.target, width, rate, edge.where)
+        return [links[key] for key in sorted(links)]
+
+    def to_object(self) -> dict[str, Any]:
+        """The `[network]` table that says the same without a file, every link of one direction."""
+        table: dict[str, Any] = {"kind": "graph", "nodes": self.nodes, "endpoints": self.endpoints, "both_ways": False}
+        table["links"] = [[edge.source, edge.target] for edge in self.edges]
+        if any(edge.width != 1 for edge in self.edges):
+            table["widths"] = [edge.width for edge in self.edges]
+        if any(not isnan(edge.rate_Bps) for edge in self.edges):
+            table["rates"] = ["machine" if isnan(edge.rate_Bps) else edge.rate_Bps for edge in self.edges]
+        if self.labels:
+            table["labels"] = list(self.labels)
+        return table
+
+
+def both_ways(edges: Iterable[Edge]) -> list[Edge]:
+    """Every edge, followed by its opposite."""
+    return [
+        each for edge in edges for each in (edge, Edge(edge.target, edge.source, edge.width, edge.rate_Bps, edge.where))
+    ]
+
+
+def _reached(start: int, offsets: NDArray[np.int64], heads: NDArray[np.int32]) -> NDArray[np.bool_]:
+    seen = np.zeros(offsets.size - 1, bool)
+    seen[start] = True
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        for head in heads[offsets[node] : offsets[node + 1]].tolist():
+            if not seen[head]:
+                seen[head] = True
+                queue.append(head)
+    return seen
+
+
+def rows_of(
+    tails: NDArray[np.int32], heads: NDArray[np.int32], nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, neighbours): compressed sparse rows of the links tail → head, neighbours rising."""
+    offsets = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(tails, minlength=nodes), out=offsets[1:])
+    return offsets, heads[np.lexsort((heads, tails))]
+
+
+def require_connected(topology: Topology, where: str = "graph") -> None:
+    """Every endpoint reaches every other: all are reached from endpoint 0 and all reach it.
+
+    Raises:
+        InputError: one does not; names the pair.
+    """
+    source, target = topology.link_source, topology.link_target
+    forward = _reached(0, *rows_of(source, target, topology.nodes))[: topology.endpoints]
+    backward = _reached(0, *rows_of(target, source, topology.nodes))[: topology.endpoints]
+    for seen, ends in ((forward, lambda lost: (0, lost)), (backward, lambda lost: (lost, 0))):
+        if not seen.all():
+            a, b = (topology.node_name(node) for node in ends(int(np.flatnonzero(~seen)[0])))
+            raise InputError(f"{where}: disconnected: {a} cannot reach {b}; every endpoint must reach every other")
+
+
+def without_nodes(topology: Topology, dead: Sequence[int]) -> Topology:
+    """A regular network with nodes taken out: a graph of the survivors, numbered densely in their old order.
+
+    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its old id as its label.
+
+    Raises:
+        InputError: no such node, a node named twice, none left, or survivors cut off from each other.
+    """
+    ids = np.array(dead, np.int64)
+    for k, node in enumerate(dead):
+        if not 0 <= node < topology.nodes:
+            raise InputError(f"dead[{k}] = {node}: must be a node from 0 to {topology.nodes - 1}")
+        if node in dead[:k]:
+            raise InputError(f"dead[{k}] = {node}: is named twice")
+    if len(dead) >= topology.nodes:
+        raise InputError(f"dead: {len(dead)} of {topology.nodes} nodes; at least 1 must be left")
+    alive = np.ones(topology.nodes, bool)
+    alive[ids] = False
+    number = np.cumsum(alive) - 1
+    source, target = topology.ends
+    keep = topology.link_exists & alive[source] & alive[target]
+    order = np.lexsort((target[keep], source[keep]))
+    left = int(alive.sum())
+    survivors = Topology(
+        "graph",
+        (),
+        left,
+        left,
+        number[source[keep]][order],
+        number[target[keep]][order],
+        frozen(topology.widths()[keep][order]) if topology.width > 1 else None,
+        labels=tuple(str(node) for node in np.flatnonzero(alive)),
+    )
+    require_connected(survivors, f"dead = {';'.join(str(node) for node in dead)}")
+    return survivors
