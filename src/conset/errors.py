@@ -34,6 +34,10 @@ class VerificationError(ConsetError):
     exit_code = 4
 
 
+class ExecutionError(VerificationError):
+    """A run did not end: a rank died, a deadline passed, or no launcher started it."""
+
+
 class NoScheduleError(ConsetError):
     """No schedule exists, or none was found, within the limits."""
 

@@ -1,0 +1,1 @@
+"""Do it: what each rank executes, and its execution over MPI beside what MPI does by itself."""

@@ -1,7 +1,7 @@
 """Will a plan end? Every wait of every rank as a graph, sorted topologically before anything starts.
 
 Idea: a (rank, step) is entered, has sent, is left. A step is what a rank does between two of its waits: a phase
-(`local`, `ready`), a group of phases between barriers (`barrier:k`), everything (`none`). Edges say what waits for what:
+(`local`, `ready`), a group of phases between barriers (`barrier:k`), everything (`none`). Edges say what waits:
 
 - program order: entered → sent → left → the rank's next step entered;
 - data: a receive ends after its send has started: *sent* at the source → *left* at the target;
@@ -106,8 +106,9 @@ def _check_overlap(receives: Operations) -> None:
 
 
 def _name(operations: Operations, k: int, what: str) -> str:
-    peer = f"to rank {operations.peer[k]}" if what == "send" else f"from rank {operations.peer[k]}"
-    return f"rank {operations.rank[k]}'s {what} {peer} (phase {operations.phase[k]}, transfer {operations.transfer[k]}, {operations.bytes[k]} B)"
+    end = "to" if what == "send" else "from"
+    where = f"phase {operations.phase[k]}, transfer {operations.transfer[k]}, {operations.bytes[k]} B"
+    return f"rank {operations.rank[k]}'s {what} {end} rank {operations.peer[k]} ({where})"
 
 
 def _matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

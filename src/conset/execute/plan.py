@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 MAX_BYTES = 2**31 - 1
 """Largest transfer [B]: a count of MPI is an `int`; the large-count calls are not in every library."""
 
-_OPERATION_ARRAYS = {"phase": np.int32, "peer": np.int32, "offset": np.int64, "bytes": np.int64, "transfer": np.int32}
+_OPERATION_ARRAYS: dict[str, type[np.int32] | type[np.int64]] = {
+    "phase": np.int32,
+    "peer": np.int32,
+    "offset": np.int64,
+    "bytes": np.int64,
+    "transfer": np.int32,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,19 +132,13 @@ class Plan:
 
     def save(self, path: Path) -> None:
         """Writes an `.npz`, not compressed: ranks read it at start-up."""
-        arrays = {
+        arrays: dict[str, Any] = {
             f"{side}_{name}": getattr(getattr(self, side), name)
             for side in ("sends", "receives")
             for name in ("offsets", *_OPERATION_ARRAYS)
         }
-        np.savez(
-            path,
-            phases=self.phases,
-            sync=str(self.sync),
-            send_bytes=self.send_bytes,
-            receive_bytes=self.receive_bytes,
-            **arrays,
-        )  # type: ignore[arg-type]
+        arrays |= {"phases": self.phases, "sync": str(self.sync)}
+        np.savez(path, send_bytes=self.send_bytes, receive_bytes=self.receive_bytes, **arrays)
 
     @staticmethod
     def load(path: Path) -> Plan:

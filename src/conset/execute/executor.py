@@ -1,0 +1,272 @@
+"""Executor: carries out one rank's part of a plan, again and again, on buffers that are the caller's.
+
+Problem. Move the bytes of a plan in its phases, kept apart as its policy says.
+Idea. Every message has a persistent request, made once on a duplicated communicator (the application's tags cannot
+    meet ours) and started one by one in phase order: messages of one pair do not overtake, so one tag is enough. All
+    receives are started first: it costs nothing and makes every message expected. Then, phase by phase:
+    `none`: start all sends, wait at the end.
+    `local`: start the sends of a phase, wait for its sends and receives.
+    `ready`: signal the sources of a phase, start each send when its target has signalled, wait as `local`.
+    `barrier:k`: `local` on groups of k phases, and a barrier between groups, also where a rank has no message.
+Invariant. A rank gives its signals before it waits, and waits for nothing but what the graph in `check` knows: a plan
+    that passes there ends here, eager or rendezvous. No wait is inside MPI.
+Cost. Some 0.5 us a message above MPI's own (Start and Test from Python).
+Departure. Wang and Ranka wait for all signals of a phase before they send; here a message goes when its own came.
+Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860 (S1 is `ready`, S2 `none`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from conset.errors import ExecutionError, InputError
+from conset.execute.plan import MAX_BYTES, Operations, Plan
+from conset.execute.wait import NAP_S, Waiter, cores_and_ranks
+
+_DATA, _SIGNAL = 1, 2
+
+
+@dataclass
+class _Step:
+    """What a rank does between two of its waits; lists run over its operations in posting order."""
+
+    name: str
+    sends: list[MPI.Prequest] = field(default_factory=list)
+    receives: list[MPI.Prequest] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+    signals_out: list[MPI.Prequest] = field(default_factory=list)
+    signals_in: list[MPI.Prequest] = field(default_factory=list)
+
+
+class Executor:
+    """One rank's part of a plan over MPI; a context manager that frees its requests.
+
+    >>> with Executor(comm, plan, sendbuf, recvbuf) as executor:
+    ...     for _ in range(steps):
+    ...         executor.exchange()
+
+    Where bytes lie in the buffers: see `conset.execute.plan`. Between `start` and the end of `wait` the buffers belong
+    to the exchange. Making and closing an executor is collective over `comm`.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm,
+        plan: Plan,
+        sendbuf: Any,
+        recvbuf: Any,
+        *,
+        timeout_s: float | None = None,
+        nap_s: float | None = None,
+    ) -> None:
+        """Makes the requests.
+
+        Args:
+            comm: as many ranks as the plan has; duplicated.
+            plan: what to execute; one from `plan_schedule` has been checked to end.
+            sendbuf: contiguous, at least `plan.send_bytes[rank]` bytes.
+            recvbuf: contiguous and writable, at least `plan.receive_bytes[rank]` bytes.
+            timeout_s: longest time of one exchange [s]; None: no limit.
+            nap_s: nap between looks at a request [s]; None: 100 us where ranks on this machine exceed cores, else 0.
+
+        Raises:
+            InputError: communicator, plan and buffers do not fit each other.
+        """
+        require_size(comm, plan)
+        self.plan = plan
+        self._send = _as_bytes(sendbuf, int(plan.send_bytes[comm.rank]), "sendbuf")
+        self._receive = _as_bytes(recvbuf, int(plan.receive_bytes[comm.rank]), "recvbuf")
+        if self._receive.size and not self._receive.flags.writeable:
+            raise InputError("recvbuf: must be writable")
+        if nap_s is None:
+            cores, ranks, _ = cores_and_ranks(comm)
+            nap_s = NAP_S if ranks > cores else 0.0
+        self.waiter = Waiter(nap_s, timeout_s)
+        self.comm: MPI.Intracomm = comm.Dup()
+        self._empty = bytearray(1)
+        self._steps = self._make_steps()
+        self._running: Iterator[MPI.Request] | None = None
+        self._pending: MPI.Request | None = None
+        self._step = self._steps[0] if self._steps else _Step("")
+
+    def _make_steps(self) -> list[_Step]:
+        plan, rank, sync = self.plan, self.comm.rank, self.plan.sync
+        sends, receives = (_rows(operations, rank) for operations in (plan.sends, plan.receives))
+        if sync.kind in ("none", "barrier"):
+            # groups without a message of this rank stay in the list: it takes part in their barriers
+            numbers = list(range(sync.groups(plan.phases)))
+        else:
+            numbers = sorted({row[0] for row in (*sends, *receives)})
+        steps = {number: _Step(_step_name(plan, number)) for number in numbers}
+        for phase, peer, offset, size in receives:
+            step = steps[0 if sync.kind == "none" else phase // sync.every]
+            step.sources.append(peer)
+            step.receives.append(self.comm.Recv_init([self._receive[offset : offset + size], MPI.BYTE], peer, _DATA))
+            if sync.kind == "ready":
+                step.signals_out.append(self.comm.Send_init([self._empty, 0, MPI.BYTE], peer, _SIGNAL))
+        for phase, peer, offset, size in sends:
+            step = steps[0 if sync.kind == "none" else phase // sync.every]
+            step.targets.append(peer)
+            step.sends.append(self.comm.Send_init([self._send[offset : offset + size], MPI.BYTE], peer, _DATA))
+            if sync.kind == "ready":
+                step.signals_in.append(self.comm.Recv_init([self._empty, 0, MPI.BYTE], peer, _SIGNAL))
+        return list(steps.values())
+
+    def _protocol(self) -> Iterator[MPI.Request]:
+        """The exchange; yields each request that must end before it goes on."""
+        steps, sync = self._steps, self.plan.sync
+        for step in steps:
+            for request in step.receives:
+                request.Start()
+            for request in step.signals_in:
+                request.Start()
+        for index, step in enumerate(steps):
+            self._step = step
+            for request in step.signals_out:
+                request.Start()
+            if sync.kind == "ready":
+                for signal, request in zip(step.signals_in, step.sends, strict=True):
+                    yield signal
+                    request.Start()
+            else:
+                for request in step.sends:
+                    request.Start()
+            yield from step.receives
+            yield from step.sends
+            if sync.kind == "barrier" and index + 1 < len(steps):
+                yield self.comm.Ibarrier()
+        for step in steps:
+            self._step = step
+            yield from step.signals_out
+
+    def start(self) -> None:
+        """Starts an exchange and returns; it goes on in `progress` and ends in `wait`.
+
+        Raises:
+            ExecutionError: the exchange before has not ended.
+        """
+        if self._running is not None:
+            raise ExecutionError("start: the exchange before has not ended, call wait first")
+        self.waiter.begin()
+        self._running = self._protocol()
+        self._pending = next(self._running, None)
+        self.progress()
+
+    def progress(self) -> bool:
+        """Goes on as far as possible without waiting; True when nothing of the exchange is left to do but `wait`."""
+        while self._running is not None and self._pending is not None:
+            if not self._pending.Test():
+                return False
+            self._pending = next(self._running, None)
+        return True
+
+    def wait(self) -> None:
+        """Ends the exchange: the receive buffer is complete, the send buffer free.
+
+        Raises:
+            ExecutionError: the time-out has passed; names the phase and the peers that are missing.
+        """
+        if self._running is None:
+            return
+        for request in () if self._pending is None else (self._pending,):
+            self.waiter.wait(request, self._missing)
+        for request in self._running:
+            self.waiter.wait(request, self._missing)
+        self._running = self._pending = None
+
+    def exchange(self) -> None:
+        """One whole exchange: `start` and `wait`."""
+        self.start()
+        self.wait()
+
+    def _missing(self) -> str:
+        """Who is waited for, in words."""
+        step = self._step
+
+        def open_ones(requests: list[MPI.Prequest], peers: list[int]) -> str:
+            left = [peer for request, peer in zip(requests, peers, strict=True) if not request.Test()]
+            return ", ".join(str(peer) for peer in dict.fromkeys(left))
+
+        causes = [
+            f"{what} {peers}"
+            for what, peers in (
+                ("no data from", open_ones(step.receives, step.sources)),
+                ("no signal from", open_ones(step.signals_in, step.targets) if step.signals_in else ""),
+                ("data not taken by", open_ones(step.sends, step.targets)),
+            )
+            if peers
+        ]
+        why = "; ".join(causes) or "other ranks not at the barrier"
+        return f"rank {self.comm.rank}: {step.name}, sync {self.plan.sync}: {why}"
+
+    def close(self) -> None:
+        """Frees the requests and the communicator; collective.
+
+        Raises:
+            ExecutionError: an exchange is running: its buffers are still MPI's.
+        """
+        if self._running is not None:
+            raise ExecutionError("close: an exchange is running, call wait first")
+        for step in self._steps:
+            for request in (*step.sends, *step.receives, *step.signals_out, *step.signals_in):
+                request.Free()
+        self._steps = []
+        if self.comm != MPI.COMM_NULL:
+            self.comm.Free()
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # after an error others may never come to a collective call, and running requests cannot be freed
+        if kind is None:
+            self.close()
+
+
+def require_size(comm: MPI.Comm, plan: Plan) -> None:
+    """Checks first of all that there are as many ranks as the plan has.
+
+    Raises:
+        InputError: another number; one rank means that launcher and library do not belong together.
+    """
+    if comm.size != plan.ranks:
+        hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
+        raise InputError(f"the MPI job has {comm.size} ranks, the plan {plan.ranks}: must agree{hint}")
+
+
+def _as_bytes(buffer: Any, least: int, what: str) -> NDArray[np.uint8]:
+    try:
+        array = np.frombuffer(buffer, np.uint8) if memoryview(buffer).nbytes else np.zeros(0, np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
+        raise InputError(f"{what}: must be one contiguous buffer: {error}") from None
+    if array.size < least:
+        raise InputError(f"{what} has {array.size} bytes: the plan needs at least {least}")
+    return array
+
+
+def _rows(operations: Operations, rank: int) -> list[tuple[int, int, int, int]]:
+    """(phase, peer, offset, bytes) of one rank's operations."""
+    rows = operations.of(rank)
+    if operations.bytes[rows].size and int(operations.bytes[rows].max()) > MAX_BYTES:
+        raise InputError(f"rank {rank}: a transfer has {operations.bytes[rows].max()} bytes, MPI carries {MAX_BYTES}")
+    columns = (operations.phase, operations.peer, operations.offset, operations.bytes)
+    return list(zip(*(column[rows].tolist() for column in columns), strict=True))
+
+
+def _step_name(plan: Plan, number: int) -> str:
+    every = plan.sync.every
+    if plan.sync.kind == "none":
+        return "all phases"
+    return (
+        f"phase {number}" if every == 1 else f"phases {number * every} to {min((number + 1) * every, plan.phases) - 1}"
+    )

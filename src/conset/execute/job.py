@@ -1,0 +1,151 @@
+"""Job: runs a schedule over MPI, in a job of its own or in the one that this process is a rank of."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from conset.errors import ConsetError, InputError, UsageError
+from conset.execute.launcher import explain_end, find_job, find_launcher, start_job
+from conset.execute.plan import MAX_BYTES, Plan, plan_schedule
+from conset.execute.result import VARIANTS, RunResult
+from conset.schedule.schedule import Schedule
+from conset.schedule.sync import Sync
+
+DEFAULT_REPEAT = 20
+"""Timed repetitions unless asked otherwise."""
+
+_PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
+_ENTRY = "conset.execute.rank"
+
+
+def run_schedule(
+    schedule: Schedule | str | Path,
+    *,
+    sync: Sync | str | None = None,
+    repeat: int = DEFAULT_REPEAT,
+    mpiexec: str | None = None,
+    timeout: float | None = None,
+) -> RunResult:
+    """Executes a schedule beside its rivals, every received byte checked.
+
+    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
+    and every rank has the result. A schedule is not verified here: `conset.verify` does that.
+
+    Args:
+        schedule: the schedule, or its file.
+        sync: the policy; None: the schedule's own.
+        repeat: repetitions that count; one more goes before and is dropped.
+        mpiexec: another launcher, as a shell would split it.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes, messages and barriers.
+
+    Returns:
+        Times of all variants, and the number of wrong bytes: 0 unless plan, executor or library is broken.
+
+    Raises:
+        UsageError: an unknown policy, no launcher, a launcher inside a job.
+        InputError: parts, sizes or ranks do not fit. VerificationError: the plan would not end.
+        ExecutionError: a rank died or a deadline passed.
+    """
+    if repeat < 1:
+        raise UsageError(f"repeat {repeat}: must be at least 1")
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
+    if not isinstance(schedule, Schedule):
+        from conset.schedule.file import read_schedule
+
+        schedule = read_schedule(Path(schedule))
+    plan = plan_schedule(schedule, sync)
+    _check_buffers(plan)
+    return run_plan(plan, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+
+
+def run_plan(
+    plan: Plan, *, repeat: int, mpiexec: str | None = None, timeout: float | None = None, entry: str = _ENTRY
+) -> RunResult:
+    """Executes a plan; `entry` is the module that each rank runs."""
+    began = time.monotonic()
+    job = find_job()
+    exchange_s = exchange_deadline_s(plan)
+    if timeout is not None:
+        exchange_s = min(exchange_s, timeout)
+    if job is None:
+        total_s = timeout or 60.0 + plan.ranks + len(VARIANTS) * (repeat + 1) * exchange_s
+        found = _in_own_job(plan, repeat, find_launcher(mpiexec), exchange_s, total_s, entry)
+    elif mpiexec is not None:
+        raise UsageError(f"--mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already")
+    else:
+        found = _in_this_job(plan, repeat, exchange_s)
+    return RunResult(
+        ranks=int(found["ranks"]),
+        mpi=str(found["mpi"]),
+        sync=str(plan.sync),
+        phases=plan.phases,
+        cores=int(found["cores"]),
+        local_ranks=int(found["local_ranks"]),
+        one_machine=bool(found["one_machine"]),
+        times_s=found["times_s"],
+        bytes_checked=int(found["bytes_checked"]),
+        mismatches=int(found["mismatches"]),
+        wrong=tuple(found["wrong"]),
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def exchange_deadline_s(plan: Plan) -> float:
+    """Longest time of one exchange [s]: 10 s and a hundred times what a slow, oversubscribed machine may take.
+
+    1 GB/s through shared memory, 20 us a message with its signal, 0.1 ms a rank and barrier: measured figures on two
+    loaded cores, rounded up.
+    """
+    barriers = plan.sync.barriers(plan.phases)
+    return 10.0 + 100 * (plan.bytes / 1e9 + plan.transfers * 20e-6 + barriers * plan.ranks * 1e-4)
+
+
+def _check_buffers(plan: Plan) -> None:
+    for what, sizes in (("send", plan.send_bytes), ("receive", plan.receive_bytes)):
+        rank = int(sizes.argmax())
+        if sizes[rank] > MAX_BYTES:
+            raise InputError(
+                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which runs beside the schedule, "
+                f"takes at most {MAX_BYTES}"
+            )
+
+
+def _in_own_job(
+    plan: Plan, repeat: int, launcher: list[str], exchange_s: float, total_s: float, entry: str
+) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        plan.save(folder / _PLAN)
+        (folder / _ORDERS).write_text(json.dumps({"repeat": repeat, "timeout_s": exchange_s}))
+        program = ["-m", "mpi4py", "-m", entry, name]
+        ended = start_job(launcher, plan.ranks, program, folder=folder, timeout_s=total_s)
+        result = folder / _RESULT
+        # a launcher's status is no proof: ranks that vanish quietly may leave 0
+        if not result.exists():
+            ranks = {int(file.name[4:]): int(file.read_text() or -1) for file in folder.glob("pid-*")}
+            raise explain_end(ended, ranks, total_s)
+        found: dict[str, Any] = json.loads(result.read_text())
+        return found
+
+
+def _in_this_job(plan: Plan, repeat: int, exchange_s: float) -> dict[str, Any]:
+    from mpi4py import MPI
+
+    from conset.execute.measure import measure_plan
+    from conset.execute.rank import abort
+
+    comm = MPI.COMM_WORLD
+    try:
+        measurement = measure_plan(comm, plan, repeat=repeat, timeout_s=exchange_s)
+        found: dict[str, Any] = comm.bcast(None if measurement is None else measurement.to_object())
+    except InputError:
+        raise  # sizes differ: every rank has the same error and leaves
+    except ConsetError as error:
+        abort(comm, str(error), error.exit_code)
+        raise
+    return found

