@@ -28,7 +28,7 @@ class Word:
         fields: the fields of `Costs` that it sets, all to the value read.
         read: (value as written, word) → value of the fields; raises UsageError.
         write: the value for people, the inverse of `read` up to rounding.
-        unit: of the number, for tables.
+        unit: of the number in JSON.
         covers: narrower words that this one sets at once.
     """
 
@@ -192,30 +192,30 @@ def _write_plain(value: Any) -> str:
 
 
 WORDS: dict[str, Word] = {
-    "overhead": Word(("inject", "eject"), _half, _write_double, "time per message", ("inject", "eject")),
-    "inject": Word(("inject",), _steps, _write_steps, "time per message"),
-    "eject": Word(("eject",), _steps, _write_steps, "time per message"),
-    "port": Word(("port_out_Bps", "port_in_Bps"), _rate, _write_rate, "rate", ("port_out", "port_in")),
-    "port_out": Word(("port_out_Bps",), _rate, _write_rate, "rate"),
-    "port_in": Word(("port_in_Bps",), _rate, _write_rate, "rate"),
-    "node": Word(("node_Bps",), _rate, _write_rate, "rate, in and out together"),
+    "overhead": Word(("inject", "eject"), _half, _write_double, "s per message", ("inject", "eject")),
+    "inject": Word(("inject",), _steps, _write_steps, "s per message"),
+    "eject": Word(("eject",), _steps, _write_steps, "s per message"),
+    "port": Word(("port_out_Bps", "port_in_Bps"), _rate, _write_rate, "B/s", ("port_out", "port_in")),
+    "port_out": Word(("port_out_Bps",), _rate, _write_rate, "B/s"),
+    "port_in": Word(("port_in_Bps",), _rate, _write_rate, "B/s"),
+    "node": Word(("node_Bps",), _rate, _write_rate, "B/s in and out together"),
     "exchange_weight": Word(("exchange_weight",), _number(0, 1, above=True), _write_plain, "share of a byte"),
     "exchange_syncs": Word(("exchange_syncs",), _policies, lambda names: ", ".join(names) or "none", "policies"),
-    "link": Word(("link_Bps",), _rate, _write_rate, "rate per direction and width"),
-    "hop": Word(("hop_s",), _time, format_time, "time per link"),
-    "synchronization": Word(("synchronization",), _synchronization, _write_synchronization, "time per barrier"),
-    "setup": Word(("setup_s",), _time, format_time, "time per phase"),
-    "signal": Word(("signal_s",), _time, format_time, "time per signal"),
+    "link": Word(("link_Bps",), _rate, _write_rate, "B/s per direction and width"),
+    "hop": Word(("hop_s",), _time, format_time, "s per link"),
+    "synchronization": Word(("synchronization",), _synchronization, _write_synchronization, "s per barrier"),
+    "setup": Word(("setup_s",), _time, format_time, "s per phase"),
+    "signal": Word(("signal_s",), _time, format_time, "s per signal"),
     "first_barrier": Word(("first_barrier",), _flag, _write_plain, "yes or no"),
     "tolerance": Word(("tolerance",), _count, _write_plain, "messages per link"),
     "blocking": Word(("blocking",), _number(0, 10), _write_plain, "exponent"),
-    "per_transfer": Word(("per_transfer_s",), _time, format_time, "time per transfer"),
+    "per_transfer": Word(("per_transfer_s",), _time, format_time, "s per transfer"),
     "in_flight": Word(("in_flight",), _count_or_all, _write_count, "messages per rank"),
     "receives": Word(("receives",), _count_or_all, _write_count, "messages per rank"),
     "lanes": Word(("lanes",), _count, _write_plain, "per link"),
     "outstanding_receives": Word(("outstanding_receives",), _count_or_all, _write_count, "per rank"),
-    "flit": Word(("flit_B",), _flit, format_size, "size"),
-    "size_range": Word(("size_range_B",), _size_range, _write_range, "sizes"),
+    "flit": Word(("flit_B",), _flit, format_size, "B"),
+    "size_range": Word(("size_range_B",), _size_range, _write_range, "B"),
 }
 """Every word for a cost."""
 
@@ -268,3 +268,17 @@ def listed(costs: Costs) -> list[tuple[str, str, str, Provenance]]:
         for word, entry in WORDS.items()
         if word in costs.provenance
     ]
+
+
+def plain(costs: Costs, word: str) -> Any:
+    """The number behind a word for JSON, in SI units: infinite is null, steps and barriers are objects."""
+    value = getattr(costs, WORDS[word].fields[0])
+    if isinstance(value, Steps):
+        both = value + value if word == "overhead" else value
+        rows = zip(both.seconds, both.up_to_B, strict=True)
+        return [{"value_s": time, "up_to_B": None if limit == inf else limit} for time, limit in rows]
+    if isinstance(value, Synchronization):
+        return {"base_s": value.base_s, "per_log2_s": value.per_log2_s}
+    if isinstance(value, tuple):
+        return [None if each == inf else each for each in value]
+    return None if value == inf else value
