@@ -50,7 +50,8 @@ class Pattern:
         if self.offsets.shape != (self.ranks + 1,) or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
             raise InputError(f"offsets: must rise from 0 in {self.ranks + 1} steps, shape is {self.offsets.shape}")
         if self.target.shape != (self.offsets[-1],) or self.size.shape != self.target.shape:
-            raise InputError(f"target has shape {self.target.shape}, size {self.size.shape}: offsets end at {self.offsets[-1]}")
+            shapes = f"target has shape {self.target.shape}, size {self.size.shape}"
+            raise InputError(f"{shapes}: offsets end at {self.offsets[-1]}")
         self._check_messages()
         if self.before is not None:
             set_(self, "before", self._checked_order())
@@ -61,15 +62,26 @@ class Pattern:
         if self.target.min() < 0 or self.target.max() >= self.ranks:
             m = int(np.flatnonzero((self.target < 0) | (self.target >= self.ranks))[0])
             raise InputError(f"target[{m}] = {self.target[m]}: must be a rank from 0 to {self.ranks - 1}")
-        own = np.flatnonzero(self.target == self.source)
-        if own.size:
-            raise InputError(f"target[{own[0]}] = {self.target[own[0]]}: a message to its own rank is local_bytes")
+        own = self._own_message()
+        if own is not None:
+            raise InputError(f"target[{own}] = {self.target[own]}: a message to its own rank is local_bytes")
         distinct = self.size[:1] if self.size.strides == (0,) else self.size
         if distinct.min() <= 0:
             m = int(np.flatnonzero(self.size <= 0)[0])
             raise InputError(f"size[{m}] = {self.size[m]}: must be above 0 B")
         if float(distinct.sum(dtype=np.float64)) * (self.messages / distinct.size) > MAX_SIZE_B:
             raise InputError(f"size: all messages together are {self.size.sum(dtype=np.float64):.3g} B, at most 2^62 B")
+
+    def _own_message(self) -> int | None:
+        """The first message to the own rank; by blocks of ranks, as `source` in full would double the memory."""
+        block = max(1, 2**20 * self.ranks // self.messages)
+        for rank in range(0, self.ranks, block):
+            ends = self.offsets[rank : rank + block + 1]
+            source = np.repeat(np.arange(rank, rank + ends.size - 1, dtype=np.int32), np.diff(ends))
+            own = np.flatnonzero(self.target[ends[0] : ends[-1]] == source)
+            if own.size:
+                return int(ends[0] + own[0])
+        return None
 
     def _checked_order(self) -> NDArray[np.int32] | None:
         before: NDArray[np.int32] = frozen_ints(np.asarray(self.before).reshape(-1, 2), np.int32, "before")
@@ -155,7 +167,8 @@ class Pattern:
         offsets = np.searchsorted(src[starts], np.arange(ranks + 1)).astype(np.int64)
         if pairs is not None and not pairs.size:
             pairs = None
-        return Pattern(ranks, offsets, dst[starts], merged, None if pairs is None else pairs.astype(np.int32), local, name)
+        ordered = None if pairs is None else pairs.astype(np.int32)
+        return Pattern(ranks, offsets, dst[starts], merged, ordered, local, name)
 
     @property
     def messages(self) -> int:
@@ -185,3 +198,8 @@ class Pattern:
 
     def __repr__(self) -> str:
         return f"Pattern({self.name!r}, ranks={self.ranks}, messages={self.messages}, bytes={self.bytes})"
+
+    def _repr_html_(self) -> str:
+        from conset.report.notebook import pattern_html
+
+        return pattern_html(self)

@@ -1,0 +1,1 @@
+"""Patterns made by a rule: one file each, one table of all."""

@@ -1,0 +1,1 @@
+"""Patterns read from files: one file per format, one table of suffixes."""

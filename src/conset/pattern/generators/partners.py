@@ -1,0 +1,95 @@
+"""Partners: who sends to whom, before anybody says how many bytes; and the setting a generator works in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.network.topology import Topology
+
+MAX_MESSAGES = int(np.iinfo(np.int32).max)
+"""A message index is an int32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a generator may know.
+
+    Attributes:
+        ranks: number of ranks, at least 1.
+        topology: the network, where there is one.
+        random: the source of every random choice, seeded by the caller.
+    """
+
+    ranks: int
+    topology: Topology | None
+    random: np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class Partners:
+    """Who sends to whom, in the compressed rows of `Pattern`.
+
+    Attributes:
+        offsets: shape=(ranks + 1), int64.
+        target: shape=(messages), int32, rising within a row; `target[m]` receives message `m`.
+        local: how many ranks send to themselves: no messages, but bytes that stay local.
+    """
+
+    offsets: NDArray[np.int64]
+    target: NDArray[np.int32]
+    local: int = 0
+
+
+def require(holds: bool, name: str, required: str, given: str) -> None:
+    """Refuses a setting outside a generator's domain.
+
+    Raises:
+        InputError: `holds` is false; says what was required and what was given.
+    """
+    if not holds:
+        raise InputError(f"{name}: requires {required}, given {given}")
+
+
+def require_messages(messages: int, name: str) -> None:
+    """Refuses, before anything is allocated, more messages than an index can name.
+
+    Raises:
+        InputError: `messages` is above 2³¹ - 1.
+    """
+    require(messages <= MAX_MESSAGES, name, f"at most {MAX_MESSAGES} messages", f"{messages}")
+
+
+def partners_of_pairs(ranks: int, source: NDArray[np.integer], target: NDArray[np.integer]) -> Partners:
+    """Partners from pairs in any order: a neighbourhood, so repeated pairs count once and own ranks are left out."""
+    other = source != target
+    key = np.unique(source[other].astype(np.int64) * ranks + target[other])
+    offsets = np.searchsorted(key, np.arange(ranks + 1, dtype=np.int64) * ranks).astype(np.int64)
+    return Partners(offsets, (key % ranks).astype(np.int32))
+
+
+def partners_of_map(target: NDArray[np.integer]) -> Partners:
+    """Partners where rank `r` sends one message to `target[r]`; one mapped to itself sends none and counts as local."""
+    sends = target != np.arange(target.size)
+    offsets = np.concatenate([[0], np.cumsum(sends)]).astype(np.int64)
+    return Partners(offsets, target[sends].astype(np.int32), int(target.size - offsets[-1]))
+
+
+def partners_of_table(target: NDArray[np.integer]) -> Partners:
+    """Partners from a table, shape=(ranks, degree): `target[r]` are the distinct others rank `r` sends to."""
+    ranks, degree = target.shape
+    offsets = np.arange(ranks + 1, dtype=np.int64) * degree
+    return Partners(offsets, np.sort(target, axis=1).ravel().astype(np.int32))
+
+
+def bits_of(ranks: int, name: str) -> int:
+    """The number of bits of a rank.
+
+    Raises:
+        InputError: `ranks` is no power of two.
+    """
+    require(ranks & (ranks - 1) == 0, name, "a power of two of ranks", f"{ranks}")
+    return ranks.bit_length() - 1

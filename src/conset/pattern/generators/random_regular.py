@@ -1,0 +1,92 @@
+"""Random messages, regular both ways: every rank sends to and receives from exactly d distinct others.
+
+Problem: a random directed graph without loops or repeated edges, in and out degree d everywhere (Wang and Ranka's
+test sets; if only the rows are regular the largest column dominates every schedule and hides the differences).
+Idea: d permutations, one after the other. Each starts uniform; positions that hit the own rank or an earlier
+permutation are repaired by swapping with random positions where both come out well. For d above half the ranks the
+complement is drawn instead, so a random swap always succeeds with a fair chance.
+Invariant: after k permutations every row and every column holds k distinct others.
+End: what swaps do not repair in a bounded number of rounds, a perfect matching of the free pairs does; the free pairs
+are regular, so one exists (König).
+Complexity: O(ranks * d) expected time, 4 bytes a message and one byte a pair of ranks up to 8192 ranks.
+Departure: relabelled circulants followed by 100 to 200 random switches a message give the same statistics (link loads
+on hypercubes agree within their spread) but need millions of dependent steps.
+Notation: `permutation[r]` is the target of rank r in one round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.pattern.generators.partners import Partners, Setting, partners_of_table, require, require_messages
+from conset.pattern.generators.taken import Taken
+
+_REPAIR_ROUNDS = 300
+
+
+def generate_random(setting: Setting, *, degree: int) -> Partners:
+    """Every rank sends to, and receives from, exactly `degree` distinct other ranks.
+
+    Raises:
+        InputError: `degree` is not below the number of ranks.
+    """
+    ranks = setting.ranks
+    require(degree < ranks, "random", f"a degree of at most ranks - 1 = {ranks - 1}", f"{degree}")
+    require_messages(ranks * degree, "random")
+    drawn = min(degree, ranks - 1 - degree)
+    taken = Taken(ranks, drawn)
+    for _ in range(drawn):
+        taken.add(_permutation_outside(taken, setting.random))
+    if drawn == degree:
+        return partners_of_table(taken.table.T)
+    free = ~taken.matrix()
+    np.fill_diagonal(free, False)
+    return partners_of_table(np.nonzero(free)[1].reshape(ranks, degree))
+
+
+def _permutation_outside(taken: Taken, random: np.random.Generator) -> NDArray[np.int64]:
+    """shape=(ranks): a random permutation that avoids the own rank and everything taken."""
+    ranks = taken.table.shape[1]
+    everybody = np.arange(ranks)
+    permutation = random.permutation(ranks)
+    bad = np.flatnonzero(_conflicts(taken, everybody, permutation))
+    for _ in range(_REPAIR_ROUNDS):
+        if not bad.size:
+            return permutation
+        a, b = _disjoint_swaps(bad, random.integers(ranks, size=bad.size), ranks)
+        good = ~(_conflicts(taken, a, permutation[b]) | _conflicts(taken, b, permutation[a]))
+        a, b = a[good], b[good]
+        permutation[a], permutation[b] = permutation[b], permutation[a]
+        bad = bad[_conflicts(taken, bad, permutation[bad])]
+    return permutation if not bad.size else _matching_outside(taken, random)
+
+
+def _conflicts(taken: Taken, rank: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray((rank == target) | taken(rank, target))
+
+
+def _disjoint_swaps(
+    bad: NDArray[np.int64], partner: NDArray[np.int64], ranks: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The swaps (bad[k], partner[k]) in which no position occurs twice; at least one of them."""
+    uses = np.bincount(np.concatenate([bad, partner]), minlength=ranks)
+    single = uses[partner] == 1
+    if not single.any():
+        return bad[:1], partner[:1]
+    return bad[single], partner[single]
+
+
+def _matching_outside(taken: Taken, random: np.random.Generator) -> NDArray[np.int64]:
+    """shape=(ranks): a perfect matching of ranks to free targets, on randomly renamed ranks."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    ranks = taken.table.shape[1]
+    free = ~taken.matrix()
+    np.fill_diagonal(free, False)
+    row, column = random.permutation(ranks), random.permutation(ranks)
+    matched = maximum_bipartite_matching(csr_matrix(free[np.ix_(row, column)]), perm_type="column")
+    permutation = np.empty(ranks, np.int64)
+    permutation[row] = column[matched]
+    return permutation

@@ -1,0 +1,138 @@
+"""Entries: numbers of a file to whole bytes, and arrays of them to a pattern, with errors that name the place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.pattern.pattern import Pattern
+from conset.units import MAX_SIZE_B
+
+
+def whole_bytes(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[np.int64]:
+    """`values` as whole bytes, shape and order kept.
+
+    Args:
+        values: shape=(entries) of any number type.
+        place: where entry k stands, in words: `x.mtx: entry (3, 5)`.
+
+    Raises:
+        InputError: no real number, NaN, infinite, negative, a fraction, or above 2⁶² bytes.
+    """
+    if values.dtype.kind not in "iubf":
+        raise InputError(
+            f"{place(0)}: whole numbers of bytes required, given {values.dtype}" if values.size else "no numbers"
+        )
+    with np.errstate(invalid="ignore"):
+        wrong = ~((values >= 0) & (values <= MAX_SIZE_B))
+        if values.dtype.kind == "f":
+            wrong |= values != np.floor(values)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise InputError(f"{place(k)} = {values[k]}: must be whole bytes from 0 to 2^62")
+    return values.astype(np.int64)
+
+
+def require_square(shape: tuple[int, ...], where: str) -> int:
+    """The number of rows of a square matrix.
+
+    Raises:
+        InputError: another shape, or no rows.
+    """
+    if len(shape) != 2 or shape[0] != shape[1]:
+        size = " x ".join(str(side) for side in shape)
+        raise InputError(f"{where}: a square matrix required (a row and a column per rank), given {size}")
+    if shape[0] == 0:
+        raise InputError(f"{where}: the matrix has no rows, at least 1 required")
+    return shape[0]
+
+
+def pattern_from_matrix(matrix: NDArray[Any], place: Callable[[int, int], str], where: str, name: str) -> Pattern:
+    """A pattern from a dense matrix: row r, column c is what rank r sends to rank c [B].
+
+    Raises:
+        InputError: not square, or an entry that is no whole number of bytes; `place(row, column)` names it.
+    """
+    ranks = require_square(matrix.shape, where)
+    size = whole_bytes(matrix.ravel(), lambda k: place(k // ranks, k % ranks))
+    sent = np.flatnonzero(size)
+    return located(where, lambda: Pattern.from_messages(ranks, sent // ranks, sent % ranks, size[sent], name=name))
+
+
+def located(where: str, build: Callable[[], Pattern]) -> Pattern:
+    """The result of `build`, with `where` in front of whatever it refuses."""
+    try:
+        return build()
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def pattern_from_list(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    size: NDArray[np.int64],
+    before: list[tuple[int, int]],
+    place: Callable[[int], str],
+    where: str,
+    name: str,
+    ranks: int | None,
+) -> Pattern:
+    """A pattern from a list of messages: entry k goes from `source[k]` to `target[k]`.
+
+    Args:
+        source: shape=(entries).
+        target: shape=(entries).
+        size: shape=(entries), whole bytes [B].
+        before: pairs of entries: the first ends before the second starts.
+        place: where entry k stands, in words.
+        where: the file.
+        name: of the pattern.
+        ranks: number of ranks; None: 1 + the largest named.
+
+    Raises:
+        InputError: a rank out of range, or an order that names no message, joins messages without a common rank, or is
+            cyclic.
+    """
+    named = int(max(source.max(), target.max())) + 1 if source.size else 1
+    known = max(named, 1) if ranks is None else ranks
+    for what, rank in (("source", source), ("target", target)):
+        wrong = np.flatnonzero((rank < 0) | (rank >= known))
+        if wrong.size:
+            k = int(wrong[0])
+            raise InputError(f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}")
+    _check_order(before, source, target, size, place, where)
+    pairs = np.array(before, np.int64).reshape(-1, 2) if before else None
+    return located(where, lambda: Pattern.from_messages(known, source, target, size, before=pairs, name=name))
+
+
+def _check_order(
+    before: list[tuple[int, int]],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    size: NDArray[np.int64],
+    place: Callable[[int], str],
+    where: str,
+) -> None:
+    graph = TopologicalSorter[int]()
+    for first, second in before:
+        if not 0 <= first < source.size:
+            raise InputError(f"{place(second)}: after = {first}: must be an entry from 0 to {source.size - 1}")
+        for k in (first, second):
+            if size[k] == 0 or source[k] == target[k]:
+                reason = "has 0 bytes" if size[k] == 0 else f"stays on rank {source[k]}"
+                raise InputError(f"{place(second)}: after = {first}: entry {k} {reason}, no message to order")
+        if not {int(source[first]), int(target[first])} & {int(source[second]), int(target[second])}:
+            raise InputError(
+                f"{place(second)}: after = {first}: entries {first} and {second} must share a rank to be ordered"
+            )
+        graph.add(second, first)
+    try:
+        graph.prepare()
+    except CycleError as error:
+        cycle = " before ".join(str(k) for k in error.args[1])
+        raise InputError(f"{where}: the order is cyclic: entry {cycle}") from None

@@ -1,0 +1,87 @@
+"""Matrix Market (`.mtx`): a matrix of bytes, or a sparse matrix whose rows are distributed over ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.entries import located, require_square, whole_bytes
+from conset.pattern.readers.options import ReadOptions
+
+
+def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
+    """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
+
+    A symmetric matrix is expanded; entries of a matrix without values count one word each; repeated entries add up.
+
+    Raises:
+        InputError: no Matrix Market file, truncated, not square, or an entry that is no whole number of bytes.
+    """
+    rows, columns, values, shape = _read_entries(path)
+    ranks = require_square(shape, str(path))
+    if options.rows_to is not None:
+        return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
+    if values is None:
+        size = np.full(rows.size, options.word, np.int64)
+    else:
+        size = whole_bytes(values, lambda k: f"{path}: entry ({rows[k] + 1}, {columns[k] + 1})")
+    return located(str(path), lambda: Pattern.from_messages(ranks, rows, columns, size, name=path.name))
+
+
+def halo_of_rows(
+    path: Path, rows: NDArray[np.int64], columns: NDArray[np.int64], size: int, ranks: int, word: int
+) -> Pattern:
+    """What a product of a distributed sparse matrix with a vector sends.
+
+    Ranks own contiguous rows, the first `size mod ranks` of them one more than the others, and the entries of the
+    vector with the same numbers. Rank q sends rank p the distinct entries it owns that occur as columns in the rows of
+    p. Stored zeros count: what is stored is multiplied.
+
+    Raises:
+        InputError: more ranks than rows.
+    """
+    if ranks > size:
+        raise InputError(f"{path}: --rows-to {ranks}: must be at most its {size} rows")
+    begin = np.concatenate([[0], np.cumsum([size // ranks + (rank < size % ranks) for rank in range(ranks)])])
+    user = np.searchsorted(begin, rows, side="right") - 1
+    needed = np.unique(user * size + columns)
+    user, column = needed // size, needed % size
+    owner = np.searchsorted(begin, column, side="right") - 1
+    foreign = owner != user
+    pair, count = np.unique(owner[foreign] * ranks + user[foreign], return_counts=True)
+    return located(
+        str(path), lambda: Pattern.from_messages(ranks, pair // ranks, pair % ranks, count * word, name=path.name)
+    )
+
+
+def _read_entries(path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None, tuple[int, ...]]:
+    """(rows, columns, values or None, shape) of all entries, from 0."""
+    from scipy.io import mminfo, mmread
+
+    try:
+        field = mminfo(path)[4]
+        matrix = mmread(path)
+    except (ValueError, OverflowError, TypeError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no valid Matrix Market file: {error}") from None
+    if "integer" in field:
+        _refuse_fractions(path)
+    if isinstance(matrix, np.ndarray):
+        rows, columns = np.nonzero(matrix)
+        return rows, columns, matrix[rows, columns], matrix.shape
+    values = None if field == "pattern" else matrix.data
+    return matrix.row.astype(np.int64), matrix.col.astype(np.int64), values, matrix.shape
+
+
+def _refuse_fractions(path: Path) -> None:
+    """SciPy reads `4.5` in a matrix of integers as 4; nothing may be lost in silence."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            if "." in line and not line.lstrip().startswith("%"):
+                raise InputError(
+                    f"{path}, line {number}: whole numbers required in a matrix of integers, given '{line.strip()}'"
+                )

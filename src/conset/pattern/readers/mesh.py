@@ -1,0 +1,120 @@
+"""Meshes (Gmsh, VTK, METIS) to patterns: one adapter, cells in and the halo exchange of their parts out."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conset.errors import InputError, MissingExtraError, UsageError
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.cells import Cells
+from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mesh
+from conset.pattern.readers.options import ReadOptions
+from conset.pattern.readers.partition import pattern_from_cells, pattern_from_graph
+
+_CORNERS = {
+    "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8,
+    "polygon": 0, "polyhedron": 0,
+}  # fmt: skip
+"""Kind of cell without its number of nodes → corners, which come first; 0: all nodes are."""
+
+
+def _parts(path: Path, options: ReadOptions) -> int:
+    if options.parts is None:
+        raise UsageError(f"{path}: --parts N required: a mesh or graph is no pattern before it is partitioned")
+    return options.parts
+
+
+def read_gmsh(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a Gmsh mesh (versions 2.2, 4.0, 4.1; text or binary).
+
+    Raises:
+        UsageError: no `parts`.
+        InputError: no valid mesh, or fewer cells than parts.
+        MissingExtraError: meshio or METIS is not installed.
+    """
+    return _read_cells(path, "gmsh", options)
+
+
+def read_vtk(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a VTK mesh; raises what `read_gmsh` raises."""
+    return _read_cells(path, "vtk", options)
+
+
+def read_vtu(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a VTK mesh in XML; raises what `read_gmsh` raises."""
+    return _read_cells(path, "vtu", options)
+
+
+def read_metis_mesh(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a METIS mesh.
+
+    Raises:
+        UsageError: no `parts`.
+        InputError: no valid mesh, or fewer elements than parts.
+        MissingExtraError: METIS is not installed.
+    """
+    parts = _parts(path, options)
+    return pattern_from_cells(parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name)
+
+
+def read_metis_graph(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a METIS graph.
+
+    Raises:
+        UsageError: no `parts`.
+        InputError: no valid graph, or fewer vertices than parts.
+        MissingExtraError: METIS is not installed.
+    """
+    parts = _parts(path, options)
+    return pattern_from_graph(parse_metis_graph(path), parts, options.word, options.seed, str(path), path.name)
+
+
+def _read_cells(path: Path, file_format: str, options: ReadOptions) -> Pattern:
+    parts = _parts(path, options)
+    cells = cells_of_blocks(_read_meshio(path, file_format), path)
+    return pattern_from_cells(cells, parts, options.word, options.seed, str(path), path.name)
+
+
+def _read_meshio(path: Path, file_format: str) -> Any:
+    """Meshio's mesh, quietly: it prints remarks, and ends the process on some errors."""
+    try:
+        import meshio
+    except ImportError:
+        raise MissingExtraError("meshio", "mesh") from None
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), np.errstate(all="ignore"):
+            return meshio.read(path, file_format=file_format)
+    except (Exception, SystemExit) as error:
+        # whatever a third party's parser trips over is a broken file
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: no valid {file_format} mesh, or truncated: {reason}") from None
+
+
+def cells_of_blocks(mesh: Any, path: Path) -> Cells:
+    """The cells of the highest dimension of a meshio mesh.
+
+    Raises:
+        InputError: no cells of dimension 1 or more, or a node out of range.
+    """
+    dimension = max((block.dim for block in mesh.cells if len(block.data)), default=0)
+    blocks = [block for block in mesh.cells if block.dim == dimension and len(block.data)]
+    if dimension < 1:
+        raise InputError(f"{path}: the mesh has no cells (edges, triangles, tetrahedra …)")
+    rows: list[tuple[Any, int]] = []
+    for block in blocks:
+        known = _CORNERS.get(block.type.rstrip("0123456789"), 0)
+        rows.extend((row, known) for row in block.data)
+    count = np.array([len(row) for row, _ in rows], np.int64)
+    corners = np.array([known for _, known in rows], np.int64)
+    nodes = np.concatenate([np.asarray(row, np.int64) for row, _ in rows])
+    wrong = np.flatnonzero((nodes < 0) | (nodes >= len(mesh.points)))
+    if wrong.size:
+        raise InputError(f"{path}: a cell names node {nodes[wrong[0]]}: must be from 0 to {len(mesh.points) - 1}")
+    offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    return Cells(offsets, nodes, np.where(corners == 0, count, corners), dimension)

@@ -1,0 +1,104 @@
+"""Partition: cells or vertices to parts by METIS, and what the parts then exchange."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError, MissingExtraError
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.cells import Cells, Graph
+
+
+def pattern_from_cells(cells: Cells, parts: int, word: int, seed: int, where: str, name: str) -> Pattern:
+    """The halo exchange of a mesh: part a sends part b one word for every node that both have.
+
+    Raises:
+        InputError: fewer cells than parts.
+        MissingExtraError: METIS is not installed.
+    """
+    part = partition_graph(dual_graph(cells), parts, seed, where)
+    owner = np.repeat(part, np.diff(cells.offsets))
+    key = np.unique(cells.nodes * parts + owner)
+    return _pattern_from_shared(key // parts, key % parts, parts, word, name)
+
+
+def _pattern_from_shared(node: NDArray[np.int64], part: NDArray[np.int64], parts: int, word: int, name: str) -> Pattern:
+    """From the distinct pairs (node, part that has it): as a matrix of nodes by parts, its product with itself."""
+    from scipy.sparse import coo_matrix
+
+    has = coo_matrix((np.ones(node.size, np.int64), (node, part)), shape=(int(node.max()) + 1, parts)).tocsr()
+    shared = coo_matrix(has.T @ has)
+    apart = shared.row != shared.col
+    return Pattern.from_messages(parts, shared.row[apart], shared.col[apart], shared.data[apart] * word, name=name)
+
+
+def pattern_from_graph(graph: Graph, parts: int, word: int, seed: int, where: str, name: str) -> Pattern:
+    """The halo exchange of a graph: part a sends part b one word for every vertex of a with a neighbour in b.
+
+    Raises:
+        InputError: fewer vertices than parts.
+        MissingExtraError: METIS is not installed.
+    """
+    part = partition_graph(graph, parts, seed, where)
+    vertex = np.repeat(np.arange(graph.count), np.diff(graph.offsets))
+    other = part[graph.neighbor]
+    cut = part[vertex] != other
+    key = np.unique(vertex[cut] * parts + other[cut])
+    return Pattern.from_messages(parts, part[key // parts], key % parts, np.full(key.size, word), name=name)
+
+
+def dual_graph(cells: Cells) -> Graph:
+    """The graph of cells: two are joined where they have at least `common` corners in common."""
+    from scipy.sparse import csr_matrix
+
+    corner = np.arange(cells.nodes.size) - np.repeat(cells.offsets[:-1], np.diff(cells.offsets))
+    kept = corner < np.repeat(cells.corners, np.diff(cells.offsets))
+    offsets = np.concatenate([[0], np.cumsum(kept)])[cells.offsets]
+    nodes = int(cells.nodes.max()) + 1
+    has = csr_matrix((np.ones(int(offsets[-1]), np.int32), cells.nodes[kept], offsets), shape=(cells.count, nodes))
+    common = (has @ has.T).tocoo()
+    joined = (common.data >= cells.common) & (common.row != common.col)
+    order = np.lexsort((common.col[joined], common.row[joined]))
+    row = common.row[joined][order]
+    return Graph(
+        np.searchsorted(row, np.arange(cells.count + 1)).astype(np.int64),
+        common.col[joined][order].astype(np.int64),
+        cells.weights,
+    )
+
+
+def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> NDArray[np.int64]:
+    """shape=(vertices), int64: the part of each vertex; k-way METIS, the same for the same seed.
+
+    K-way may leave parts empty where there are few vertices a part; recursive bisection does not, and is tried then.
+
+    Raises:
+        InputError: fewer vertices than parts.
+        MissingExtraError: METIS is not installed.
+    """
+    if parts > graph.count:
+        raise InputError(f"{where}: --parts {parts}: must be at most its {graph.count} cells or vertices")
+    if parts == 1:
+        return np.zeros(graph.count, np.int64)
+    part = _run_metis(graph, parts, seed, recursive=False)
+    if np.unique(part).size < parts:
+        part = _run_metis(graph, parts, seed, recursive=True)
+    return part
+
+
+def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> NDArray[np.int64]:
+    try:
+        import pymetis
+    except ImportError:
+        raise MissingExtraError("pymetis", "mesh") from None
+    index = pymetis.zero_copy_dtype()
+    _, part = pymetis.part_graph(
+        parts,
+        pymetis.CSRAdjacency(graph.offsets.astype(index), graph.neighbor.astype(index)),
+        vweights=None if graph.weights is None else graph.weights.astype(index),
+        eweights=None if graph.edge_weights is None else graph.edge_weights.astype(index),
+        recursive=recursive,
+        options=pymetis.Options(seed=seed % 2**31),
+    )
+    return np.asarray(part, np.int64)

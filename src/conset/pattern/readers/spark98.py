@@ -1,0 +1,124 @@
+"""Spark98 packfiles (`.pack`): partitioned finite-element meshes with their communication schedule.
+
+Numbers separated by white space (D. O'Hallaron, Spark98: sparse matrix kernels for shared memory and message passing
+systems, CMU-CS-97-178): nodes, dimension; elements, corners; subdomains, processors; per subdomain nodes, mine and
+priv; per subdomain its nodes (global number, coordinates); elements per subdomain; per subdomain its elements (global
+number, corners); per subdomain two lengths of its matrix; per subdomain the (i, j) of its matrix, as many as the first
+length; per subdomain the words it sends; for each i, for each j a count and that many nodes of i shared with j.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.entries import located
+from conset.pattern.readers.options import ReadOptions
+
+
+def read_spark98(path: Path, options: ReadOptions) -> Pattern:
+    """Subdomain i sends subdomain j one word for every node they share.
+
+    Raises:
+        InputError: a token that is no number, a file that ends early or late, counts that contradict each other.
+    """
+    tokens = _Tokens(path)
+    dimension = tokens.take(2, "nodes and dimension")[1]
+    corners = tokens.take(2, "elements and corners")[1]
+    parts = int(tokens.take(2, "subdomains and processors")[0])
+    if parts < 1:
+        raise InputError(f"{path}: {parts} subdomains: must be at least 1")
+    nodes = tokens.take(3 * parts, "nodes of subdomains").reshape(parts, 3)[:, 0]
+    tokens.take(int(nodes.sum()) * int(1 + dimension), "nodes", whole=False)
+    elements = tokens.take(parts, "numbers of elements")
+    tokens.take(int(elements.sum()) * int(1 + corners), "elements")
+    lengths = tokens.take(2 * parts, "lengths of matrices").reshape(parts, 2)[:, 0]
+    tokens.take(2 * int(lengths.sum()), "entries of matrices")
+    words = tokens.take(parts, "words of subdomains")
+    shared = _shared_nodes(tokens, nodes)
+    tokens.end()
+    _check_shared(path, shared, words)
+    source, target = np.nonzero(shared)
+    size = shared[source, target] * options.word
+    return located(str(path), lambda: Pattern.from_messages(parts, source, target, size, name=path.name))
+
+
+def _shared_nodes(tokens: _Tokens, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """shape=(parts, parts): how many nodes i and j share, by the lists of i."""
+    parts = nodes.size
+    shared = np.zeros((parts, parts), np.int64)
+    for i in range(parts):
+        for j in range(parts):
+            count = int(tokens.take(1, f"shared nodes of subdomains {i} and {j}")[0])
+            local = tokens.take(count, f"shared nodes of subdomains {i} and {j}")
+            if count and local.max() >= nodes[i]:
+                where = f"{tokens.path}: shared nodes of subdomains {i} and {j}"
+                raise InputError(f"{where}: node {local.max()}: must be below {nodes[i]}")
+            shared[i, j] = count
+    return shared
+
+
+def _check_shared(path: Path, shared: NDArray[np.int64], words: NDArray[np.int64]) -> None:
+    differ = np.argwhere(shared != shared.T)
+    if differ.size:
+        i, j = differ[0]
+        raise InputError(
+            f"{path}: subdomains {i} and {j} share {shared[i, j]} nodes one way, {shared[j, i]} the other: must agree"
+        )
+    wrong = np.flatnonzero(shared.sum(axis=1) != words)
+    if wrong.size:
+        i = wrong[0]
+        raise InputError(
+            f"{path}: subdomain {i} shares {shared[i].sum()} nodes in its lists, {words[i]} in its length: must agree"
+        )
+
+
+class _Tokens:
+    """The numbers of a file, taken from the front block by block."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        words = path.read_bytes().split()
+        try:
+            self._numbers = np.array(words, np.float64)
+        except ValueError:
+            k = next(k for k, word in enumerate(words) if not _is_number(word))
+            text = words[k][:20].decode(errors="replace")
+            raise InputError(f"{path}: number {k + 1} of the file: '{text}' is no number") from None
+        self._next = 0
+
+    def take(self, count: int, what: str, *, whole: bool = True) -> NDArray[np.int64]:
+        """shape=(count): the next numbers; unless `whole` is off they must be whole and not negative."""
+        left = self._numbers.size - self._next
+        if count > left:
+            raise InputError(f"{self.path}: truncated in {what}: {count} numbers required, {left} left")
+        block = self._numbers[self._next : self._next + count]
+        self._next += count
+        if not whole:
+            return np.zeros(0, np.int64)
+        wrong = np.flatnonzero(~((block >= 0) & (block < 2**53) & (block == np.floor(block))))
+        if wrong.size:
+            k = int(wrong[0])
+            number = self._next - count + k + 1
+            raise InputError(
+                f"{self.path}: number {number} of the file ({what}) = {block[k]:g}: must be whole and at least 0"
+            )
+        return block.astype(np.int64)
+
+    def end(self) -> None:
+        """Nothing may be left; one stray number is in the published files."""
+        left = self._numbers.size - self._next
+        if left > 1:
+            raise InputError(f"{self.path}: {left} numbers are left after the last subdomain, at most 1 expected")
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
