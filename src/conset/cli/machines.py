@@ -26,12 +26,7 @@ NameArgument = Annotated[
 ]
 
 
-def command(name: TEXTS = (
-    "Texts: 000 Feldmann, Stricker, Warfel (ConSet); 001 Wang, Ranka; 002 Thakur, Choudhary, Fox; 003 Bokhari, Nicol."
-)
-BARE = "Bare networks, with default costs: mesh:8x8, torus:8x8x8, hypercube:6, ring:9, crossbar:64."
-
-NameArgument = None, as_json: JsonOption = False) -> None:
+def command(name: NameArgument = None, as_json: JsonOption = False) -> None:
     """List the machines: every number with its unit, its tag and its source."""
     from conset.machine.spec import PRESETS, parse_machine
 
