@@ -3,6 +3,7 @@
 namespace conset::bindings {
 void bind_network(nb::module_& module);
 void bind_loads(nb::module_& module);
+void bind_methods(nb::module_& module);
 void bind_profile(nb::module_& module);
 }  // namespace conset::bindings
 
@@ -10,5 +11,6 @@ NB_MODULE(_core, module) {
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
     conset::bindings::bind_network(module);
     conset::bindings::bind_loads(module);
+    conset::bindings::bind_methods(module);
     conset::bindings::bind_profile(module);
 }

@@ -51,14 +51,14 @@ Profile profile(const Network& network, In<std::int32_t> source, In<std::int32_t
 
 void bind_profile(nb::module_& module) {
     nb::class_<Totals>(module, "Totals")
-        .def_prop_ro("messages", [](Totals& t) { return given(t.messages); })
-        .def_prop_ro("bytes", [](Totals& t) { return given(t.bytes); });
+        .def_prop_ro("messages", [](Totals& t) { return given(t.messages); }, nb::rv_policy::move)
+        .def_prop_ro("bytes", [](Totals& t) { return given(t.bytes); }, nb::rv_policy::move);
     nb::class_<Profile>(module, "Profile")
-        .def_prop_ro("busy", [](Profile& p) { return given(p.busy); })
-        .def_prop_ro("kind", [](Profile& p) { return given(p.kind); })
-        .def_prop_ro("index", [](Profile& p) { return given(p.index); })
-        .def_prop_ro("most", [](Profile& p) { return given(p.most); })
-        .def_prop_ro("where", [](Profile& p) { return given(p.where); });
+        .def_prop_ro("busy", [](Profile& p) { return given(p.busy); }, nb::rv_policy::move)
+        .def_prop_ro("kind", [](Profile& p) { return given(p.kind); }, nb::rv_policy::move)
+        .def_prop_ro("index", [](Profile& p) { return given(p.index); }, nb::rv_policy::move)
+        .def_prop_ro("most", [](Profile& p) { return given(p.most); }, nb::rv_policy::move)
+        .def_prop_ro("where", [](Profile& p) { return given(p.where); }, nb::rv_policy::move);
     module.def("count_totals", &totals, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
                nb::arg("size").noconvert());
     module.def("slowest_links", &slowest, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),

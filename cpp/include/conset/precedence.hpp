@@ -1,0 +1,43 @@
+// Precedence: which messages must wait for which, in compressed sparse rows, and how many each still waits for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace conset {
+
+class Precedence {
+public:
+    // Message first[k] ends before message second[k] starts; the order must have no cycle.
+    Precedence(std::size_t messages, std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+        if (first.empty()) return;
+        waits_.assign(messages, 0);
+        offsets_.assign(messages + 1, 0);
+        for (std::size_t k = 0; k < first.size(); ++k) {
+            ++offsets_[first[k] + 1];
+            ++waits_[second[k]];
+        }
+        for (std::size_t m = 0; m < messages; ++m) offsets_[m + 1] += offsets_[m];
+        successor_.resize(first.size());
+        std::vector<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
+        for (std::size_t k = 0; k < first.size(); ++k) successor_[next[first[k]]++] = second[k];
+    }
+
+    bool empty() const { return waits_.empty(); }
+    bool ready(std::size_t message) const { return waits_.empty() || waits_[message] == 0; }
+
+    // Message is placed: calls visit(successor, whether it is ready now).
+    template <class Visit>
+    void release(std::size_t message, Visit&& visit) {
+        if (waits_.empty()) return;
+        for (std::int64_t k = offsets_[message]; k < offsets_[message + 1]; ++k)
+            visit(successor_[k], --waits_[successor_[k]] == 0);
+    }
+
+private:
+    std::vector<std::int32_t> waits_, successor_;
+    std::vector<std::int64_t> offsets_;
+};
+
+}  // namespace conset
