@@ -25,7 +25,6 @@ from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.network.routes import core_network
 from conset.network.topology import Topology
-from conset.schedule.sync import Sync
 
 KINDS = ("port out", "port in", "node", "link", "message")
 """Resources by the number the core gives them."""
@@ -69,11 +68,11 @@ class Work:
         return self.link.size <= 1
 
 
-def work_of(machine: Machine, costs: Costs, sync: Sync) -> Work:
-    """The work of messages on `machine` under the policy `sync`."""
+def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
+    """The work of messages on `machine` under a policy of the kind `sync` (none, local, ready, barrier)."""
     topology = machine.topology
-    overhead = costs.overhead + Steps((costs.signal_s,)) if sync.kind == "ready" else costs.overhead
-    exchanges = sync.kind in costs.exchange_syncs and costs.node_Bps < inf
+    overhead = costs.overhead + Steps((costs.signal_s,)) if sync == "ready" else costs.overhead
+    exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
     return Work(
         overhead, 1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps,

@@ -1,0 +1,60 @@
+"""Barrier time: with barriers, long messages of one port cannot all hide behind one another.
+
+Statement: time ≥ Σ over i of the largest (L·(i - 1) + 1)-th longest message of any port or link, where L is how many of
+its messages fit between two barriers (`limit` · k under barrier:k, times the width of a link), and a message counts
+with what it takes alone. Proof: take the groups of phases between barriers by falling duration. The first i - 1 hold at
+most L·(i - 1) messages of a port, so one of its L·(i - 1) + 1 longest is in the i-th or a later one: the i-th lasts at
+least as long as the shortest of these. Class: barrier or barrier:k, whole messages; links only with the machine's
+routes. Witness: the sum. Time O(messages · log messages + sum of hops), memory O(messages); O(nodes + links) where all
+messages take the same. Source: the bound for sums of largest sizes of the permutation schedules (preemptive open shop
+is the case L = 1 of one port).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conset import _core
+from conset.bounds.question import Found, Question
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+def bound_barrier_time(question: Question) -> Found | None:
+    """Sum over rounds of the longest message that must fall into each [s]; None without barriers or with split messages."""
+    if question.sync.kind != "barrier" or question.split or question.source.size == 0:
+        return None
+    alone = question.alone
+    if alone.strides == (0,):
+        rounds = _count_rounds(question)
+        total, longest, shortest = rounds * float(alone[0]), float(alone[0]), float(alone[0])
+    else:
+        terms = _rank_rounds(question)
+        rounds, total, longest, shortest = terms.size, float(terms.sum()), float(terms[0]), float(terms[-1])
+    words = f"the i-th longest message of any port or link, i = 1 … {rounds}, added up: from {longest:.4g} s to {shortest:.4g} s"
+    return Found(total, words)
+
+
+def _at_once(question: Question) -> tuple[int, int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Messages out of a port, into one, and on links (empty: no limit) between two barriers."""
+    limits, every = question.limits, question.sync.every
+    send, receive = (NO_LIMIT if limit is None else limit * every for limit in (limits.send, limits.receive))
+    link = np.zeros(0, np.int64)
+    if limits.link is not None and not question.free and question.topology.link_slots:
+        link = question.work.width.astype(np.int64) * (limits.link * every)
+    return send, receive, link
+
+
+def _count_rounds(question: Question) -> int:
+    send, receive, link = _at_once(question)
+    rounds = [-(-int(question.sends.max()) // send), -(-int(question.receives.max()) // receive)]
+    if link.size:
+        rounds.append(int((-(-question.link_messages // link)).max()))
+    return max(rounds)
+
+
+def _rank_rounds(question: Question) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    alone = np.ascontiguousarray(question.alone)
+    order = np.argsort(-alone, kind="stable").astype(np.int32)
+    send, receive, link = _at_once(question)
+    return _core.rank_rounds(question.network, question.source, question.target, order, alone, send, receive, link)

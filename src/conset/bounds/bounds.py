@@ -1,0 +1,51 @@
+"""Bounds: numbers that no schedule of a class beats, each with the witness that proves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One bound: the largest of its kind wins.
+
+    Attributes:
+        name: of the argument: `port degree`, `link load` …
+        what: `phases`, or `time` [s].
+        value: what no schedule of the class goes below.
+        witness: the port, link, chain or message that proves it, in words.
+    """
+
+    name: str
+    what: Literal["phases", "time"]
+    value: float
+    witness: str
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What no schedule of a class beats.
+
+    Attributes:
+        phases: least number of phases.
+        phases_witness: what proves it, in words.
+        phases_class: which schedules it speaks of.
+        time_s: least predicted time [s]; rounded down by 10⁻¹², so that sums in another order stay above it.
+        time_witness: what proves it.
+        time_class: which schedules it speaks of.
+        candidates: every bound that was tried, phases first, each kind in the order of its table.
+    """
+
+    phases: int
+    phases_witness: str
+    phases_class: str
+    time_s: float
+    time_witness: str
+    time_class: str
+    candidates: tuple[Candidate, ...] = ()
+
+    def to_object(self) -> dict[str, Any]:
+        """`{"phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class"}`, as in `compile --json`."""
+        names = ("phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class")
+        return {name: getattr(self, name) for name in names}

@@ -1,0 +1,21 @@
+"""Channel ends: a node's own messages take its channels, whatever the routes.
+
+Statement: phases ≥ ⌈(messages out of v + into v) / channels⌉ for every node v. Proof: every route has a channel in
+both its ends. Class: any routes, whole or split messages. Witness: the node. O(messages).
+Source: Feldmann, Stricker, Warfel, ConSet: the reading in which a route takes one channel in every node it visits.
+"""
+
+from __future__ import annotations
+
+from conset.bounds.question import Found, Question
+
+
+def bound_channel_ends(question: Question) -> Found | None:
+    """The node with most messages of its own; None without a limit, or where routes through it are counted too."""
+    limit = question.limits.channels
+    if limit is None or not question.free:
+        return None
+    own = question.sends + question.receives
+    node = int(own.argmax())
+    words = f"{question.topology.node_name(node)} is an end of {own[node]} messages, {limit} at once"
+    return Found(-(-int(own[node]) // limit), words)

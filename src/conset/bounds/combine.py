@@ -1,0 +1,132 @@
+"""Combine: the largest of all bounds, with its witness, for a pattern under limits or for a schedule in its own class."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.bounds.bounds import Bounds, Candidate
+from conset.bounds.question import Question, Routes
+from conset.bounds.table import PHASE_BOUNDS, TIME_BOUNDS
+from conset.errors import InputError, unknown_name
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+from conset.schedule.sync import Sync, parse_sync
+from conset.units import format_time
+
+ROUNDING = 1e-12
+"""Relative: bounds and predictions add the same terms in different orders."""
+
+
+def bound(
+    pattern: Pattern,
+    machine: Machine,
+    limits: Limits,
+    *,
+    placement: NDArray[np.int32] | None = None,
+    sync: str = "barrier",
+    routes: Routes = "fixed",
+    split: bool = False,
+    timetable: bool = False,
+    method: str = "",
+) -> Bounds:
+    """What no schedule of a class beats.
+
+    Args:
+        pattern: what is sent.
+        machine: network, routing and costs.
+        limits: what every phase keeps.
+        placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
+        sync: the policy.
+        routes: `fixed`: the machine's; `free`: any.
+        split: whether messages may be cut over phases.
+        timetable: whether an order may be kept inside a phase.
+        method: whose costs, where a machine runs methods in several ways.
+
+    Raises:
+        UsageError: an unknown policy or word for routes.
+        InputError: a rank has no node on the machine.
+    """
+    if routes not in ("fixed", "free"):
+        raise unknown_name("routes", str(routes), ("fixed", "free"))
+    endpoints = machine.topology.endpoints
+    last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
+    if last >= endpoints:
+        raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
+    question = Question(
+        pattern, machine, machine.costs_for(method), limits, placement, parse_sync(sync), routes == "free", split, timetable
+    )
+    return _combine(question)
+
+
+def bound_schedule(schedule: Schedule) -> Bounds:
+    """What no schedule of the class of `schedule` beats.
+
+    The class: its limits and policy; whole messages unless it splits some; its machine's routes unless it has its own;
+    an order kept inside phases only if it has a timetable.
+    """
+    return bound(
+        schedule.pattern, schedule.machine, schedule.limits, placement=schedule.placement, sync=schedule.sync,
+        routes="fixed" if schedule.route_offsets is None else "free", split=schedule.parts is not None,
+        timetable=schedule.timetable is not None, method=schedule.method,
+    )  # fmt: skip
+
+
+def _combine(question: Question) -> Bounds:
+    phases_class, time_class = _phases_class(question), _time_class(question)
+    if question.pattern.messages == 0:
+        return Bounds(0, "no messages", phases_class, 0.0, "no messages", time_class)
+    counts = [
+        Candidate(name, "phases", int(found.value), found.witness)
+        for name, function in PHASE_BOUNDS.items()
+        if (found := function(question)) is not None
+    ]
+    most = max(counts, key=lambda c: c.value)
+    phases = int(most.value)
+    charges = question.charges(phases)
+    added = f", and {_charged(question.sync, phases)} {format_time(charges)}" if charges else ""
+    times = [
+        Candidate(name, "time", (found.value + charges) * (1 - ROUNDING), f"{found.witness}: {format_time(found.value)}{added}")
+        for name, function in TIME_BOUNDS.items()
+        if (found := function(question)) is not None
+    ]
+    longest = max(times, key=lambda c: c.value)
+    return Bounds(
+        phases, most.witness, phases_class, longest.value, longest.witness, time_class, (*counts, *times)
+    )  # fmt: skip
+
+
+def _charged(sync: Sync, phases: int) -> str:
+    what = "synchronization and set-up" if sync.kind == "barrier" else "set-up"
+    return f"{what} of {phases} phase{'s' if phases > 1 else ''}"
+
+
+def _limits_words(limits: Limits) -> str:
+    words = str(limits)
+    return "no limits" if words == "none" else f"{words} in a phase"
+
+
+def _routes_words(question: Question) -> str:
+    return "any routes" if question.free else "the machine's routes"
+
+
+def _phases_class(question: Question) -> str:
+    timetable = ", order kept by phases" if question.pattern.before is not None and not question.timetabled else ""
+    return f"{_limits_words(question.limits)}, whole or split messages, {_routes_words(question)}{timetable}"
+
+
+SYNC_WORDS = {
+    "none": "everything posted in schedule order",
+    "local": "a rank's own transfers of a phase end before its next",
+    "ready": "as local, with a ready signal per message",
+    "barrier": "barrier after every phase",
+}
+
+
+def _time_class(question: Question) -> str:
+    sync = question.sync
+    policy = SYNC_WORDS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
+    messages = "split messages" if question.split else "whole messages"
+    return f"{policy}, {messages}, {_routes_words(question)}, {_limits_words(question.limits)}"

@@ -1,0 +1,23 @@
+"""Link supply in time: all links together carry only so much, whatever the routes.
+
+Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link l carries at most
+T · rate · width bytes; a message is carried over at least its shortest hops. Class: free routes, any limits, every
+policy. Witness: both sums. O(sum of hops).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conset.bounds.question import Found, Question
+
+
+def bound_link_supply_time(question: Question) -> Found | None:
+    """All bytes times hops over all rates [s]; None with the machine's routes or where links cost nothing."""
+    work = question.work
+    topology = question.topology
+    if not question.free or work.link.size == 0 or not work.link.all():
+        return None
+    carried = float((question.size * question.least_hops.astype(np.float64)).sum())
+    rate = float(np.broadcast_to(1 / work.link, topology.link_slots)[topology.link_exists].sum())
+    return Found(carried / rate, f"{carried:,.0f} B · hops at least, all {topology.links} links carry {rate:.4g} B/s")

@@ -1,0 +1,23 @@
+"""Port degree: a port takes a limited number of messages at once.
+
+Statement: phases ≥ ⌈messages out of v / send⌉ and ≥ ⌈messages into v / receive⌉ for every node v. Proof: a phase holds
+at most `send` (`receive`) of them, and each, or some part of it, stands in a phase. Class: any routes, whole or split.
+Witness: the node. With one side of the pattern's graph for sources and one for targets this is the largest degree, and
+at send 1, receive 1 without other limits it is reached (König 1916). Time O(messages), memory O(nodes).
+"""
+
+from __future__ import annotations
+
+from conset.bounds.question import Found, Question
+
+
+def bound_port_degree(question: Question) -> Found | None:
+    """The busiest port by messages; None where ports have no limit."""
+    found: list[Found] = []
+    ports = (("sends", question.sends, question.limits.send), ("receives", question.receives, question.limits.receive))
+    for verb, count, limit in ports:
+        if limit is not None:
+            node = int(count.argmax())
+            words = f"{question.topology.node_name(node)} {verb} {count[node]} messages, {limit} at once"
+            found.append(Found(-(-int(count[node]) // limit), words))
+    return max(found, key=lambda f: f.value, default=None)

@@ -1,0 +1,42 @@
+"""The table of all bounds: what each is called and the function that finds it; the first of equals is the witness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conset.bounds.barrier_time import bound_barrier_time
+from conset.bounds.channel_ends import bound_channel_ends
+from conset.bounds.channel_supply import bound_channel_supply
+from conset.bounds.channels import bound_channels
+from conset.bounds.link_load import bound_link_load
+from conset.bounds.link_supply import bound_link_supply
+from conset.bounds.link_supply_time import bound_link_supply_time
+from conset.bounds.link_time import bound_link_time
+from conset.bounds.message_time import bound_message_time
+from conset.bounds.order import bound_order
+from conset.bounds.partners import bound_partners
+from conset.bounds.port_degree import bound_port_degree
+from conset.bounds.port_time import bound_port_time
+from conset.bounds.presence import bound_presence
+from conset.bounds.question import Found, Question
+
+PHASE_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
+    "port degree": bound_port_degree,
+    "link load": bound_link_load,
+    "channels": bound_channels,
+    "link supply": bound_link_supply,
+    "channel supply": bound_channel_supply,
+    "channel ends": bound_channel_ends,
+    "partners": bound_partners,
+    "order": bound_order,
+    "presence": bound_presence,
+}
+
+TIME_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
+    "port time": bound_port_time,
+    "link time": bound_link_time,
+    "link supply time": bound_link_supply_time,
+    "message time": bound_message_time,
+    "barrier time": bound_barrier_time,
+}
+"""Work alone; synchronization and set-up of the least number of phases are added to each."""
