@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from conset.errors import ConsetError, InputError
+from conset.machine.machine import Machine
+from conset.schedule.schedule import Schedule
 
 SCHEMA = "conset/schedule@1"
 
@@ -73,3 +78,35 @@ class Document:
     def phases(self) -> int:
         """Number of phases."""
         return int(self.phase_offsets.size - 1)
+
+
+def machine_of(document: Document) -> Machine:
+    """The machine a document names.
+
+    Raises:
+        InputError: it cannot be built, or is the name of a file: what was compiled for one carries it whole.
+    """
+    from conset.machine.spec import FILE_SUFFIXES, parse_machine
+
+    spec = document.machine
+    if isinstance(spec, str) and Path(spec.split(",", 1)[0]).suffix.lower() in FILE_SUFFIXES:
+        raise InputError(f"machine '{spec}': a schedule file carries the whole object of a machine file, not its name")
+    try:
+        return parse_machine(spec)
+    except ConsetError as error:
+        raise InputError(str(error)) from None
+
+
+def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
+    """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
+    pattern = schedule.pattern
+    return Document(
+        machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
+        limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
+        ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
+        placement=schedule.placement, phase_offsets=schedule.phase_offsets,
+        transfer_source=pattern.source[schedule.message], transfer_target=pattern.target[schedule.message],
+        transfer_size=schedule.size, transfer_message=schedule.message,
+        route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
+        figures=figures, manifest=schedule.manifest.to_object(),
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""Is every message there, exactly once, whole or in parts that add up? Is the pattern one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from conset.schedule.document import Document
+from conset.verify.traffic import Ints, Mask, Traffic
+from conset.verify.verification import Violation
+
+_BLOCK = 1 << 20
+
+
+def check_pattern(document: Document) -> list[Violation]:
+    """Rule `pattern`: what `Pattern` itself would refuse."""
+    source, target, size, ranks = document.source, document.target, document.size, document.ranks
+    outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
+    own, empty = source == target, size <= 0
+    found = [f"{_ends(document, m)}: ranks are 0 to {ranks - 1}" for m in np.flatnonzero(outside).tolist()]
+    found += [f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()]
+    found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
+    found += _check_order_pairs(document)
+    return [Violation(None, None, "pattern", text) for text in found]
+
+
+def _ends(document: Document, m: int) -> str:
+    return f"message {m} ({document.source[m]} → {document.target[m]})"
+
+
+def sound_pairs(document: Document) -> Mask:
+    """shape=(pairs): the ordered pairs whose messages exist and share a rank."""
+    if document.before is None:
+        return np.zeros(0, bool)
+    exists: Mask = np.all((document.before >= 0) & (document.before < document.source.size), axis=1)
+    first, second = np.where(exists[:, None], document.before, 0).T
+    if document.source.size == 0:
+        return exists
+    source, target = document.source, document.target
+    share = (source[first] == source[second]) | (source[first] == target[second])
+    share |= (target[first] == source[second]) | (target[first] == target[second])
+    return np.asarray(exists & share)
+
+
+def _check_order_pairs(document: Document) -> Iterator[str]:
+    if document.before is None:
+        return
+    for k in np.flatnonzero(~sound_pairs(document)).tolist():
+        i, j = document.before[k].tolist()
+        if min(i, j) < 0 or max(i, j) >= document.source.size:
+            yield f"before[{k}] = [{i}, {j}]: messages are 0 to {document.source.size - 1}"
+        else:
+            yield f"before[{k}] = [{i}, {j}]: ordered messages must share a rank"
+
+
+def check_messages(traffic: Traffic) -> list[Violation]:
+    """Rules `message-index`, `message-ends`, `part-size`, `message-missing` and `message-bytes`."""
+    document = traffic.document
+    message, messages = document.transfer_message, document.source.size
+    known: Mask | None = None
+    if message.size and (message.min() < 0 or message.max() >= messages):
+        known = np.asarray((message >= 0) & (message < messages))
+    found = [] if known is None else _unknown_messages(traffic, known)
+    seen = np.bincount(message if known is None else message[known], minlength=messages)
+    once = bool(seen.size == 0 or (seen.min() == 1 and seen.max() == 1))
+    for low in range(0, message.size, _BLOCK):
+        ids = np.arange(low, min(low + _BLOCK, message.size))
+        ids = ids if known is None else ids[known[ids]]
+        found += _check_rows(traffic, ids, None if once else seen)
+    if not once:
+        found += _check_parts(traffic, known, seen)
+    return found
+
+
+def _message(document: Document, m: int) -> str:
+    return f"message {m} ({document.source[m]} → {document.target[m]}, {document.size[m]} B)"
+
+
+def _unknown_messages(traffic: Traffic, known: Mask) -> list[Violation]:
+    document = traffic.document
+    found = []
+    for k in np.flatnonzero(~known).tolist():
+        text = (
+            f"{traffic.where(k)}: message {document.transfer_message[k]}, must be from 0 to {document.source.size - 1}"
+        )
+        found.append(Violation(*traffic.place_of(k), "message-index", text))
+    return found
+
+
+def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> list[Violation]:
+    """Each row against its message; `seen` tells how often messages occur, None: once each."""
+    d = traffic.document
+    message, size = d.transfer_message[ids], d.transfer_size[ids]
+    found = []
+    wrong = (d.transfer_source[ids] != d.source[message]) | (d.transfer_target[ids] != d.target[message])
+    for k in ids[wrong].tolist():
+        own = f"{d.transfer_source[k]} → {d.transfer_target[k]}"
+        text = f"{traffic.where(k)}: goes {own}, is of {_message(d, d.transfer_message[k])}"
+        found.append(Violation(*traffic.place_of(k), "message-ends", text))
+    for k in ids[size <= 0].tolist():
+        text = f"{traffic.where(k)}: carries {d.transfer_size[k]} B, must be above 0 B"
+        found.append(Violation(*traffic.place_of(k), "part-size", text))
+    differs = size != d.size[message]
+    if seen is not None:
+        differs &= seen[message] == 1
+    for k in ids[differs].tolist():
+        whole = _message(d, d.transfer_message[k])
+        text = f"{traffic.where(k)}: carries {d.transfer_size[k]} B of {whole}, and nothing else does"
+        found.append(Violation(*traffic.place_of(k), "message-bytes", text))
+    return found
+
+
+def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Violation]:
+    """Messages that are missing, and those in several transfers whose parts do not add up."""
+    d = traffic.document
+    missing = [f"{_message(d, m)} is not scheduled" for m in np.flatnonzero(seen == 0).tolist()]
+    found = [Violation(None, None, "message-missing", text) for text in missing]
+    ids = np.arange(d.transfer_message.size) if known is None else np.flatnonzero(known)
+    ids = ids[seen[d.transfer_message[ids]] > 1]
+    if not ids.size:
+        return found
+    ids = ids[np.argsort(d.transfer_message[ids], kind="stable")]
+    message, size = d.transfer_message[ids], d.transfer_size[ids]
+    start = np.flatnonzero(np.diff(message, prepend=-1))
+    total = np.add.reduceat(size.astype(np.int64), start)
+    # int64 sums of an edited file may wrap around; the same sums in float64 tell when
+    wrapped = np.abs(np.add.reduceat(size.astype(np.float64), start)) > 2.0**62
+    wrong = (total != d.size[message[start]]) | wrapped
+    last = np.append(start[1:], ids.size) - 1
+    for g in np.flatnonzero(wrong).tolist():
+        m, k = int(message[start[g]]), int(ids[last[g]])
+        carried = sum(size[start[g] : last[g] + 1].tolist())
+        text = f"{traffic.where(k)}: the {seen[m]} transfers of {_message(d, m)} carry {carried} B together"
+        found.append(Violation(*traffic.place_of(k), "message-bytes", text))
+    return found

@@ -1,0 +1,115 @@
+"""Timetables: inside a phase, what overlaps in time shares no port and no unit of a link's width.
+
+At any instant a node sends at most one message, receives at most one, and a link carries at most one per unit of its
+width, whatever the limits of the phase say: a timetable is what makes many connections of a phase one after the other.
+Intervals that only touch do not overlap, and one of no length overlaps nothing. Transfers inside a node are free.
+Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.verify.traffic import Groups, Ints, Mask, Traffic
+from conset.verify.verification import Violation
+from conset.verify.walks import Walk
+
+_HOPS = 1 << 21
+
+
+def check_timetable(traffic: Traffic, walk: Walk) -> list[Violation]:
+    """Rules `timetable-interval`, `timetable-send`, `timetable-receive` and `timetable-link`."""
+    table = traffic.document.timetable
+    if table is None:
+        return []
+    with np.errstate(invalid="ignore"):
+        sound = np.asarray(np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1]))
+    found = [_bad_interval(traffic, k) for k in np.flatnonzero(~sound).tolist()]
+    groups = Groups.of_phases(traffic.offsets)
+    for low, high in groups.chunks(groups.count, max(1, _HOPS // walk.longest)):
+        # a phase is never cut: what overlaps is in one phase
+        for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
+            used = traffic.networked(ids) & sound[ids] & (table[ids, 0] < table[ids, 1])
+            for kind, uses in _uses(traffic, walk, ids[used], group[used]):
+                found += [_overlap(traffic, kind, *hit) for hit in uses.overlaps()]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Uses:
+    """Intervals on resources: `transfer[k]` holds `key[k]` from `start[k]` to `end[k]`; `room[k]` may at once.
+
+    `key` is group · resources + resource.
+    """
+
+    resources: int
+    key: Ints
+    transfer: Ints
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    room: Ints
+
+    def overlaps(self) -> Iterator[tuple[int, int, list[int]]]:
+        """(resource, transfer, those that hold it already) for each transfer that starts where there is no room."""
+        count = self.key.size
+        time = np.concatenate([self.end, self.start])
+        change = np.repeat(np.array([-1, 1]), count)
+        # ends first: intervals that touch do not overlap
+        order = np.lexsort((np.tile(self.transfer, 2), change, time, np.tile(self.key, 2)))
+        held = np.cumsum(change[order])
+        use = order % max(1, count)
+        for n in np.flatnonzero((change[order] > 0) & (held > self.room[use])).tolist():
+            k = int(use[n])
+            yield int(self.key[k]) % self.resources, int(self.transfer[k]), self._holders(k)
+
+    def _holders(self, k: int) -> list[int]:
+        low, high = np.searchsorted(self._sorted_key, [self.key[k], self.key[k] + 1])
+        same = self._by_key[low:high]
+        over: Mask = (self.start[same] <= self.start[k]) & (self.start[k] < self.end[same]) & (same != k)
+        return sorted(self.transfer[same[over]].tolist())
+
+    def __post_init__(self) -> None:
+        order = np.argsort(self.key, kind="stable")
+        object.__setattr__(self, "_by_key", order)
+        object.__setattr__(self, "_sorted_key", self.key[order])
+
+    _by_key: Ints = None  # type: ignore[assignment]
+    _sorted_key: Ints = None  # type: ignore[assignment]
+
+
+def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tuple[str, _Uses]]:
+    topology, table = traffic.topology, traffic.document.timetable
+    if table is None or not ids.size:
+        return
+    source, target = traffic.source[ids], traffic.target[ids]
+    start, end, one = table[ids, 0], table[ids, 1], np.ones(ids.size, np.intp)
+    for kind, node in (("send", source), ("receive", target)):
+        yield kind, _Uses(topology.nodes, group * topology.nodes + node, ids, start, end, one)
+    position, link = walk.hops(ids, source, target)
+    if link.size:
+        slots, room = topology.link_slots, topology.widths()[link].astype(np.intp)
+        yield "link", _Uses(slots, group[position] * slots + link, ids[position], start[position], end[position], room)
+
+
+def _bad_interval(traffic: Traffic, k: int) -> Violation:
+    table = traffic.document.timetable
+    start, end = (0.0, 0.0) if table is None else table[k].tolist()
+    text = f"{traffic.where(k)}: from {start:g} s to {end:g} s: must be finite, from 0 on, the end not before the start"
+    return Violation(*traffic.place_of(k), "timetable-interval", text)
+
+
+def _overlap(traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]) -> Violation:
+    topology, table = traffic.topology, traffic.document.timetable
+    start = 0.0 if table is None else float(table[transfer, 0])
+    phase, place = traffic.place_of(transfer)
+    others = ", ".join(str(traffic.place_of(k)[1]) for k in holders)
+    width = int(topology.widths()[resource]) if kind == "link" else 1
+    name = topology.link_name(resource) if kind == "link" else topology.node_name(resource)
+    verb = {"send": "sends", "receive": "receives", "link": "carries"}[kind]
+    text = f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy with {others}, "
+    text += f"the limit is {width} at once"
+    return Violation(phase, place, f"timetable-{kind}", text)

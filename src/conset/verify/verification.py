@@ -1,0 +1,89 @@
+"""Verification: what the verifier found, every violation with its rule and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+RULES: dict[str, str] = {
+    "pattern": "messages join two different ranks that exist, have bytes, and ordered ones share a rank",
+    "ranks": "the ranks fit the machine",
+    "placement": "every rank has a node that may hold ranks",
+    "limits": "the stated limits are no looser than the machine's hard ones, unless they were asked for",
+    "message-index": "a transfer names a message of the pattern",
+    "message-ends": "a transfer joins the ranks of its message",
+    "message-missing": "every message is scheduled",
+    "message-bytes": "the parts of a message add up to it, exactly once",
+    "part-size": "a transfer has bytes",
+    "route-node": "a route visits nodes of the network and has at least one",
+    "route-ends": "a route joins the nodes of its transfer",
+    "route-link": "consecutive nodes of a route are joined by a link",
+    "route-simple": "a route visits a node once",
+    "send": "messages leaving a node in a phase",
+    "receive": "messages entering a node in a phase",
+    "link": "messages on a link in a phase, per unit of its width",
+    "channels": "routes through a node in a phase, its own ends included",
+    "duplex": "a node that sends and receives in a phase does so with one partner",
+    "window-send": "`send` over consecutive phases together",
+    "window-receive": "`receive` over consecutive phases together",
+    "window-link": "`link` over consecutive phases together",
+    "window-channels": "`channels` over consecutive phases together",
+    "window-duplex": "`duplex` over consecutive phases together",
+    "timetable-interval": "start and end are finite, from 0 on, and the start is not after the end",
+    "timetable-send": "a node sends one message at an instant of a timetable",
+    "timetable-receive": "a node receives one message at an instant of a timetable",
+    "timetable-link": "a link carries one message per unit of width at an instant of a timetable",
+    "order": "what comes before ends in an earlier phase, or earlier in the timetable of the same one",
+    "figures": "the stated figures are the true ones",
+}
+"""Every rule of the verifier, in words; a violation names one of them."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule.
+
+    Attributes:
+        phase: where, or None where the rule is not about one phase.
+        transfer: position in that phase's list, or None. Of a limit, the first transfer beyond it in list order.
+        rule: a key of `RULES`.
+        text: one line for people, both numbers in it.
+    """
+
+    phase: int | None
+    transfer: int | None
+    rule: str
+    text: str
+
+    def to_object(self) -> dict[str, Any]:
+        """`{"phase": …, "transfer": …, "rule": …, "text": …}`."""
+        return {"phase": self.phase, "transfer": self.transfer, "rule": self.rule, "text": self.text}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The verdict on a schedule.
+
+    Attributes:
+        ok: whether no rule is broken.
+        violations: all of them, in the order of phases and transfers; what is not about a phase comes first.
+        figures: the true ones, counted here: `phases`, `load` {send, receive, link, channels, sum}, `phase_bytes`.
+    """
+
+    ok: bool
+    violations: tuple[Violation, ...]
+    figures: Mapping[str, Any]
+
+    @staticmethod
+    def of(violations: list[Violation], figures: Mapping[str, Any]) -> Verification:
+        """The verdict that `violations` amount to, sorted by place."""
+
+        def place(v: Violation) -> tuple[int, int]:
+            return (-1 if v.phase is None else v.phase, -1 if v.transfer is None else v.transfer)
+
+        return Verification(not violations, tuple(sorted(violations, key=place)), figures)
+
+    def to_object(self) -> dict[str, Any]:
+        """As `conset verify --json` prints it, without schema and manifest."""
+        return {"ok": self.ok, "violations": [v.to_object() for v in self.violations], "figures": dict(self.figures)}
