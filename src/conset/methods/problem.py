@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from conset import _core
 from conset.arrays import frozen
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -82,7 +83,8 @@ class Phases:
             phase: shape=(messages), int32, from 0.
             order: shape=(messages), int32: another order within phases, as ranks (lower is posted first).
         """
-        count = np.bincount(phase) if phase.size else np.zeros(0, np.int64)
-        message = np.argsort(phase, kind="stable") if order is None else np.lexsort((order, phase))
+        if order is None:
+            return Phases(*_core.group_phases(np.ascontiguousarray(phase, np.int32)))
+        count = np.bincount(phase)
         offsets = np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64)
-        return Phases(offsets, message.astype(np.int32))
+        return Phases(offsets, np.lexsort((order, phase)).astype(np.int32))

@@ -53,9 +53,14 @@ class Method:
         if asked is None:
             return own
         for name, value in asked.to_object().items():
-            if value != getattr(own, name) and name not in self.honours and value not in (None, "full"):
-                kept = getattr(own, name)
-                raise InputError(f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any")
+            kept = getattr(own, name)
+            if value == kept or value in (None, "full") or name in self.honours:
+                continue
+            if name == "link" and topology.link_slots == 0:
+                continue  # a crossbar keeps any
+            raise InputError(
+                f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
+            )
         return asked
 
 

@@ -1,0 +1,30 @@
+"""naive: everything at once, in one phase.
+
+Problem: send a pattern with no scheduling at all, as a loop of non-blocking sends does.
+Idea: one phase; every rank posts its messages by rising target.
+Invariant: none but that every message stands in the phase once. No limit is kept: ports and links are shared.
+Complexity: O(messages) in time and memory.
+When to use it: as the baseline, and where messages are so few or so short that no contention arises. Not on machines
+whose links or ports lose throughput under contention.
+Departures: the text's AC posts receives first, which is the executor's work here.
+Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Section 3 (AC).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conset.methods.domain import require_limits, require_no_order
+from conset.methods.problem import Phases, Problem
+
+
+def schedule_naive(problem: Problem) -> Phases:
+    """One phase of all messages by source, then target; no phase where there are none.
+
+    Raises:
+        InputError: the pattern has an order, or a limit is to be kept.
+    """
+    require_no_order(problem, "naive")
+    require_limits(problem, "naive")
+    messages = problem.pattern.messages
+    return Phases(np.arange(0, messages + 1, max(1, messages), np.int64), np.arange(messages, dtype=np.int32))

@@ -1,0 +1,90 @@
+"""The rows of the table of methods; adding a method is adding its file and its row."""
+
+from __future__ import annotations
+
+from conset.machine.limits import Limits
+from conset.methods.coloring import schedule_coloring
+from conset.methods.first_fit import schedule_first_fit
+from conset.methods.lp import limits_lp, schedule_lp
+from conset.methods.naive import schedule_naive
+from conset.methods.rs_n import schedule_rs_n
+from conset.methods.rs_nl import schedule_rs_nl
+from conset.methods.table import ANY, PORTS, Method
+
+WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
+
+ROWS: tuple[Method, ...] = (
+    Method(
+        name="naive",
+        schedule=schedule_naive,
+        title="everything at once",
+        limits=lambda topology: Limits(),
+        honours=frozenset(),
+        ordered=False,
+        domain="any pattern without an order",
+        guarantee="one phase",
+        complexity="O(messages), O(messages)",
+        reference=f"{WANG_RANKA}, Section 3 (AC)",
+    ),
+    Method(
+        name="lp",
+        schedule=schedule_lp,
+        title="linear permutations: exchanges with the XOR partner",
+        limits=limits_lp,
+        honours=frozenset({"duplex"}),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order; links are limited on a hypercube only",
+        guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
+        complexity="O(messages), O(messages)",
+        reference=f"{WANG_RANKA}, Section 4.1",
+    ),
+    Method(
+        name="rs-n",
+        schedule=schedule_rs_n,
+        title="randomised permutations without node contention",
+        limits=lambda topology: PORTS,
+        honours=frozenset(),
+        ordered=True,
+        domain="any",
+        guarantee="none; about d + log₂ d phases on average where all send and receive d",
+        complexity="O(messages · log degree) expected, O(messages)",
+        reference=f"{WANG_RANKA}, Section 4.2, Figure 3",
+    ),
+    Method(
+        name="rs-nl",
+        schedule=schedule_rs_nl,
+        title="randomised permutations without node or link contention, exchanges first",
+        limits=lambda topology: ANY,
+        honours=frozenset({"link"}),
+        ordered=True,
+        domain="any with fixed routes",
+        guarantee="none; about d + 3 to d + 7 phases on the 6-cube where all send and receive d",
+        complexity="O(messages · phases · hops) at worst, O(messages + links)",
+        reference=f"{WANG_RANKA}, Section 5, Figure 4, with PATHS reset in every permutation",
+    ),
+    Method(
+        name="coloring",
+        schedule=schedule_coloring,
+        title="bipartite edge colouring by Euler partitions and random walks",
+        limits=lambda topology: PORTS,
+        honours=frozenset(),
+        ordered=False,
+        domain="any pattern without an order",
+        guarantee="exactly the largest degree of a port: the fewest phases under port limits",
+        complexity="O(messages · log(degree · nodes)) expected, O(messages + degree)",
+        reference="Gabow, doi:10.1007/BF00998632; Goel, Kapralov, Khanna, doi:10.1145/1806689.1806697",
+    ),
+    Method(
+        name="first-fit",
+        schedule=schedule_first_fit,
+        title="longest route first into the first phase with room, under any limits",
+        limits=lambda topology: ANY,
+        honours=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        ordered=True,
+        domain="any",
+        guarantee="a message that shares resources with k others stands in one of the first k + 1 phases",
+        complexity="O(messages · hops · phases / 64), O(messages + resources · phases / 64)",
+        reference="bit-parallel list scheduling; sweeps after Culberson, Luo, doi:10.1090/dimacs/026/12",
+    ),
+)
+"""All methods, in the order of the documentation."""
