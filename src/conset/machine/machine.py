@@ -60,3 +60,8 @@ class Machine:
 
     def __repr__(self) -> str:
         return f"Machine({self.name!r}, {self.topology!r})"
+
+    def _repr_html_(self) -> str:
+        from conset.report.notebook import machine_html
+
+        return machine_html(self)

@@ -127,3 +127,7 @@ class Schedule:
     def __repr__(self) -> str:
         return f"Schedule({self.method}, phases={self.phases}, messages={self.pattern.messages}, on {self.machine.name})"
 
+    def _repr_html_(self) -> str:
+        from conset.report.notebook import schedule_html
+
+        return schedule_html(self)

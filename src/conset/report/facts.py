@@ -1,0 +1,210 @@
+"""Facts: the lines that say what a machine, a pattern or a schedule is; terminal, pages and notebook show the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isinf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from conset.machine.costs import Costs, Steps, Synchronization
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+from conset.units import format_rate, format_size, format_time
+
+Summary = Mapping[str, Any]
+"""The keys of `compile --json`."""
+
+
+class Fact(NamedTuple):
+    """One line: what, how much, and where the number comes from (may be empty)."""
+
+    label: str
+    value: str
+    origin: str = ""
+
+
+COST_LABELS = {
+    "inject": "overhead of a send",
+    "eject": "overhead of a receive",
+    "port_out_Bps": "rate out of a node",
+    "port_in_Bps": "rate into a node",
+    "node_Bps": "rate in and out together",
+    "exchange_weight": "weight of an exchange",
+    "link_Bps": "rate of a link",
+    "hop_s": "latency per link",
+    "synchronization": "barrier",
+    "setup_s": "set-up of a phase",
+    "signal_s": "ready signal",
+    "first_barrier": "first phase",
+    "tolerance": "link tolerance",
+    "blocking": "blocking exponent",
+}
+"""Costs worth a line, in the order of a message's life, in words."""
+
+
+def machine_facts(machine: Machine) -> list[Fact]:
+    """Size, rule, limits; the costs are apart (`cost_facts`)."""
+    topology = machine.topology
+    facts = [Fact("network", network_words(machine)), Fact("nodes", f"{topology.nodes:,}{_switches(machine)}")]
+    facts.append(Fact("links", f"{topology.links:,} one-way" if topology.kind != "crossbar" else "none: ports only"))
+    if topology.width > 1:
+        facts.append(Fact("width", f"{topology.width} parallel links each"))
+    tie = f", ties {machine.routing.tie}" if _can_tie(machine) else ""
+    facts.append(Fact("routing", machine.routing.rule + tie))
+    only = f" (for {', '.join(machine.limits_methods)})" if machine.limits_methods else ""
+    facts.append(Fact("hard limits", f"{machine.limits}{only}"))
+    facts += [Fact("note", note) for note in machine.notes]
+    return facts
+
+
+def network_words(machine: Machine) -> str:
+    """`8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports`, `graph`."""
+    topology = machine.topology
+    if topology.kind == "hypercube":
+        return f"hypercube of {topology.dimensions} dimensions"
+    if len(topology.sides) == 1:
+        return f"{topology.kind} of {topology.nodes} {'ports' if topology.kind == 'crossbar' else 'nodes'}"
+    return " × ".join(str(side) for side in topology.sides) + f" {topology.kind}" if topology.sides else "graph"
+
+
+def _switches(machine: Machine) -> str:
+    topology = machine.topology
+    extra = topology.nodes - topology.endpoints
+    return f", of which {extra:,} switches" if extra else ""
+
+
+def _can_tie(machine: Machine) -> bool:
+    even = any(side > 2 and side % 2 == 0 for side in machine.topology.sides)
+    return machine.topology.wraps and machine.routing.rule == "dimension-order" and even
+
+
+def cost_facts(costs: Costs) -> list[Fact]:
+    """Every cost that has an effect or a source, with its tag and source."""
+    default = Costs()
+    facts = []
+    for name, label in COST_LABELS.items():
+        known = costs.provenance.get(name)
+        value = getattr(costs, name)
+        if known is None and value == getattr(default, name):
+            continue
+        origin = "" if known is None else f"{known.tag}: {known.source}" if known.source else known.tag
+        facts.append(Fact(label, _cost(name, value), origin))
+    return facts
+
+
+def _cost(name: str, value: Any) -> str:
+    if isinstance(value, Steps):
+        return _steps(value)
+    if isinstance(value, Synchronization):
+        sign = "-" if value.base_s < 0 else "+"
+        log = f"{format_time(value.per_log2_s)} · log2 N"
+        base = format_time(abs(value.base_s))
+        if not value.per_log2_s:
+            return format_time(value.base_s)
+        return f"{log} {sign} {base}" if value.base_s else log
+    if name.endswith("_Bps"):
+        return "no limit" if isinf(value) else format_rate(value)
+    if name.endswith("_s"):
+        return format_time(value)
+    if name == "first_barrier":
+        return "charged" if value else "free"
+    return f"{value:g}"
+
+
+def _steps(steps: Steps) -> str:
+    parts = []
+    for upper, time in zip(steps.up_to_B, steps.seconds, strict=True):
+        until = "" if upper == inf and len(steps.seconds) == 1 else " above" if upper == inf else f" up to {upper:g} B"
+        parts.append(format_time(time) + until)
+    return ", ".join(parts)
+
+
+def pattern_facts(pattern: Pattern) -> list[Fact]:
+    """Ranks, messages, bytes, degrees, sizes."""
+    facts = [Fact("ranks", f"{pattern.ranks:,}"), Fact("messages", f"{pattern.messages:,}")]
+    if not pattern.messages:
+        return [*facts, Fact("bytes", "0 B"), *_local(pattern)]
+    facts.append(Fact("bytes", format_size(pattern.bytes)))
+    for label, degree in zip(("sends per rank", "receives per rank"), degrees(pattern), strict=True):
+        facts.append(Fact(label, _spread(int(degree.min()), int(degree.max()), f"mean {degree.mean():.4g}")))
+    if pattern.equal_sizes:
+        facts.append(Fact("size of a message", f"{format_size(int(pattern.size[0]))}, all equal"))
+    else:
+        low, high = int(pattern.size.min()), int(pattern.size.max())
+        middle = format_size(float(np.median(pattern.size)))
+        facts.append(Fact("size of a message", f"{format_size(low)} to {format_size(high)}, median {middle}"))
+    facts += _local(pattern)
+    if pattern.before is not None:
+        facts.append(Fact("partial order", f"{len(pattern.before):,} pairs of messages"))
+    return facts
+
+
+def _local(pattern: Pattern) -> list[Fact]:
+    if not pattern.local_bytes:
+        return []
+    return [Fact("local bytes", f"{format_size(pattern.local_bytes)}, never on the network")]
+
+
+def _spread(low: int, high: int, middle: str) -> str:
+    return f"{low}, all equal" if low == high else f"{low} to {high}, {middle}"
+
+
+def degrees(pattern: Pattern) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
+    """(sends, receives), shape=(ranks) each: messages that leave and enter every rank."""
+    return np.diff(pattern.offsets), np.bincount(pattern.target, minlength=pattern.ranks)
+
+
+def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[Fact]:
+    """Method, phases, loads; bound, gap and prediction where a summary is given."""
+    from conset.schedule.loads import figures
+
+    pattern = schedule.pattern
+    figure = figures(schedule) if summary is None else summary
+    load = figure["load"]
+    facts = [
+        Fact("method", f"{schedule.method}, limits {schedule.limits}"),
+        Fact("pattern", f"{pattern.name}: {pattern.ranks:,} ranks, {_sent(pattern)}"),
+        Fact("machine", schedule.machine.name),
+        Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
+        Fact("largest load", ", ".join(f"{name} {load[name]}" for name in ("send", "receive", "link", "channels"))),
+        Fact("largest messages", f"{format_size(figure['phase_bytes'])}, summed over phases"),
+    ]  # fmt: skip
+    if schedule.route_nodes is not None:
+        facts.append(Fact("routes", "chosen by the compiler"))
+    if summary is not None and summary.get("predicted_s") is not None:
+        sync = summary.get("sync", schedule.sync)
+        facts.append(Fact("predicted", f"{format_time(summary['predicted_s'])} under {sync}{_time_gap(summary)}"))
+    return facts
+
+
+def _sent(pattern: Pattern) -> str:
+    return f"{pattern.messages:,} messages, {format_size(pattern.bytes)}"
+
+
+def _against_bound(summary: Summary | None) -> str:
+    bound = (summary or {}).get("bound") or {}
+    if bound.get("phases") is None:
+        return ""
+    witness = f" ({bound['phases_witness']})" if bound.get("phases_witness") else ""
+    return f", bound {bound['phases']:,}{witness}"
+
+
+def _time_gap(summary: Summary) -> str:
+    bound = summary.get("bound") or {}
+    return "" if bound.get("time_s") is None else f", bound {format_time(bound['time_s'])}"
+
+
+def headlines(schedule: Schedule, summary: Summary | None) -> tuple[str, str]:
+    """Title and second line of a picture: method, machine, phases, bound; what is sent and the witness."""
+    bound = (summary or {}).get("bound") or {}
+    count = f"{schedule.phases:,} phase{'' if schedule.phases == 1 else 's'}"
+    if bound.get("phases") is not None:
+        count += f", bound {bound['phases']:,}"
+    pattern = schedule.pattern
+    second = f"{pattern.name}: {_sent(pattern)}"
+    if bound.get("phases_witness"):
+        second += f" · bound: {bound['phases_witness']}"
+    return f"{schedule.method} on {schedule.machine.name}: {count}", second

@@ -1,0 +1,92 @@
+"""Picture of a comparison: predicted time of every method in its terms, and phases beside the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conset.report import style
+from conset.units import format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TERMS = ("transfer", "setup", "synchronization")
+_WORDS = {"transfer": "transfer", "setup": "set-up", "synchronization": "synchronization"}
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+
+
+def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: str = "") -> Figure:
+    """Horizontal bars, methods in the order of `rows`.
+
+    Args:
+        rows: the keys of `compile --json`, and `terms` {synchronization, setup, transfer} [s] where they are known.
+        title: first line.
+        subtitle: second line.
+    """
+    figure = style.new_figure(10, 1.7 + 0.42 * max(len(rows), 2))
+    style.headline(figure, title, subtitle)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
+    place = np.arange(len(rows))
+    _draw_times(left, rows, place)
+    _draw_phases(right, rows, place)
+    left.set_yticks(place, [row["method"] for row in rows])
+    left.tick_params(axis="y", labelcolor=style.INK, length=0)
+    right.tick_params(axis="y", length=0)
+    left.set_ylim(len(rows) - 0.4, -0.6)
+    return figure
+
+
+def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> None:
+    top = max((row["predicted_s"] for row in rows), default=0.0)
+    factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
+    shades = dict(zip(TERMS, style.colour_map()((0.30, 0.62, 0.95)), strict=True))
+    start = np.zeros(len(rows))
+    for term in TERMS:
+        value = np.array([_terms(row)[term] for row in rows]) / factor
+        if value.any():
+            axes.barh(place, value, 0.62, left=start, color=shades[term], label=_WORDS[term])
+        start = start + value
+    for k, row in enumerate(rows):
+        bound = row["bound"].get("time_s")
+        if bound:
+            _mark(axes, bound / factor, k)
+        _write(axes, max(float(start[k]), (bound or 0) / factor), k, format_time(row["predicted_s"]))
+    axes.set_xlim(0, max(top / factor, 1e-12) * 1.18)
+    axes.set_title("predicted time", pad=24)
+    axes.set_xlabel(f"time [{unit}]")
+    axes.grid(axis="x")
+    axes.plot([], [], color=style.BOUND, linewidth=1.6, label="bound")
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, borderaxespad=0.1, handlelength=1.2, columnspacing=1.2
+    )
+
+
+def _write(axes: Axes, x: float, y: int, text: str) -> None:
+    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", size=8.8)
+
+
+def _mark(axes: Axes, x: float, y: int) -> None:
+    axes.plot([x, x], [y - 0.38, y + 0.38], color=style.BOUND, linewidth=1.6)
+
+
+def _terms(row: Mapping[str, Any]) -> Mapping[str, float]:
+    """The terms; where they are unknown all is transfer."""
+    return row.get("terms") or {"transfer": row["predicted_s"], "setup": 0.0, "synchronization": 0.0}
+
+
+def _draw_phases(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> None:
+    phases = np.array([row["phases"] for row in rows], np.float64)
+    axes.barh(place, phases, 0.62, color=style.ACCENT)
+    for k, row in enumerate(rows):
+        bound = row["bound"]["phases"]
+        _mark(axes, bound, k)
+        _write(axes, max(float(phases[k]), bound), k, f"{row['phases']:,} of {bound:,}")
+    axes.set_xlim(0, max(phases.max(initial=1), 1) * 1.25)
+    axes.set_title("phases, and the bound of each method's limits", pad=24)
+    axes.set_xlabel("phases")
+    axes.grid(axis="x")
+    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]

@@ -1,0 +1,133 @@
+"""Style: what all pictures share: colours, type, and writing them so that the same input gives the same bytes.
+
+Figures are made without pyplot, so no window system, no global state; matplotlib is imported only when one is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conset.errors import MissingExtraError, UsageError
+from conset.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+INK = "#22262b"
+"""Text and frames."""
+QUIET = "#6b7280"
+"""Secondary text, ticks."""
+FAINT = "#d5d9df"
+"""Idle links, grid lines."""
+ACCENT = "#31688e"
+"""Bars and lines: the blue of viridis."""
+BOUND = "#c2410c"
+"""Bounds and limits: the one colour that is not in the colour map."""
+PAPER = "#ffffff"
+
+RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 7,
+    "axes.labelsize": 9.5,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": QUIET,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "figure.facecolor": PAPER,
+    "svg.hashsalt": "conset",
+    "svg.fonttype": "path",
+    "path.simplify": True,
+}
+FORMATS = (".svg", ".png")
+DOTS_PER_INCH = 150
+
+
+def colour_map() -> Colormap:
+    """The one colour map: viridis without its palest end, which vanishes on white paper."""
+    import numpy as np
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["viridis"](np.linspace(0.0, 0.94, 256)), name="conset")
+
+
+def require_matplotlib() -> None:
+    """Raises `MissingExtraError` where matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("matplotlib", "draw") from None
+
+
+def check_picture_path(path: Path) -> None:
+    """Raises `UsageError` unless the suffix is one a picture can have."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: a picture ends in {' or '.join(FORMATS)}, given '{path.suffix}'")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of `width` × `height` inches whose axes arrange themselves."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def headline(figure: Figure, title: str, subtitle: str = "") -> None:
+    """Title and a quieter second line at the top left; long lines shrink rather than run out of the picture."""
+    height = figure.get_figheight()
+    width_pt = figure.get_figwidth() * 72
+    lines = [(title, 14.0, INK, "bold", 0.30)]
+    if subtitle:
+        lines.append((subtitle, 10.5, QUIET, "normal", 0.56))
+    for text, size, colour, weight, below in lines:
+        share = 0.64 if weight == "bold" else 0.56
+        fitting = min(size, width_pt * 0.97 / (share * max(len(text), 1)))
+        figure.text(0.014, 1 - below / height, text, size=max(fitting, 6), color=colour, weight=weight, va="baseline")
+    top = (0.74 if subtitle else 0.46) / height
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.008, 0.008, 0.984, 0.992 - top))
+
+
+def plain(axes: Axes) -> None:
+    """Axes without frame and ticks, for drawings."""
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+
+
+def save(draw: Callable[[], Figure], path: str | Path) -> None:
+    """Draws and writes `path` (.svg or .png) under the style; no date, fixed ids: the same input, the same bytes.
+
+    Raises:
+        UsageError: another suffix.
+        MissingExtraError: matplotlib is not installed.
+    """
+    path = Path(path)
+    check_picture_path(path)
+    require_matplotlib()
+    from matplotlib import rc_context
+
+    svg = path.suffix.lower() == ".svg"
+    metadata = {"Date": None, "Creator": "conset"} if svg else {"Software": None}
+    with rc_context(RC):
+        figure = draw()
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format="svg" if svg else "png", dpi=DOTS_PER_INCH, metadata=metadata)

@@ -1,0 +1,87 @@
+"""Comparison table: methods × (phases, bound, gap, load, predicted time, compile time), for people and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from conset.units import format_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Row = Mapping[str, Any]
+"""The keys of `compile --json`; of one that does not apply only `method` and `reason`."""
+
+COLUMNS = (
+    "method",
+    "phases",
+    "bound",
+    "gap",
+    "link load",
+    "sum of loads",
+    "sync",
+    "predicted",
+    "gap in time",
+    "compile time",
+)
+
+
+def cells_of(row: Row) -> tuple[str, ...]:
+    """A row as text, in the order of `COLUMNS`."""
+    load, bound, gap = row["load"], row["bound"], row["gap"]
+    return (
+        str(row["method"]), f"{row['phases']:,}", f"{bound['phases']:,}", f"{gap['phases']:.3f}", f"{load['link']:,}",
+        f"{load['sum']:,}", str(row["sync"]), format_time(row["predicted_s"]), f"{gap['time']:.3f}",
+        format_time(row["compile_s"]),
+    )  # fmt: skip
+
+
+def _best(rows: Sequence[Row]) -> int:
+    """The row with the least predicted time; -1 without rows."""
+    return min(range(len(rows)), key=lambda k: rows[k]["predicted_s"]) if rows else -1
+
+
+def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
+    """The table for a terminal; the fastest by prediction is bold, methods that do not apply follow with the reason."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in ("method", "sync") else "right", no_wrap=True)
+    best = _best(rows)
+    for k, row in enumerate(rows):
+        table.add_row(*cells_of(row), style="bold" if k == best and len(rows) > 1 else None)
+    if skipped:
+        table.caption = "\n".join(skipped_lines(skipped))
+        table.caption_justify = "left"
+    return table
+
+
+def skipped_lines(skipped: Sequence[Row]) -> list[str]:
+    """`lp: does not apply: reason`, one line a method."""
+    return [f"{row['method']}: does not apply: {row['reason']}" for row in skipped]
+
+
+def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "") -> str:
+    """The same as Markdown; numbers to the right."""
+    lines = [f"**{_plain(title)}**", ""] if title else []
+    lines.append("| " + " | ".join(COLUMNS) + " |")
+    lines.append("|" + "|".join(" :-- " if name in ("method", "sync") else " --: " for name in COLUMNS) + "|")
+    best = _best(rows)
+    for k, row in enumerate(rows):
+        cells = [_plain(cell) for cell in cells_of(row)]
+        if k == best and len(rows) > 1:
+            cells[0] = f"**{cells[0]}**"
+        lines.append("| " + " | ".join(cells) + " |")
+    if skipped:
+        lines += ["", *(f"- {_plain(line)}" for line in skipped_lines(skipped))]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text that cannot end a cell or start markup."""
+    for mark in ("\\", "|", "*", "_", "`", "<"):
+        text = text.replace(mark, "\\" + mark)
+    return " ".join(text.split())
