@@ -15,11 +15,13 @@ from conset.execute.result import VARIANTS, RunResult
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
 
+__all__ = ["DEFAULT_REPEAT", "RunResult", "exchange_deadline_s", "run_plan", "run_schedule"]
+
 DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
 _PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
-_ENTRY = "conset.execute.rank"
+_ENTRY = ("-m", "conset.execute.rank")
 
 
 def run_schedule(
@@ -64,9 +66,14 @@ def run_schedule(
 
 
 def run_plan(
-    plan: Plan, *, repeat: int, mpiexec: str | None = None, timeout: float | None = None, entry: str = _ENTRY
+    plan: Plan,
+    *,
+    repeat: int,
+    mpiexec: str | None = None,
+    timeout: float | None = None,
+    entry: tuple[str, ...] = _ENTRY,
 ) -> RunResult:
-    """Executes a plan; `entry` is the module that each rank runs."""
+    """Executes a plan; `entry` is what `python -m mpi4py` runs on each rank, given the folder of the plan."""
     began = time.monotonic()
     job = find_job()
     exchange_s = exchange_deadline_s(plan)
@@ -116,19 +123,18 @@ def _check_buffers(plan: Plan) -> None:
 
 
 def _in_own_job(
-    plan: Plan, repeat: int, launcher: list[str], exchange_s: float, total_s: float, entry: str
+    plan: Plan, repeat: int, launcher: list[str], exchange_s: float, total_s: float, entry: tuple[str, ...]
 ) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         plan.save(folder / _PLAN)
         (folder / _ORDERS).write_text(json.dumps({"repeat": repeat, "timeout_s": exchange_s}))
-        program = ["-m", "mpi4py", "-m", entry, name]
+        program = ["-m", "mpi4py", *entry, name]
         ended = start_job(launcher, plan.ranks, program, folder=folder, timeout_s=total_s)
         result = folder / _RESULT
         # a launcher's status is no proof: ranks that vanish quietly may leave 0
         if not result.exists():
-            ranks = {int(file.name[4:]): int(file.read_text() or -1) for file in folder.glob("pid-*")}
-            raise explain_end(ended, ranks, total_s)
+            raise explain_end(ended, total_s)
         found: dict[str, Any] = json.loads(result.read_text())
         return found
 
@@ -145,7 +151,8 @@ def _in_this_job(plan: Plan, repeat: int, exchange_s: float) -> dict[str, Any]:
         found: dict[str, Any] = comm.bcast(None if measurement is None else measurement.to_object())
     except InputError:
         raise  # sizes differ: every rank has the same error and leaves
-    except ConsetError as error:
-        abort(comm, str(error), error.exit_code)
+    except BaseException as error:
+        # leaving alone would let the others wait for ever
+        abort(comm, f"rank {comm.rank}: {error}", error.exit_code if isinstance(error, ConsetError) else 1)
         raise
     return found

@@ -131,7 +131,7 @@ def start_job(
     return Ended(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
 
-def explain_end(ended: Ended, rank_of_process: Mapping[int, int], timeout_s: float | None) -> ExecutionError:
+def explain_end(ended: Ended, timeout_s: float | None) -> ExecutionError:
     """Why a job left no result, in one line: the first line of a rank, and which rank died where the launcher says."""
     own = re.search(r"^conset: (.+)$", ended.err, re.MULTILINE)
     if own:
@@ -139,12 +139,11 @@ def explain_end(ended: Ended, rank_of_process: Mapping[int, int], timeout_s: flo
     text = ended.out + ended.err
     if ended.timed_out:
         return ExecutionError(f"the job did not end within {timeout_s:g} s and was ended")
-    mpich = re.search(r"BAD TERMINATION.*?= +PID (\d+).*?= +EXIT CODE: (\d+)", text, re.DOTALL)
+    # MPICH names a process too, but always its first one, whichever died
+    mpich = re.search(r"BAD TERMINATION.*?= +EXIT CODE: (\d+)", text, re.DOTALL)
     openmpi = re.search(r"process rank (\d+).*?exited on[\s|]+signal (\d+)", text, re.DOTALL)
     if mpich:
-        rank = rank_of_process.get(int(mpich[1]))
-        who = "a rank" if rank is None else f"rank {rank}"
-        return ExecutionError(f"{who} died ({_cause(int(mpich[2]))}), the others were ended")
+        return ExecutionError(f"a rank died ({_cause(int(mpich[1]))}), the others were ended")
     if openmpi:
         return ExecutionError(f"rank {openmpi[1]} died ({_cause(int(openmpi[2]))}), the others were ended")
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "it printed nothing").strip()

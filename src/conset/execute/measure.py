@@ -113,13 +113,13 @@ def measure_plan(
 
 def _times(comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool) -> NDArray[np.float64]:
     """shape=(repetitions, variants) [s], over all ranks; CLOCK_MONOTONIC is one clock on one machine only."""
+    shape = clock.shape[1:]
+    first, last, longest = np.empty(shape), np.empty(shape), np.empty(shape)
     if one_machine:
-        first, last = np.empty_like(clock[0]), np.empty_like(clock[0])
         comm.Allreduce(clock[0], first, MPI.MIN)
         comm.Allreduce(clock[1], last, MPI.MAX)
         last -= first
         return last
-    longest = np.empty_like(clock[0])
     comm.Allreduce(clock[1] - clock[0], longest, MPI.MAX)
     return longest
 

@@ -7,7 +7,6 @@ believes nothing else. Only what a rank needs is imported, 16 of them may start 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -24,8 +23,6 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
     """Measures the plan in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
     comm = MPI.COMM_WORLD
     try:
-        # tells the parent which rank a launcher means that only names the process
-        (folder / f"pid-{os.getpid()}").write_text(str(comm.rank))
         orders = json.loads((folder / ORDERS).read_text())
         measurement = measure_plan(
             comm, Plan.load(folder / PLAN), repeat=orders["repeat"], timeout_s=orders["timeout_s"], tamper=tamper

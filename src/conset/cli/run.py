@@ -1,0 +1,117 @@
+"""`conset run`: a schedule file executed over MPI beside its rivals, every byte checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from conset.execute.result import RunResult
+    from conset.schedule.schedule import Schedule
+
+
+def command(
+    file: o.FileArgument,
+    sync: o.SyncOption = None,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)] = 20,
+    mpiexec: Annotated[
+        str | None,
+        typer.Option(
+            "--mpiexec", metavar="CMD", help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."
+        ),
+    ] = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Execute a schedule over MPI beside its rivals, every byte checked."""
+    from conset.cli.output import console, print_json
+    from conset.errors import ConsetError, VerificationError
+    from conset.execute.launcher import find_job
+    from conset.schedule.manifest import Manifest, sha256_of
+
+    job = find_job()
+    try:
+        schedule = _verified(file)
+        result = _execute(schedule, sync, repeat, mpiexec)
+    except ConsetError as error:
+        if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
+            raise typer.Exit(error.exit_code) from None
+        raise
+    if job is None or job[0] == 0:
+        words = [f"--sync {result.sync}", f"--repeat {repeat}"]
+        manifest = Manifest(" ".join(["conset run", file.name, *words]), schedule.manifest.seed, sha256_of(file))
+        if json:
+            print_json("conset/run@1", result.to_object(), manifest)
+        text = console(json)
+        text.print(describe(result))
+        text.print(tabulate(result))
+        for note in result.notes:
+            text.print(note)
+        if result.mismatches:
+            text.print(f"[bold red]wrong bytes:[/] {'; '.join(result.wrong)}")
+    if result.mismatches:
+        # not an error object: the result, which has been printed, says it in full
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _verified(file: Path) -> Schedule:
+    """The schedule in a file, judged before it may run."""
+    from conset.cli.progress import progress
+    from conset.errors import VerificationError
+    from conset.schedule.file import read_document, to_schedule
+    from conset.verify import verify_document
+
+    with progress("verifying"):
+        document = read_document(file)
+        verdict = verify_document(document)
+    if not verdict.ok:
+        first = verdict.violations[0].text
+        raise VerificationError(f"{file}: does not verify, {len(verdict.violations)} violations, the first: {first}")
+    return to_schedule(document)
+
+
+def _execute(schedule: Schedule, sync: str | None, repeat: int, mpiexec: str | None) -> RunResult:
+    from conset.cli.progress import progress
+    from conset.execute.job import run_schedule
+
+    with progress(f"running on {schedule.pattern.ranks} ranks"):
+        return run_schedule(schedule, sync=sync, repeat=repeat, mpiexec=mpiexec)
+
+
+def describe(result: RunResult) -> str:
+    """What ran and whether it delivered, in two lines."""
+    verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
+    return (
+        f"[bold]{result.ranks} ranks[/] on {result.cores} cores, {result.mpi}, sync {result.sync}, "
+        f"{result.phases:,} phases, {result.repeat} repetitions in {result.elapsed_s:.1f} s\n"
+        f"  bytes checked  {result.bytes_checked:,}: {verdict}"
+    )
+
+
+def tabulate(result: RunResult) -> Table:
+    """Variant, median, least, and the ratio to naive with its interval."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from conset.execute.result import VARIANTS
+    from conset.units import format_time
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("variant")
+    for name in ("median", "min", "ratio to naive", "95 % interval"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for variant in VARIANTS:
+        times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
+        if variant == "naive":
+            table.add_row(variant, *times, "1", "", "")
+            continue
+        ratio = result.ratio_of(variant)
+        verdict = "" if ratio.decided else "not decided"
+        table.add_row(variant, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
+    return table

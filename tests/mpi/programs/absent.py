@@ -1,0 +1,26 @@
+"""Rank 1 makes its executor and then never comes to the exchange; the others have a deadline of one second."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+from conset.errors import ExecutionError
+from conset.execute.executor import Executor
+from conset.execute.plan import Plan
+from conset.execute.rank import abort
+
+if __name__ == "__main__":
+    folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
+    plan = Plan.load(folder / "plan.npz")
+    send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
+    executor = Executor(comm, plan, send, receive, timeout_s=1.0)
+    if comm.rank == 1:
+        time.sleep(60)
+    try:
+        executor.exchange()
+        time.sleep(60)  # a rank that needs nothing from rank 1 must not end the job before the others complain
+    except ExecutionError as error:
+        abort(comm, str(error), 4)

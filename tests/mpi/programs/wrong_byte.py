@@ -1,0 +1,17 @@
+"""A rank of `conset run` whose receive buffer is changed behind its back."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+from conset.execute.rank import run_rank
+
+if __name__ == "__main__":
+
+    def tamper(variant: str, repetition: int, received: np.ndarray) -> None:
+        if MPI.COMM_WORLD.rank == 2 and (variant, repetition) in (("schedule", 1), ("alltoallv", 2)):
+            received[5] ^= 0x40
+
+    run_rank(Path(sys.argv[1]), tamper)

@@ -1,0 +1,142 @@
+"""Schedules over real MPI: every byte arrives under every policy, and what goes wrong is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conset.errors import ExecutionError, InputError, UsageError
+from conset.execute.job import run_plan, run_schedule
+from conset.execute.launcher import explain_end, find_launcher, start_job
+from conset.execute.plan import plan_schedule
+from conset.execute.result import VARIANTS
+from conset.schedule.schedule import Schedule
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+
+
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:3"])
+def test_every_byte_arrives(schedule: Schedule, sync: str) -> None:
+    assert schedule.transfers > schedule.pattern.messages  # some are split
+    result = run_schedule(schedule, sync=sync, repeat=3, timeout=60)
+    assert result.wrong == ()
+    assert result.mismatches == 0
+    # four variants, three repetitions and the one that is dropped
+    assert result.bytes_checked == 4 * 4 * schedule.pattern.bytes
+    assert (result.ranks, result.sync, result.repeat) == (4, sync, 3)
+    found = result.to_object()
+    for key in ("median_s", "naive_median_s", "alltoallv_median_s", "neighbor_alltoallv_median_s"):
+        assert 0 < found[key] < 10
+    assert sorted(result.times_s) == sorted(VARIANTS)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_more_ranks_than_cores(make_schedule: Callable[..., Schedule]) -> None:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})  # the job inherits it
+    try:
+        result = run_schedule(make_schedule(6), sync="barrier", repeat=2, timeout=60)
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert result.mismatches == 0
+    assert result.cores == 1
+    assert "6 ranks share 1 cores" in " ".join(result.notes)
+    assert "posting everything is usually fastest here" in " ".join(result.notes)
+
+
+def test_a_pattern_without_messages(make_schedule: Callable[..., Schedule]) -> None:
+    from dataclasses import replace
+
+    from conset.pattern.pattern import Pattern
+
+    empty = replace(
+        make_schedule(2), pattern=Pattern.from_messages(2, [], [], []), phase_offsets=[0], message=[], parts=None
+    )
+    result = run_schedule(empty, repeat=1, timeout=60)
+    assert (result.bytes_checked, result.mismatches, result.phases) == (0, 0, 0)
+
+
+def test_a_wrong_byte_is_named(schedule: Schedule, programs: Path) -> None:
+    plan = plan_schedule(schedule)
+    result = run_plan(plan, repeat=3, timeout=60, entry=(str(programs / "wrong_byte.py"),))
+    assert result.mismatches == 2
+    _, receives = plan.pair_ranges(2)
+    assert receives.bytes[0] > 5  # byte 5 of the buffer is byte 5 from its first source
+    assert len(result.wrong) == 1
+    assert result.wrong[0].startswith(f"rank 2: byte 5 from rank {receives.peer[0]} is 0x")
+    assert "(schedule, repetition 1)" in result.wrong[0]
+
+
+def test_a_killed_rank_ends_the_others(schedule: Schedule, programs: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(ExecutionError, match=r"a rank died \(SIGKILL\), the others were ended") as error:
+        run_plan(plan_schedule(schedule, "local"), repeat=1, timeout=60, entry=(str(programs / "killed.py"),))
+    assert error.value.exit_code == 4
+    assert time.monotonic() - began < 1 + 5  # it lives for one second
+
+
+def test_a_deadline_names_who_is_missing(schedule: Schedule, programs: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(
+        ExecutionError, match=r"rank [023]: phase \d, sync ready: .*(no data|no signal) from 1.* after 1\.\d s"
+    ):
+        run_plan(plan_schedule(schedule, "ready"), repeat=1, timeout=60, entry=(str(programs / "absent.py"),))
+    assert time.monotonic() - began < 8
+
+
+def test_a_job_that_hangs_is_ended(schedule: Schedule, programs: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(ExecutionError, match="did not end within 1 s"):
+        run_plan(plan_schedule(schedule), repeat=1, timeout=1, entry=(str(programs / "hangs.py"),))
+    assert time.monotonic() - began < 6
+
+
+def test_job_and_plan_of_different_sizes(schedule: Schedule, tmp_path: Path) -> None:
+    plan_schedule(schedule).save(tmp_path / "plan.npz")
+    (tmp_path / "orders.json").write_text('{"repeat": 1, "timeout_s": 10}')
+    program = ["-m", "mpi4py", "-m", "conset.execute.rank", str(tmp_path)]
+    ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=30)
+    assert ended.status != 0
+    assert not (tmp_path / "result.json").exists()
+    assert "the MPI job has 3 ranks, the plan 4: must agree" in str(explain_end(ended, 30))
+
+
+def test_the_executor_inside_an_application(programs: Path, tmp_path: Path) -> None:
+    program = ["-m", "mpi4py", str(programs / "application.py"), str(tmp_path)]
+    ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=30)
+    assert (ended.status, ended.err) == (0, "")
+    assert [(tmp_path / f"rank-{r}").read_text() for r in range(4)] == ["right"] * 4
+
+
+def test_inside_a_running_job_no_other_is_started(programs: Path, tmp_path: Path) -> None:
+    program = [str(programs / "inside.py"), str(tmp_path)]
+    ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=30)
+    assert (ended.status, ended.err) == (0, "")
+    results = [json.loads((tmp_path / f"rank-{r}").read_text()) for r in range(4)]
+    assert all((found["ranks"], found["mismatches"], found["sync"]) == (4, 0, "barrier:2") for found in results)
+    assert len({found["median_s"] for found in results}) == 1
+
+
+def test_another_launcher(schedule: Schedule) -> None:
+    own = find_launcher()[0]
+    assert run_schedule(schedule, repeat=1, mpiexec=f"'{own}' -genv CONSET_TEST 1", timeout=60).mismatches == 0
+    with pytest.raises(InputError, match="launcher 'no-such-launcher': No such file or directory"):
+        run_schedule(schedule, repeat=1, mpiexec="no-such-launcher --x")
+
+
+def test_a_launcher_that_starts_nothing(schedule: Schedule) -> None:
+    # its status is 0, and no rank ever ran
+    with pytest.raises(ExecutionError, match="left no result"):
+        run_schedule(schedule, repeat=1, mpiexec="true", timeout=30)
+
+
+def test_words_out_of_range(schedule: Schedule) -> None:
+    with pytest.raises(UsageError, match="repeat 0"):
+        run_schedule(schedule, repeat=0)
+    with pytest.raises(UsageError, match="timeout -1 s"):
+        run_schedule(schedule, timeout=-1)
