@@ -15,6 +15,7 @@ from conset.network.topology import Topology
 from conset.pattern.generators.partners import Setting
 from conset.pattern.generators.table import COMMON, GENERATORS, Argument, Generator
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.entries import MAX_RANKS
 from conset.pattern.readers.options import ReadOptions
 from conset.pattern.readers.table import READERS
 from conset.pattern.sizes import parse_sizes
@@ -116,13 +117,13 @@ def _options(text: str, name: str, known: Mapping[str, object]) -> dict[str, str
     return found
 
 
-def _whole(key: str, text: str, minimum: int | None) -> int:
+def _whole(key: str, text: str, minimum: int | None, maximum: int = 2**31 - 1) -> int:
     try:
         value = int(text)
     except ValueError:
         raise UsageError(f"{key} '{text}': a whole number required") from None
-    if abs(value) >= 2**31:
-        raise UsageError(f"{key} = {value}: must be below 2^31")
+    if abs(value) > maximum:
+        raise UsageError(f"{key} = {value}: must be at most {maximum}")
     if minimum is not None and value < minimum:
         raise UsageError(f"{key} = {value}: must be at least {minimum}")
     return value
@@ -141,7 +142,7 @@ def _generate(text: str, topology: Topology | None, ranks: int | None, seed: int
     row: Generator = GENERATORS[name]
     options = _options(text, name, {**row.arguments, **COMMON})
     sizes = parse_sizes(options.pop("size", DEFAULT_SIZE))
-    ranks = _whole("ranks", options.pop("ranks"), 1) if "ranks" in options else ranks
+    ranks = _whole("ranks", options.pop("ranks"), 1, MAX_RANKS) if "ranks" in options else ranks
     if ranks is None:
         raise UsageError(f"pattern '{text}': ranks=N required where no machine says how many there are")
     random = np.random.default_rng(_whole("seed", options.pop("seed", str(seed)), 0))

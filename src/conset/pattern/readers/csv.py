@@ -36,7 +36,7 @@ def read_csv(path: Path, options: ReadOptions) -> Pattern:
     first = next(_lines(text), None)
     if first is None:
         raise InputError(f"{path}: holds no numbers")
-    if any(word[:1].isalpha() and word.lower() not in ("nan", "inf") for word in first[1]):
+    if all(word[:1].isalpha() and word.lower() not in ("nan", "inf") for word in first[1]):
         return _read_list(path, text, options)
     return _read_matrix(path, text)
 
@@ -86,8 +86,8 @@ def _rank(word: str, what: str, place: str) -> int:
         rank = int(word)
     except ValueError:
         raise InputError(f"{place}: {what} = '{word}': a whole number required") from None
-    if not -(2**31) <= rank < 2**31:
-        raise InputError(f"{place}: {what} = {rank}: must be a rank below 2^31")
+    if abs(rank) >= 2**31:
+        raise InputError(f"{place}: {what} = {rank}: must be from 0 to 2^31 - 1")
     return rank
 
 

@@ -13,6 +13,9 @@ from conset.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.units import MAX_SIZE_B
 
+MAX_RANKS = 2**24
+"""Most ranks of a pattern; a file that names more is broken, and would take all memory."""
+
 
 def whole_bytes(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[np.int64]:
     """`values` as whole bytes, shape and order kept.
@@ -24,10 +27,10 @@ def whole_bytes(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[np
     Raises:
         InputError: no real number, NaN, infinite, negative, a fraction, or above 2⁶² bytes.
     """
+    if not values.size:
+        return np.zeros(values.shape, np.int64)
     if values.dtype.kind not in "iubf":
-        raise InputError(
-            f"{place(0)}: whole numbers of bytes required, given {values.dtype}" if values.size else "no numbers"
-        )
+        raise InputError(f"{place(0)}: whole numbers of bytes required, given {values.dtype}")
     with np.errstate(invalid="ignore"):
         wrong = ~((values >= 0) & (values <= MAX_SIZE_B))
         if values.dtype.kind == "f":
@@ -50,6 +53,17 @@ def require_square(shape: tuple[int, ...], where: str) -> int:
     if shape[0] == 0:
         raise InputError(f"{where}: the matrix has no rows, at least 1 required")
     return shape[0]
+
+
+def require_ranks(ranks: int, where: str) -> int:
+    """`ranks`, if arrays of that length make sense.
+
+    Raises:
+        InputError: more than 2²⁴.
+    """
+    if ranks > MAX_RANKS:
+        raise InputError(f"{where}: {ranks} ranks: must be at most {MAX_RANKS}")
+    return ranks
 
 
 def pattern_from_matrix(matrix: NDArray[Any], place: Callable[[int, int], str], where: str, name: str) -> Pattern:
@@ -99,7 +113,7 @@ def pattern_from_list(
             cyclic.
     """
     named = int(max(source.max(), target.max())) + 1 if source.size else 1
-    known = max(named, 1) if ranks is None else ranks
+    known = require_ranks(max(named, 1) if ranks is None else ranks, where)
     for what, rank in (("source", source), ("target", target)):
         wrong = np.flatnonzero((rank < 0) | (rank >= known))
         if wrong.size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.entries import located, require_square, whole_bytes
+from conset.pattern.readers.entries import located, require_ranks, require_square, whole_bytes
 from conset.pattern.readers.options import ReadOptions
+
+_INTEGERS = re.compile(r"[\s\d+-]*$")
 
 
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
@@ -26,6 +29,7 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     ranks = require_square(shape, str(path))
     if options.rows_to is not None:
         return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
+    require_ranks(ranks, str(path))
     if values is None:
         size = np.full(rows.size, options.word, np.int64)
     else:
@@ -81,7 +85,7 @@ def _refuse_fractions(path: Path) -> None:
     """SciPy reads `4.5` in a matrix of integers as 4; nothing may be lost in silence."""
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
-            if "." in line and not line.lstrip().startswith("%"):
+            if not line.startswith("%") and not _INTEGERS.match(line):
                 raise InputError(
                     f"{path}, line {number}: whole numbers required in a matrix of integers, given '{line.strip()}'"
                 )

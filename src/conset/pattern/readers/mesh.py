@@ -37,7 +37,18 @@ def read_gmsh(path: Path, options: ReadOptions) -> Pattern:
         InputError: no valid mesh, or fewer cells than parts.
         MissingExtraError: meshio or METIS is not installed.
     """
+    _parts(path, options)
+    _require_gmsh_end(path)
     return _read_cells(path, "gmsh", options)
+
+
+def _require_gmsh_end(path: Path) -> None:
+    """A Gmsh file ends in `$End…`, text or binary; meshio takes what is there when the last elements are missing."""
+    with path.open("rb") as handle:
+        handle.seek(max(0, path.stat().st_size - 200))
+        last = handle.read().rstrip().splitlines()[-1:]
+    if not last or not last[0].lstrip().startswith(b"$End"):
+        raise InputError(f"{path}: no Gmsh mesh, or truncated: its last line must be $End…")
 
 
 def read_vtk(path: Path, options: ReadOptions) -> Pattern:
@@ -91,8 +102,9 @@ def _read_meshio(path: Path, file_format: str) -> Any:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), np.errstate(all="ignore"):
             return meshio.read(path, file_format=file_format)
     except (Exception, SystemExit) as error:
-        # whatever a third party's parser trips over is a broken file
-        reason = " ".join(str(error).split()) or type(error).__name__
+        # whatever a third party's parser trips over is a broken file; before it ends the process it says why
+        words = " ".join((said.getvalue() if isinstance(error, SystemExit) else str(error)).split())
+        reason = next((piece.strip() for piece in words.split("Error: ") if piece.strip()), type(error).__name__)
         raise InputError(f"{path}: no valid {file_format} mesh, or truncated: {reason}") from None
 
 

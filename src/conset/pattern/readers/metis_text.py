@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from conset.errors import InputError
 from conset.pattern.readers.cells import Cells, Graph
 
+_ELEMENT_NODES = {1: 3, 2: 4, 3: 8, 4: 4}
+"""Manual 4.0: 1 triangles, 2 tetrahedra, 3 hexahedra, 4 quadrilaterals → nodes of an element."""
+
 
 def parse_metis_graph(path: Path) -> Graph:
     """A graph: header `vertices edges [fmt [ncon]]`, then a line per vertex.
@@ -74,6 +77,7 @@ def _check_graph(path: Path, graph: Graph, edges: int, numbers: list[int]) -> No
 def parse_metis_mesh(path: Path) -> Cells:
     """A mesh: header `elements [ncon]`, then one line per element: [weights …] nodes from 1.
 
+    The older header `elements etype` (manual 4.0) is known by its lines: as many numbers in each as the type has nodes.
     The text does not say what shape an element has: those of 2 nodes touch in 1, up to 4 nodes in 2, larger ones in 3.
 
     Raises:
@@ -86,7 +90,14 @@ def parse_metis_mesh(path: Path) -> Cells:
             f"{path}, line {lines[0][0]}: header 'elements [ncon]' required, given '{lines[0][1].strip()}'"
         )
     weights = header[1] if len(header) > 1 else 0
-    rows = _rows(path, [line for line in lines if line[1].strip()], header[0], "elements", weights + 1)
+    rows = _rows(path, [line for line in lines if line[1].strip()], header[0], "elements", 1)
+    if {len(row) for row in rows} == {_ELEMENT_NODES.get(weights)}:
+        weights = 0
+    short = next((element for element, row in enumerate(rows) if len(row) <= weights), None)
+    if short is not None:
+        raise InputError(
+            f"{path}: element {short + 1}: {weights} weights and a node required, given {len(rows[short])}"
+        )
     nodes = np.array([node for row in rows for node in row[weights:]], np.int64) - 1
     offsets = np.cumsum([0] + [len(row) - weights for row in rows])
     if nodes.min() < 0:

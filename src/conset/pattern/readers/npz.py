@@ -48,13 +48,15 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if isinstance(archive, np.ndarray):
-                raise InputError(f"{path}: is a single array, an archive required (numpy.savez)")
-            return dict(archive)
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise InputError(f"{path}: no valid .npz archive, or truncated: {error}") from None
+    with path.open("rb") as handle:
+        if not zipfile.is_zipfile(handle):
+            raise InputError(f"{path}: no .npz archive, or truncated")
+        handle.seek(0)
+        try:
+            with np.load(handle, allow_pickle=False) as archive:
+                return dict(archive)
+        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+            raise InputError(f"{path}: no valid .npz archive: {error}") from None
 
 
 def _integers(path: Path, arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.int64]:
