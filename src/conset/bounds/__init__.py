@@ -1,4 +1,4 @@
-"""What no schedule can beat: `bound(pattern, machine, limits)`, and `bound_schedule(schedule)` in the schedule's class."""
+"""What no schedule can beat: `bound(pattern, machine, limits)`, and `bound_schedule(schedule)` in its own class."""
 
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.combine import bound, bound_schedule

@@ -13,9 +13,11 @@ is the case L = 1 of one port).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset import _core
 from conset.bounds.question import Found, Question
+from conset.units import format_time
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -26,16 +28,17 @@ def bound_barrier_time(question: Question) -> Found | None:
         return None
     alone = question.alone
     if alone.strides == (0,):
-        rounds = _count_rounds(question)
-        total, longest, shortest = rounds * float(alone[0]), float(alone[0]), float(alone[0])
-    else:
-        terms = _rank_rounds(question)
-        rounds, total, longest, shortest = terms.size, float(terms.sum()), float(terms[0]), float(terms[-1])
-    words = f"the i-th longest message of any port or link, i = 1 … {rounds}, added up: from {longest:.4g} s to {shortest:.4g} s"
-    return Found(total, words)
+        rounds, busiest = _count_rounds(question)
+        each = float(alone[0])
+        return Found(rounds * each, f"{busiest}, {format_time(each)} each")
+    terms = _rank_rounds(question)
+    spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
+    return Found(
+        float(terms.sum()), f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
+    )
 
 
-def _at_once(question: Question) -> tuple[int, int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _at_once(question: Question) -> tuple[int, int, NDArray[np.int64]]:
     """Messages out of a port, into one, and on links (empty: no limit) between two barriers."""
     limits, every = question.limits, question.sync.every
     send, receive = (NO_LIMIT if limit is None else limit * every for limit in (limits.send, limits.receive))
@@ -45,15 +48,25 @@ def _at_once(question: Question) -> tuple[int, int, np.ndarray[tuple[int], np.dt
     return send, receive, link
 
 
-def _count_rounds(question: Question) -> int:
+def _count_rounds(question: Question) -> tuple[int, str]:
+    """(groups that some port or link needs, which one in words), where all messages take the same."""
     send, receive, link = _at_once(question)
-    rounds = [-(-int(question.sends.max()) // send), -(-int(question.receives.max()) // receive)]
+    found = []
+    for verb, count, limit in (("sends", question.sends, send), ("receives", question.receives, receive)):
+        node = int(count.argmax())
+        found.append(
+            (-(-int(count[node]) // limit), f"{question.topology.node_name(node)} {verb} {count[node]} messages", limit)
+        )
     if link.size:
-        rounds.append(int((-(-question.link_messages // link)).max()))
-    return max(rounds)
+        groups = -(-question.link_messages // link)
+        at = int(groups.argmax())
+        words = f"{question.topology.link_name(at)} carries {question.link_messages[at]} messages"
+        found.append((int(groups[at]), words, int(link[at] if link.size > 1 else link[0])))
+    rounds, words, limit = max(found, key=lambda f: f[0])
+    return rounds, f"{words}, {limit if limit < NO_LIMIT else 'all'} between barriers"
 
 
-def _rank_rounds(question: Question) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _rank_rounds(question: Question) -> NDArray[np.float64]:
     alone = np.ascontiguousarray(question.alone)
     order = np.argsort(-alone, kind="stable").astype(np.int32)
     send, receive, link = _at_once(question)

@@ -20,5 +20,7 @@ def bound_channel_supply(question: Question) -> Found | None:
     messages = question.source.size
     hops = int(question.least_hops.sum(dtype=np.int64)) if question.topology.link_slots else messages
     supply = limit * question.topology.nodes
-    words = f"routes take {hops + messages} channels at least, all {question.topology.nodes} nodes have {supply} a phase"
+    words = (
+        f"routes take {hops + messages} channels at least, all {question.topology.nodes} nodes have {supply} a phase"
+    )
     return Found(-(-(hops + messages) // supply), words)

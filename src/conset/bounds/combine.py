@@ -56,7 +56,15 @@ def bound(
     if last >= endpoints:
         raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
     question = Question(
-        pattern, machine, machine.costs_for(method), limits, placement, parse_sync(sync), routes == "free", split, timetable
+        pattern,
+        machine,
+        machine.costs_for(method),
+        limits,
+        placement,
+        parse_sync(sync),
+        routes == "free",
+        split,
+        timetable,
     )
     return _combine(question)
 
@@ -86,16 +94,18 @@ def _combine(question: Question) -> Bounds:
     most = max(counts, key=lambda c: c.value)
     phases = int(most.value)
     charges = question.charges(phases)
-    added = f", and {_charged(question.sync, phases)} {format_time(charges)}" if charges else ""
     times = [
-        Candidate(name, "time", (found.value + charges) * (1 - ROUNDING), f"{found.witness}: {format_time(found.value)}{added}")
+        Candidate(
+            name, "time", (found.value + charges) * (1 - ROUNDING), f"{found.witness}: {format_time(found.value)}"
+        )
         for name, function in TIME_BOUNDS.items()
         if (found := function(question)) is not None
     ]
     longest = max(times, key=lambda c: c.value)
+    added = f", and {_charged(question.sync, phases)} {format_time(charges)}" if charges else ""
     return Bounds(
-        phases, most.witness, phases_class, longest.value, longest.witness, time_class, (*counts, *times)
-    )  # fmt: skip
+        phases, most.witness, phases_class, longest.value, longest.witness + added, time_class, (*counts, *times)
+    )
 
 
 def _charged(sync: Sync, phases: int) -> str:

@@ -80,12 +80,12 @@ class Question:
 
     @cached_property
     def target(self) -> NDArray[np.int32]:
-        """shape as `source`: the node each enters."""
+        """Shape as `source`: the node each enters."""
         return self._nodes(self.pattern.target)
 
     @cached_property
     def size(self) -> NDArray[np.int64]:
-        """shape as `source` [B]."""
+        """Shape as `source` [B]."""
         if self.pattern.size.strides == (0,):
             return self.pattern.size[: self.source.size]
         return self.pattern.size if self.kept is None else self.pattern.size[self.kept]
@@ -121,7 +121,7 @@ class Question:
 
     @cached_property
     def least_hops(self) -> NDArray[np.int32]:
-        """shape as `source`, int32: links on a shortest path; 0 on a crossbar."""
+        """Shape as `source`, int32: links on a shortest path; 0 on a crossbar."""
         return route_hops(self.topology, Routing.default(self.topology), self.source, self.target)
 
     @cached_property
@@ -137,7 +137,7 @@ class Question:
 
     @cached_property
     def alone(self) -> NDArray[np.float64]:
-        """shape as `source` [s]: what each message takes alone; one broadcast element where all take the same."""
+        """Shape as `source` [s]: what each message takes alone; one broadcast element where all take the same."""
         work = self.work
         slowest: float | NDArray[np.float64]
         if work.link.size == 0:

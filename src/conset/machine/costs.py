@@ -159,8 +159,8 @@ class Costs:
         for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "blocking"):
             if not 0 <= getattr(self, name) < inf:
                 raise InputError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
-        if not 0 < self.exchange_weight <= 1:
-            raise InputError(f"exchange_weight = {self.exchange_weight}: must be above 0 and at most 1")
+        if not 0.5 <= self.exchange_weight <= 1:  # below, a message would be faster for another one coming back
+            raise InputError(f"exchange_weight = {self.exchange_weight}: must be at least 0.5 and at most 1")
         for name in ("tolerance", "lanes", "flit_B"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must be at least 1")

@@ -199,7 +199,7 @@ WORDS: dict[str, Word] = {
     "port_out": Word(("port_out_Bps",), _rate, _write_rate, "B/s"),
     "port_in": Word(("port_in_Bps",), _rate, _write_rate, "B/s"),
     "node": Word(("node_Bps",), _rate, _write_rate, "B/s in and out together"),
-    "exchange_weight": Word(("exchange_weight",), _number(0, 1, above=True), _write_plain, "share of a byte"),
+    "exchange_weight": Word(("exchange_weight",), _number(0.5, 1), _write_plain, "share of a byte"),
     "exchange_syncs": Word(("exchange_syncs",), _policies, lambda names: ", ".join(names) or "none", "policies"),
     "link": Word(("link_Bps",), _rate, _write_rate, "B/s per direction and width"),
     "hop": Word(("hop_s",), _time, format_time, "s per link"),

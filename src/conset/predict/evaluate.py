@@ -108,13 +108,17 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int) -> tuple[str, ...]
         size = schedule.size[:1] if schedule.size.strides == (0,) else schedule.size
         smallest, largest = int(size.min()), int(size.max())
         if smallest < low or largest > high:
-            given = format_size(smallest) if smallest == largest else f"{format_size(smallest)} to {format_size(largest)}"
+            given = (
+                format_size(smallest) if smallest == largest else f"{format_size(smallest)} to {format_size(largest)}"
+            )
             known = f"from {format_size(low)}" + (f" to {format_size(high)}" if high < float("inf") else "")
             lines.append(f"{name}: its numbers are for messages {known}, given {given}")
     tagged = costs.provenance.get("synchronization")
     barrier = synchronization_s(schedule.machine, costs)
     if charged and tagged is not None and tagged.tag == "unknown":
-        lines.append(f"{name}: the cost of a barrier is unknown, {charged} of them are charged as {format_time(barrier)}")
+        lines.append(
+            f"{name}: the cost of a barrier is unknown, {charged} of them are charged as {format_time(barrier)}"
+        )
     return tuple(lines)
 
 
@@ -139,5 +143,7 @@ def moved(schedule: Schedule, machine: Machine) -> Schedule:
 def _same_network(one: Topology, other: Topology) -> bool:
     """Whether a route of one network is a route of the other."""
     plain = (one.kind, one.sides, one.nodes, one.endpoints) == (other.kind, other.sides, other.nodes, other.endpoints)
-    same_links = np.array_equal(one.link_source, other.link_source) and np.array_equal(one.link_target, other.link_target)
+    same_links = np.array_equal(one.link_source, other.link_source) and np.array_equal(
+        one.link_target, other.link_target
+    )
     return plain and same_links

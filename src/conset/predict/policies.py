@@ -92,7 +92,11 @@ def batch_offsets(sync: Sync, phases: int) -> NDArray[np.int64]:
 def formula_of(sync: Sync) -> str:
     """The formula of a policy in words."""
     text = POLICIES[sync.kind].formula
-    return text if sync.every == 1 else text.replace("every phase:", f"every {sync.every} phases:").replace("in it", "in them")
+    return (
+        text
+        if sync.every == 1
+        else text.replace("every phase:", f"every {sync.every} phases:").replace("in it", "in them")
+    )
 
 
 def synchronizations(sync: Sync, phases: int, first_barrier: bool) -> int:
