@@ -1,0 +1,132 @@
+"""`conset bound`: what no schedule of a pattern on a machine can beat, with the witness in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from rich.table import Table
+
+    from conset.bounds import Bounds
+    from conset.machine.limits import Limits
+    from conset.machine.machine import Machine
+    from conset.pattern.pattern import Pattern
+
+RoutesOption = Annotated[
+    str, typer.Option("--routes", metavar="R", help="fixed: the machine's routes; free: whatever a router may choose.")
+]
+
+
+def command(
+    pattern: o.PatternArgument,
+    on: o.MachineOption,
+    method: o.MethodOption = "first-fit",
+    contention: o.ContentionOption = None,
+    channels: o.ChannelsOption = None,
+    limits: o.LimitsOption = None,
+    routes: RoutesOption = "fixed",
+    placement: o.PlacementOption = "identity",
+    ranks_per_node: o.RanksPerNodeOption = 1,
+    sync: o.SyncOption = None,
+    seed: o.SeedOption = 0,
+    parts: o.PartsOption = None,
+    rows_to: o.RowsToOption = None,
+    word: o.WordOption = "8",
+    json: o.JsonOption = False,
+) -> None:
+    """Tell what no schedule can beat, under the limits of a method, and what proves it."""
+    from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.output import console, print_json
+    from conset.cli.progress import progress
+    from conset.compiler import Request, effective_limits
+    from conset.machine.placement import place
+    from conset.methods.table import find_method
+
+    request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
+    row = find_method(method)
+    with progress("reading"):
+        traffic, machine = read_inputs(
+            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+        )
+    kept, _ = effective_limits(row, machine, request)
+    nodes = place(
+        placement, ranks=traffic.ranks, topology=machine.topology, ranks_per_node=ranks_per_node, seed=seed
+    )  # fmt: skip
+    with progress("bounding"):
+        bounds, policy = _bound(traffic, machine, kept, nodes, sync, routes, method)
+    manifest = manifest_of(
+        "bound", pattern, on, seed,
+        {"method": method, "contention": contention, "channels": channels, "limits": limits,
+         "routes": None if routes == "fixed" else routes, "placement": None if placement == "identity" else placement,
+         "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
+         "parts": parts, "rows_to": rows_to, "word": None if word == "8" else word},
+    )  # fmt: skip
+    if json:
+        own = bounds.to_object()
+        candidates = [
+            {"name": c.name, "what": c.what, "value": c.value, "witness": c.witness} for c in bounds.candidates
+        ]
+        body = {**own, "bound": own, "limits": kept.to_object(), "sync": policy, "machine": machine.name}
+        print_json("conset/bound@1", {**body, "candidates": candidates}, manifest)
+    text = console(json)
+    text.print(describe(traffic.name, machine.name, bounds), markup=False)
+    if bounds.candidates:
+        text.print(tabulate(bounds))
+
+
+def _bound(
+    traffic: Pattern, machine: Machine, limits: Limits, placement: NDArray[np.int32] | None,
+    sync: str | None, routes: str, method: str,
+) -> tuple[Bounds, str]:  # fmt: skip
+    """(bounds, policy); without a policy asked for it is that of `compile`: none for one phase, else barrier."""
+    from conset.bounds import bound
+
+    policy = sync or "barrier"
+    options: dict[str, Any] = {"placement": placement, "routes": routes, "method": method}
+    bounds = bound(traffic, machine, limits, sync=policy, **options)
+    if sync is None and bounds.phases <= 1:
+        return bound(traffic, machine, limits, sync="none", **options), "none"
+    return bounds, policy
+
+
+def describe(pattern: str, machine: str, bounds: Bounds) -> str:
+    """Both bounds with witness and class, for people."""
+    from conset.units import format_time
+
+    return "\n".join(
+        (
+            f"{pattern} on {machine}",
+            f"  phases  at least {bounds.phases:,}: {bounds.phases_witness}",
+            f"          class: {bounds.phases_class}",
+            f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
+            f"          class: {bounds.time_class}",
+        )
+    )
+
+
+def tabulate(bounds: Bounds) -> Table:
+    """Every bound that was tried."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from conset.units import format_time
+
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("bound")
+    table.add_column("at least", justify="right")
+    table.add_column("witness")
+    for candidate in bounds.candidates:
+        value = f"{candidate.value:,} phases" if candidate.what == "phases" else format_time(candidate.value)
+        if candidate.value == 1 and candidate.what == "phases":
+            value = "1 phase"
+        table.add_row(candidate.name, value, escape(candidate.witness))
+    return table
