@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
 namespace conset::bindings {
+void bind_complete_exchange(nb::module_& module);
 void bind_network(nb::module_& module);
 void bind_loads(nb::module_& module);
 void bind_methods(nb::module_& module);
@@ -9,6 +10,7 @@ void bind_profile(nb::module_& module);
 
 NB_MODULE(_core, module) {
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
+    conset::bindings::bind_complete_exchange(module);
     conset::bindings::bind_network(module);
     conset::bindings::bind_loads(module);
     conset::bindings::bind_methods(module);

@@ -1,0 +1,73 @@
+#include "conset/complete_exchange.hpp"
+
+#include "bindings.hpp"
+#include "conset/exchange_product.hpp"
+
+namespace conset::bindings {
+
+namespace {
+
+auto give_phases(ExchangePhases&& phases) {
+    return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));
+}
+
+auto square_phases(const SquareExchange& square, std::int32_t contention) {
+    ExchangePhases phases;
+    {
+        nb::gil_scoped_release released;
+        phases = square.phases(contention);
+    }
+    return give_phases(std::move(phases));
+}
+
+auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int32_t variants, In<std::int32_t> permutation,
+                      In<std::int32_t> label, In<std::int32_t> group_stride, In<std::int32_t> variant, In<std::int32_t> base,
+                      In<std::int32_t> modulus, In<std::int32_t> shift, In<std::int32_t> cells, std::int32_t cell_columns,
+                      std::int32_t merge) {
+    std::vector<std::int32_t> step;
+    {
+        nb::gil_scoped_release released;
+        step = product_steps({view(sides), view(strides), variants, view(permutation), view(label), view(group_stride),
+                              view(variant), view(base), view(modulus), view(shift), view(cells), cell_columns, merge});
+    }
+    return give(std::move(step));
+}
+
+auto sorted_phases(In<std::int32_t> step, std::int32_t steps) {
+    ExchangePhases phases;
+    {
+        nb::gil_scoped_release released;
+        phases = sort_by_step(view(step), steps);
+    }
+    return give_phases(std::move(phases));
+}
+
+auto merged_offsets(std::int32_t nodes, In<std::int64_t> offsets, In<std::int32_t> message, std::int32_t most) {
+    std::vector<std::int64_t> merged;
+    {
+        nb::gil_scoped_release released;
+        merged = merge_phases(nodes, view(offsets), view(message), most);
+    }
+    return give(std::move(merged));
+}
+
+}  // namespace
+
+void bind_complete_exchange(nb::module_& module) {
+    nb::class_<SquareExchange>(module, "SquareExchange")
+        .def(nb::init<std::int32_t>(), nb::arg("side"))
+        .def_prop_ro("steps", &SquareExchange::steps)
+        .def("partner", &SquareExchange::partner, nb::arg("node"), nb::arg("step"))
+        .def("step", &SquareExchange::step, nb::arg("source"), nb::arg("target"))
+        .def("phases", &square_phases, nb::arg("contention"));
+    module.def("product_steps", &steps_of_product, nb::arg("sides").noconvert(), nb::arg("strides").noconvert(),
+               nb::arg("variants"), nb::arg("permutation").noconvert(), nb::arg("label").noconvert(),
+               nb::arg("group_stride").noconvert(), nb::arg("variant").noconvert(), nb::arg("base").noconvert(),
+               nb::arg("modulus").noconvert(), nb::arg("shift").noconvert(), nb::arg("cells").noconvert(),
+               nb::arg("cell_columns"), nb::arg("merge"));
+    module.def("sort_by_step", &sorted_phases, nb::arg("step").noconvert(), nb::arg("steps"));
+    module.def("merge_phases", &merged_offsets, nb::arg("nodes"), nb::arg("offsets").noconvert(),
+               nb::arg("message").noconvert(), nb::arg("most"));
+}
+
+}  // namespace conset::bindings
