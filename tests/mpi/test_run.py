@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conset.errors import ExecutionError, InputError, UsageError
+from conset.errors import ExecutionError, UsageError
 from conset.execute.job import run_plan, run_schedule
 from conset.execute.launcher import explain_end, find_launcher, start_job
 from conset.execute.plan import plan_schedule
@@ -45,7 +45,7 @@ def test_more_ranks_than_cores(make_schedule: Callable[..., Schedule]) -> None:
         os.sched_setaffinity(0, cores)
     assert result.mismatches == 0
     assert result.cores == 1
-    assert "6 ranks share 1 cores" in " ".join(result.notes)
+    assert "6 ranks share 1 core:" in " ".join(result.notes)
     assert "posting everything is usually fastest here" in " ".join(result.notes)
 
 
@@ -125,7 +125,7 @@ def test_inside_a_running_job_no_other_is_started(programs: Path, tmp_path: Path
 def test_another_launcher(schedule: Schedule) -> None:
     own = find_launcher()[0]
     assert run_schedule(schedule, repeat=1, mpiexec=f"'{own}' -genv CONSET_TEST 1", timeout=60).mismatches == 0
-    with pytest.raises(InputError, match="launcher 'no-such-launcher': No such file or directory"):
+    with pytest.raises(UsageError, match="launcher 'no-such-launcher': No such file or directory"):
         run_schedule(schedule, repeat=1, mpiexec="no-such-launcher --x")
 
 

@@ -85,9 +85,11 @@ def _execute(schedule: Schedule, sync: str | None, repeat: int, mpiexec: str | N
 
 def describe(result: RunResult) -> str:
     """What ran and whether it delivered, in two lines."""
+    from conset.execute.result import count_cores
+
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
     return (
-        f"[bold]{result.ranks} ranks[/] on {result.cores} cores, {result.mpi}, sync {result.sync}, "
+        f"[bold]{result.ranks} ranks[/] on {count_cores(result.cores)}, {result.mpi}, sync {result.sync}, "
         f"{result.phases:,} phases, {result.repeat} repetitions in {result.elapsed_s:.1f} s\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
     )
@@ -102,7 +104,7 @@ def tabulate(result: RunResult) -> Table:
     from conset.units import format_time
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("variant")
+    table.add_column("variant", no_wrap=True)
     for name in ("median", "min", "ratio to naive", "95 % interval"):
         table.add_column(name, justify="right")
     table.add_column("")

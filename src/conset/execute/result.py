@@ -12,6 +12,11 @@ VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 """What a run executes, in the order of its table."""
 
 
+def count_cores(cores: int) -> str:
+    """`1 core`, `2 cores`."""
+    return f"{cores} core{'s' if cores > 1 else ''}"
+
+
 @dataclass(frozen=True)
 class Ratio:
     """A median of paired ratios with a bootstrap interval.
@@ -105,8 +110,8 @@ class RunResult:
             )
         if self.local_ranks > self.cores:
             notes.append(
-                f"{self.local_ranks} ranks share {self.cores} cores: waiting, and above all barriers, measures the "
-                "operating system's scheduler."
+                f"{self.local_ranks} ranks share {count_cores(self.cores)}: waiting, and above all barriers, measures "
+                "the operating system's scheduler."
             )
         if not self.one_machine:
             notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")

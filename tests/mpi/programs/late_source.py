@@ -1,0 +1,31 @@
+"""Rank 0 comes 0.4 s late to one exchange under each policy; each rank says whether it ended before rank 0 began."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+from conset.execute.executor import Executor
+from conset.execute.plan import Plan
+
+if __name__ == "__main__":
+    folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
+    late = {}
+    for file in sorted(folder.glob("plan-*.npz")):
+        plan = Plan.load(file)
+        send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
+        with Executor(comm, plan, send, receive, timeout_s=20) as executor:
+            comm.Barrier()
+            if comm.rank == 0:
+                time.sleep(0.4)
+            began = time.monotonic()
+            executor.exchange()
+            ended = time.monotonic()
+            began = comm.bcast(began)
+            late[str(plan.sync)] = ended >= began  # one machine, one clock
+    everybody = comm.gather(late)
+    if everybody is not None:
+        (folder / "late.json").write_text(json.dumps(everybody))

@@ -1,0 +1,47 @@
+"""What each policy holds back: told apart by who waits for a rank that comes late."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conset.execute.launcher import find_launcher, start_job
+from conset.execute.plan import plan_schedule
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+
+WAITING = {
+    # phase 0: 0→2; phase 1: 1→2, 2→3, 4→5; rank 0 is late. Which of ranks 1, 3 and 5 have to wait for it?
+    "none": (False, False, False),
+    # rank 2 does not send to 3 before it has what 0 sends; rank 1's 8 bytes go without asking
+    "local": (False, True, False),
+    # rank 2 does not signal 1 either
+    "ready": (True, True, False),
+    # nobody passes phase 0
+    "barrier": (True, True, True),
+    # both phases are one group, and there is no barrier after the last
+    "barrier:2": (False, False, False),
+}
+
+
+def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
+    pattern = Pattern.from_messages(6, [0, 1, 2, 4], [2, 2, 3, 5], [8, 8, 8, 8])
+    topology = Topology.crossbar(6)
+    machine = Machine("crossbar:6", topology, Routing.default(topology))
+    schedule = Schedule(pattern, machine, "hand", Limits(), [0, 1, 4], [0, 1, 2, 3])  # type: ignore[arg-type]
+    for sync in WAITING:
+        plan_schedule(schedule, sync).save(tmp_path / f"plan-{sync.replace(':', '-')}.npz")
+    program = ["-m", "mpi4py", str(programs / "late_source.py"), str(tmp_path)]
+    ended = start_job(find_launcher(), 6, program, folder=tmp_path, timeout_s=60)
+    assert (ended.status, ended.err) == (0, "")
+    late = json.loads((tmp_path / "late.json").read_text())
+    assert {sync: tuple(late[rank][sync] for rank in (1, 3, 5)) for sync in WAITING} == WAITING
+    assert all(late[2].values())  # it receives from rank 0
