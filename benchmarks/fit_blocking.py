@@ -207,9 +207,8 @@ def main(golden: Path) -> None:
             print(f"    {cases[k][0]:28} predicted {np.exp(chosen[k]):.2f} of what is told")
         for (label, told, _), error, flat in zip(cases, chosen, errors[0], strict=True):
             if "15232" in label or "131072" in label or "16384" in label:
-                print(
-                    f"    {label:28} told {told / 1e3:9.1f} ms, with {best:g} {np.exp(error):.2f}, with 0 {np.exp(flat):.2f}"
-                )
+                shares = f"with {best:g} {np.exp(error):.2f}, with 0 {np.exp(flat):.2f}"
+                print(f"    {label:28} told {told:9.0f} {'clocks' if name == 'iwarp' else 'us'}, {shares}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from conset.errors import UsageError
 
 _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
            "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}  # fmt: skip
-_TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12, "min": 60.0}
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "μs": 1e6, "ns": 1e9, "ps": 1e12, "min": 1 / 60}
+"""Divided by, so that `3 ns` is 3e-9 exactly."""
 _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:inf|nan))\s*"
 _SIZE_UNIT = re.compile(r"(|[kKMGT]i?)(B|byte|bytes)?$")
 _RATE_UNIT = re.compile(r"(|[kKMGT]i?)(B|b|bit)/s$")
@@ -61,8 +62,8 @@ def parse_rate(value: str | int | float, what: str = "rate") -> float:
     number, unit = _split(str(value), what)
     if unit == "":
         rate = number
-    elif unit.endswith("/B") and unit[:-2] in _TIME and number != 0:
-        rate = 1 / (number * _TIME[unit[:-2]])  # the texts print times per byte
+    elif unit.endswith("/B") and unit[:-2] in _PER_SECOND and number != 0:
+        rate = _PER_SECOND[unit[:-2]] / number  # the texts print times per byte
     else:
         match = _RATE_UNIT.match(unit)
         if match is None:
@@ -80,9 +81,9 @@ def parse_time(value: str | int | float, what: str = "time", *, signed: bool = F
         UsageError: not a number with a unit of time, not finite, or negative unless `signed`.
     """
     number, unit = _split(str(value), what)
-    if unit and unit not in _TIME:
+    if unit and unit not in _PER_SECOND:
         raise UsageError(f"{what} '{value}': unknown unit '{unit}' (s, ms, us, ns)")
-    time = number * _TIME[unit or "s"]
+    time = number / _PER_SECOND[unit or "s"]
     if time < 0 and not signed:
         raise UsageError(f"{what} '{value}': must be at least 0 s, is {time:g} s")
     return time

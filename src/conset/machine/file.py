@@ -118,8 +118,9 @@ def _network(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Ro
     for word in ("widths", "rates", "endpoints", "labels", "routes"):
         if getattr(table, word) is not None:
             raise InputError(f"{where}.{word}: belongs to a graph, the kind is {table.kind}")
+    sizes = _sizes(table, where)
     try:
-        topology = build_topology(table.kind, _sizes(table, where), table.width)
+        topology = build_topology(table.kind, sizes, table.width)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     return topology, build_routing(table.kind, table.routing, table.tie)

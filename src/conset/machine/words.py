@@ -91,14 +91,14 @@ def _synchronization(value: Any, what: str) -> Synchronization:
     return Synchronization(base, _time(value.get("per_log2", 0), f"{what}.per_log2"))
 
 
-def _number(low: float, high: float, *, above: bool = False) -> Callable[[Any, str], float]:
+def _number(low: float, high: float) -> Callable[[Any, str], float]:
     def read(value: Any, what: str) -> float:
         try:
             number = float(_plain(value, what))
         except ValueError:
             raise UsageError(f"{what} '{value}': a number required") from None
-        if not isfinite(number) or not low <= number <= high or (above and number == low):
-            rule = f"{'above' if above else 'at least'} {low:g}" + (f" and at most {high:g}" if high < inf else "")
+        if not isfinite(number) or not low <= number <= high:
+            rule = f"at least {low:g}" + (f" and at most {high:g}" if high < inf else "")
             raise UsageError(f"{what} '{value}': must be {rule}, is {number:g}")
         return number
 
@@ -173,10 +173,11 @@ def _write_double(steps: Steps) -> str:
 
 
 def _write_synchronization(barrier: Synchronization) -> str:
-    base = format_time(barrier.base_s)
     if barrier.per_log2_s == 0:
-        return base
-    return f"{format_time(barrier.per_log2_s)} · log2 N" + (f" + {base}" if barrier.base_s else "")
+        return format_time(barrier.base_s)
+    sign = "-" if barrier.base_s < 0 else "+"
+    rest = f" {sign} {format_time(abs(barrier.base_s))}" if barrier.base_s else ""
+    return f"{format_time(barrier.per_log2_s)} · log2 N{rest}"
 
 
 def _write_count(count: int | None) -> str:

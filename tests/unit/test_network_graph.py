@@ -1,0 +1,280 @@
+"""Graphs: GraphML, GML and edge lists to networks, shortest paths by the rule, route tables, and located errors."""
+
+# ruff: noqa: E501 (a message is one line, and so is its row)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conset.errors import ConsetError, InputError
+from conset.machine.spec import parse_machine
+from conset.network.edge_list import read_edge_list
+from conset.network.gml import read_gml
+from conset.network.graph import Graph, require_connected, without_nodes
+from conset.network.graph_files import read_graph
+from conset.network.graphml import read_graphml
+from conset.network.route_table import next_hops, route_table
+from conset.network.topology import Topology
+
+TREE = """# two switches, four endpoints
+endpoints 4
+0 4 rate=10GB/s
+1 4
+2 5
+3 5
+4 5 width=2  # the trunk
+"""
+
+GRAPHML = """<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="node" attr.name="type" attr.type="string"><default>endpoint</default></key>
+  <key id="d1" for="edge" attr.name="width" attr.type="int"/>
+  <key id="d2" for="edge" attr.name="rate" attr.type="string"/>
+  <key id="d3" for="node" attr.name="label" attr.type="string"/>
+  <graph edgedefault="undirected">
+    <node id="spine"><data key="d0">switch</data></node>
+    <node id="a"><data key="d3">Denver</data></node>
+    <node id="b"/>
+    <edge source="a" target="spine"><data key="d1">2</data></edge>
+    <edge source="spine" target="b"><data key="d2">100 Gb/s</data></edge>
+    <edge source="a" target="b" directed="true"/>
+  </graph>
+</graphml>
+"""
+
+GML = """graph [
+  directed 0
+  node [ id 7 label "New York" ]
+  node [ id 3 label "Chicago" ]
+  node [ id 9 type "switch" ]
+  edge [ source 7 target 9 width 3 ]
+  edge [ source 9 target 3 ]
+]
+"""
+
+
+def links(topology: Topology) -> list[tuple[int, int]]:
+    return list(zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True))
+
+
+def test_edge_list_with_switches_widths_and_rates() -> None:
+    topology = read_edge_list(TREE).to_topology(5e9)
+    assert (topology.kind, topology.nodes, topology.endpoints, topology.labels) == ("graph", 6, 4, ())
+    assert links(topology) == [(0, 4), (1, 4), (2, 5), (3, 5), (4, 0), (4, 1), (4, 5), (5, 2), (5, 3), (5, 4)]
+    assert topology.widths().tolist() == [1, 1, 1, 1, 1, 1, 2, 1, 1, 2]
+    assert topology.link_rate_Bps is not None
+    # only 0-4 has its own rate, the others take the machine's
+    assert topology.link_rate_Bps.tolist() == [10e9, 5e9, 5e9, 5e9, 10e9, 5e9, 5e9, 5e9, 5e9, 5e9]
+
+
+def test_edge_list_without_words_stores_no_widths_and_rates() -> None:
+    topology = read_edge_list("0 1\n1 2\n").to_topology(5e9)
+    assert topology.link_width is None
+    assert topology.link_rate_Bps is None
+
+
+def test_names_keep_their_order_and_numbers_rise() -> None:
+    named = read_edge_list("b a\na c\n").to_topology(1e9)
+    assert named.labels == ("b", "a", "c")
+    numbers = read_edge_list("10 2\n2 3\n").to_topology(1e9)
+    assert numbers.labels == ("2", "3", "10")
+
+
+def test_parallel_edges_add_up_their_widths() -> None:
+    topology = read_edge_list("0 1\n0 1 width=3\n1 0\n").to_topology(1e9)
+    assert links(topology) == [(0, 1), (1, 0)]
+    assert topology.widths().tolist() == [5, 5]
+
+
+def test_directed_edges_go_one_way() -> None:
+    assert links(read_edge_list("directed\n0 1\n1 2\n2 0\n").to_topology(1e9)) == [(0, 1), (1, 2), (2, 0)]
+
+
+def test_graphml() -> None:
+    topology = read_graphml(GRAPHML).to_topology(25e9)
+    assert topology.labels == ("Denver", "b", "spine")
+    assert (topology.endpoints, topology.nodes) == (2, 3)
+    assert links(topology) == [(0, 1), (0, 2), (1, 2), (2, 0), (2, 1)]
+    assert topology.widths().tolist() == [1, 2, 1, 2, 1]
+    assert topology.link_rate_Bps is not None
+    assert topology.link_rate_Bps.tolist() == [25e9, 25e9, 12.5e9, 25e9, 12.5e9]
+
+
+def test_gml() -> None:
+    topology = read_gml(GML).to_topology(1e9)
+    assert topology.labels == ("New York", "Chicago", "9")
+    assert topology.endpoints == 2
+    assert links(topology) == [(0, 2), (1, 2), (2, 0), (2, 1)]
+    assert topology.widths().tolist() == [3, 1, 3, 1]
+
+
+def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
+    topology = read_graph(shared_data / "topologies" / "topozoo" / "Abilene.gml").to_topology(1e9)
+    assert (topology.endpoints, topology.links) == (11, 28)
+    assert topology.labels[:2] == ("New York", "Chicago")
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "line"),
+    [
+        (read_edge_list, "0 1\n2\n", "x:2: an edge needs two nodes, has 1"),
+        (read_edge_list, "0 1 3\n", "x:1: '3': expected width=N or rate=RATE after the two nodes"),
+        (read_edge_list, "0 1 widht=3\n", "x:1: unknown word 'widht': did you mean 'width'?"),
+        (read_edge_list, "0 1 width=0\n", "x:1: width '0': must be a whole number of at least 1"),
+        (read_edge_list, "0 1 rate=-1GB/s\n", "x:1: rate '-1GB/s': must be above 0 B/s, is -1e+09 B/s"),
+        (read_edge_list, "0 1\n1 1\n", "x:2: edge joins node '1' to itself"),
+        (read_edge_list, "endpoints 5\n0 1\n", "x: endpoints 5: the edges name only 2 nodes"),
+        (read_edge_list, "endpoints none\n0 1\n", "x:1: 'endpoints' must be followed by a whole number of at least 1"),
+        (read_edge_list, "# nothing\n", "x: has no edges"),
+        (read_graphml, "<graphml><graph>", "x:1: no well-formed XML: no element found"),
+        (read_graphml, "<graphml/>", "x: has no <graph>"),
+        (read_graphml, "<graphml><graph/></graphml>", "x: has no nodes"),
+        (
+            read_graphml,
+            "<graphml><graph>\n<node id='a'/>\n<edge source='a' target='b'/></graph></graphml>",
+            "x:3: edge to unknown node 'b'",
+        ),
+        (read_graphml, "<graphml><graph>\n<node/></graph></graphml>", "x:2: <node> lacks its attribute 'id'"),
+        (
+            read_graphml,
+            "<graphml><graph><node id='a'/>\n<node id='a'/></graph></graphml>",
+            "x:2: node 'a' is given twice",
+        ),
+        (
+            read_graphml,
+            "<graphml><graph>\n<hyperedge/></graph></graphml>",
+            "x:2: hyperedges are not supported; every edge joins two nodes",
+        ),
+        (
+            read_graphml,
+            "<graphml><key id='type' for='node'/><graph><node id='a'><data key='type'>switch</data></node></graph></graphml>",
+            "x: all 1 nodes are switches; at least 1 endpoint required",
+        ),
+        (read_gml, "graph [\n node [ id 1 ]\n", "x:2: ends inside a list or after a key; the file is cut short"),
+        (read_gml, "graph [\n node [ label 1 ]\n]", "x:2: node lacks its key 'id'"),
+        (read_gml, "]", "x:1: ']' without a list that it ends"),
+        (read_gml, "a 1", "x: has 0 graphs; one is required"),
+    ],
+)
+def test_wrong_graphs(reader: Callable[[str, str], Graph], text: str, line: str) -> None:
+    with pytest.raises(ConsetError) as caught:
+        reader(text, "x")
+    assert type(caught.value) is InputError
+    assert str(caught.value) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "0 1\n2 3\n",
+            "x: disconnected: node 0 cannot reach node 2; every endpoint must reach every other",
+        ),
+        (
+            "directed\n0 1\n1 0\n0 2\n",
+            "x: disconnected: node 2 cannot reach node 0; every endpoint must reach every other",
+        ),
+        ("0 1 rate=1GB/s\n0 1 rate=2GB/s\n", "x:2: parallel links must have one rate, are 1e+09 B/s and 2e+09 B/s"),
+    ],
+)
+def test_graphs_that_do_not_fit(text: str, line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_edge_list(text, "x").to_topology(5e9)
+    assert str(caught.value) == line
+
+
+def test_a_switch_may_be_cut_off() -> None:
+    assert read_edge_list("endpoints 2\n0 1\n2 3\n").to_topology(1e9).endpoints == 2
+
+
+def test_files_by_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "net.edges"
+    path.write_text(TREE)
+    assert parse_machine(str(path)).topology.links == 10
+    with pytest.raises(InputError) as caught:
+        read_graph(tmp_path / "net.xyz")
+    suffixes = ".graphml, .gml, .edges, .edgelist, .txt"
+    assert str(caught.value) == f"{tmp_path}/net.xyz: a graph's suffix must be one of {suffixes}, is '.xyz'"
+    (tmp_path / "bad.edges").write_bytes(b"0 1\xff")
+    with pytest.raises(InputError, match=r"is no text: byte 3 is not UTF-8$"):
+        read_graph(tmp_path / "bad.edges")
+
+
+def random_graph(seed: int, nodes: int = 12) -> Topology:
+    rng = np.random.default_rng(seed)
+    pairs = {(k, (k + 1) % nodes) for k in range(nodes)}
+    pairs |= {(int(a), int(b)) for a, b in rng.integers(nodes, size=(2 * nodes, 2)) if a != b}
+    text = "directed\n" + "".join(f"{a} {b}\n" for a, b in sorted(pairs))
+    return read_edge_list(text).to_topology(1e9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_next_hops_against_the_slow_definition(seed: int) -> None:
+    topology = random_graph(seed)
+    distance = np.full((topology.nodes, topology.nodes), 99)
+    np.fill_diagonal(distance, 0)
+    distance[topology.link_source, topology.link_target] = 1
+    for via in range(topology.nodes):  # Floyd and Warshall
+        distance = np.minimum(distance, distance[:, via : via + 1] + distance[via])
+    for target in range(topology.nodes):
+        hops = next_hops(topology, target)
+        for node in range(topology.nodes):
+            nearer = [b for a, b in links(topology) if a == node and distance[b, target] == distance[node, target] - 1]
+            assert hops[node] == (min(nearer) if node != target else -1)
+
+
+def test_route_table_keeps_listed_paths_and_fills_in_the_others() -> None:
+    topology = read_edge_list("0 1\n1 2\n2 3\n3 0\n").to_topology(1e9)
+    routing = route_table(topology, [[0, 3, 2], [0, 3, 2, 1]])
+    assert routing.rule == "table"
+    assert routing.table_offsets is not None
+    assert routing.table_links is not None
+    pairs = links(topology)
+    for source in range(4):
+        for target in range(4):
+            pair = source * 4 + target
+            path = routing.table_links[routing.table_offsets[pair] : routing.table_offsets[pair + 1]].tolist()
+            nodes = [pairs[link][0] for link in path] + ([pairs[path[-1]][1]] if path else [])
+            if source == target:
+                assert not nodes
+            else:
+                assert (nodes[0], nodes[-1]) == (source, target)
+                assert all(pairs[a][1] == pairs[b][0] for a, b in pairwise(path))
+            if (source, target) in ((0, 2), (0, 1)):
+                assert nodes == {2: [0, 3, 2], 1: [0, 3, 2, 1]}[target]
+            elif (source, target) == (2, 0):
+                assert nodes == [2, 1, 0]  # 1 and 3 are as near: the lower index
+
+
+@pytest.mark.parametrize(
+    ("routes", "line"),
+    [
+        ([[0, 2]], "routes[0]: no link from 0 to 2"),
+        ([[0]], "routes[0] = [0]: must join two different nodes"),
+        ([[0, 1, 0]], "routes[0] = [0, 1, 0]: must join two different nodes"),
+        ([[0, 1, 2, 1, 3]], "routes[0] = [0, 1, 2, 1, 3]: visits a node twice"),
+        ([[0, 1], [0, 3, 2, 1]], "routes[1]: a second route from 0 to 1"),
+        ([[0, 9]], "routes[0]: ends at node 9, must be an endpoint from 0 to 3"),
+        ([[0, 1], []], "routes[1] = []: must join two different nodes"),
+    ],
+)
+def test_wrong_routes(routes: list[list[int]], line: str) -> None:
+    topology = read_edge_list("0 1\n1 2\n2 3\n3 0\n").to_topology(1e9)
+    with pytest.raises(InputError) as caught:
+        route_table(topology, routes)
+    assert str(caught.value) == line
+
+
+def test_survivors_of_a_torus_keep_their_links() -> None:
+    torus = Topology.torus(4, 4)
+    survivors = without_nodes(torus, [5])
+    require_connected(survivors)
+    old = [int(label) for label in survivors.labels]
+    source, target = torus.ends
+    expected = {(int(a), int(b)) for a, b in zip(source, target, strict=True) if 5 not in (a, b)}
+    assert {(old[a], old[b]) for a, b in links(survivors)} == expected
