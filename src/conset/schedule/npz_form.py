@@ -67,7 +67,7 @@ def read_npz(path: Path) -> Document:
         InputError: no archive, a truncated one, or not of this structure; names the entry.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError("no .npz archive")
             entries = {name: archive[name] for name in archive.files}

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset.errors import UsageError
 from conset.machine.limits import Limits
@@ -71,9 +72,15 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
 
 def _walk(traffic: Traffic, machine: Machine) -> Walk:
     """How transfers go: along stated routes, else as the machine's routing says."""
-    document, topology, routing = traffic.document, machine.topology, machine.routing
+    document, topology = traffic.document, machine.topology
     if document.route_offsets is not None and document.route_nodes is not None:
         return ChosenWalk(topology, document.route_offsets.astype(np.intp, copy=False), document.route_nodes)
+    return formula_walk(machine, np.unique(traffic.target))
+
+
+def formula_walk(machine: Machine, targets: NDArray[np.int32]) -> Walk:
+    """The machine's own routes, for transfers to `targets` (distinct nodes)."""
+    topology, routing = machine.topology, machine.routing
     if topology.is_box:
         return BoxWalk(topology, routing)
     if topology.kind == "hypercube":
@@ -82,7 +89,7 @@ def _walk(traffic: Traffic, machine: Machine) -> Walk:
         return CrossbarWalk()
     if routing.rule == "table":
         return TableWalk(topology, routing)
-    return GraphWalk(topology, np.unique(traffic.target))
+    return GraphWalk(topology, targets)
 
 
 def _check_lost(traffic: Traffic, walk: Walk) -> list[Violation]:

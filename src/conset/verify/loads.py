@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.verify.tally import Counts, Tally
+from conset.verify.tally import Counts, Tally, runs
 from conset.verify.traffic import Groups, Ints, Traffic
 from conset.verify.verification import Violation
 from conset.verify.walks import BoxWalk, CubeWalk, Walk
@@ -125,8 +125,7 @@ class _Excess:
     def violations(self, group: Ints, resource: Ints, count: Ints) -> list[Violation]:
         """One for each (group, resource); the arrays are sorted by group."""
         found = []
-        start = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
-        for low, high in zip(start, [*start[1:], group.size], strict=True):
+        for low, high in runs(group):
             g, above = int(group[low]), resource[low:high]
             users = self._users(g, above)
             for r, c in zip(above.tolist(), count[low:high].tolist(), strict=True):
@@ -145,8 +144,7 @@ class _Excess:
             hit = np.flatnonzero(place[resource] >= 0)
             # by resource, then in list order, whatever order the hops came in
             hit = hit[np.lexsort((position[hit], resource[hit]))]
-            start = np.flatnonzero(np.diff(resource[hit], prepend=-1)).tolist()
-            for low, high in zip(start, [*start[1:], hit.size], strict=True):
+            for low, high in runs(resource[hit]):
                 r = int(resource[hit[low]])
                 free = room[place[r]] - len(users[r])
                 users[r] += used[position[hit[low : min(high, low + free)]]].tolist()

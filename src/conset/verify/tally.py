@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.verify.traffic import Ints
+
+
+def runs(key: Ints) -> Iterator[tuple[int, int]]:
+    """(low, high) of every run of equal keys, none of them negative."""
+    cuts = np.flatnonzero(np.diff(key, prepend=-1)).tolist()
+    return pairwise([*cuts, key.size]) if cuts else iter(())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,534 @@
+"""The verifier by mutation: a valid schedule broken in one place shows exactly that violation, at that place."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conset.errors import UsageError
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.schedule.document import Document
+from conset.verify import RULES, Verification, verify_document
+from hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
+
+MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
+# 0 - 1 - 2 - 3 in a line, written in both directions; the first three may hold ranks
+LINE = graph_of(3, 4, [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2)])
+
+MACHINES = {
+    "mesh": MESH,
+    "cuboid": machine_on(Topology.mesh(2, 1, 3)),
+    "torus": machine_on(Topology.torus(4, 4)),
+    "torus plus": machine_on(Topology.torus(4, 3), tie="plus"),
+    "torus checker": machine_on(Topology.torus(4, 2), tie="checker"),
+    "torus no wrap": machine_on(Topology.torus(4, 4), rule="no-wrap"),
+    "wide ring": machine_on(Topology.ring(6, width=2)),
+    "hypercube": machine_on(Topology.hypercube(4)),
+    "one node": machine_on(Topology.hypercube(0)),
+    "crossbar": machine_on(Topology.crossbar(5)),
+    "graph": machine_on(LINE),
+}
+
+
+def judge(machine: Machine, *args: Any, window: int | None = None, **kwargs: Any) -> Verification:
+    return verify_document(document(machine, *args, **kwargs), machine=machine, window=window)
+
+
+def places(verification: Verification) -> list[tuple[str, int | None, int | None]]:
+    """(rule, phase, transfer) of every violation; each has one line of text and a rule that is documented."""
+    for v in verification.violations:
+        assert v.rule in RULES
+        assert v.text.strip()
+        assert "\n" not in v.text
+    assert verification.ok == (not verification.violations)
+    return [(v.rule, v.phase, v.transfer) for v in verification.violations]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    "limits", [ANY, Limits(1, 1), Limits(channels=4), Limits(1, 1, 1, duplex="exchange"), Limits()]
+)
+def test_valid_schedules_pass(name: str, limits: Limits) -> None:
+    machine = MACHINES[name]
+    messages = all_to_all(machine.topology.endpoints)
+    if machine.topology.kind in ("torus", "ring"):
+        limits = Limits(limits.send, limits.receive, limits.link, limits.channels and 6, limits.duplex)
+    if limits.channels:
+        # a route longer than one hop takes a channel in every node on its way, none takes two in one
+        limits = Limits(channels=limits.channels)
+    result = judge(machine, messages, greedy(machine, messages, limits), limits)
+    assert places(result) == []
+
+
+# Two messages that share the link 0 → 1 of the mesh, in phases of their own, and one beside them:
+#   0 1 2
+#   3 4 5     message 0: 0 → 1, message 1: 0 → 2 by 1, message 2: 3 → 5 by 4
+#   6 7 8
+MESSAGES = [[0, 1, 10], [0, 2, 20], [3, 5, 30]]
+PHASES = [[[0, 1, 10, 0], [3, 5, 30, 2]], [[0, 2, 20, 1]]]
+
+
+def phases_with(change: Any) -> list[list[list[int]]]:
+    phases = copy.deepcopy(PHASES)
+    change(phases)
+    return phases
+
+
+def test_the_schedule_to_break_is_valid() -> None:
+    result = judge(MESH, MESSAGES, PHASES)
+    assert places(result) == []
+    # by hand: phase 0 carries at most 1 anywhere, so does phase 1; bytes 30 + 20
+    load = {"send": 1, "receive": 1, "link": 1, "channels": 1, "sum": 2}
+    assert result.figures == {"phases": 2, "load": load, "phase_bytes": 50}
+
+
+MISSING = ("message-missing", None, None)
+
+
+def cell(k: int, column: int, value: int) -> Any:
+    """Sets one number of transfer k of phase 0: 0 source, 1 target, 2 bytes, 3 message."""
+    return lambda phases: phases[0][k].__setitem__(column, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(lambda p: p[1].pop(), [MISSING], id="drop a transfer"),
+        pytest.param(lambda p: p.append([[0, 2, 20, 1]]), [("message-bytes", 2, 0)], id="duplicate it"),
+        pytest.param(cell(1, 2, 31), [("message-bytes", 0, 1)], id="change its size"),
+        pytest.param(cell(1, 2, 2**62), [("message-bytes", 0, 1)], id="change its size to a huge one"),
+        pytest.param(cell(1, 2, 0), [("message-bytes", 0, 1), ("part-size", 0, 1)], id="no bytes"),
+        pytest.param(cell(1, 0, 4), [("message-ends", 0, 1)], id="another source"),
+        pytest.param(cell(1, 1, 8), [("message-ends", 0, 1)], id="another target"),
+        pytest.param(cell(1, 3, 3), [MISSING, ("message-index", 0, 1)], id="no message"),
+        pytest.param(cell(1, 3, 1), [MISSING, ("message-ends", 0, 1), ("message-bytes", 1, 0)], id="another message"),
+        pytest.param(lambda p: p[0].append(p.pop()[0]), [("link", 0, 2), ("send", 0, 2)], id="move it to a conflict"),
+    ],
+)
+def test_a_transfer_changed_in_one_place(change: Any, expected: list[Any]) -> None:
+    assert sorted(places(judge(MESH, MESSAGES, phases_with(change))), key=str) == sorted(expected, key=str)
+
+
+def test_a_rank_that_does_not_exist_in_a_transfer() -> None:
+    given = document(MESH, MESSAGES, PHASES)
+    source = given.transfer_source.copy()
+    source[1] = 9
+    # without it the phases carry no less anywhere, so the figures stay true
+    result = verify_document(replaced(given, transfer_source=source), machine=MESH)
+    assert places(result) == [("message-ends", 0, 1)]
+
+
+def replaced(given: Document, **changes: Any) -> Document:
+    return Document(**{name: getattr(given, name) for name in Document.__dataclass_fields__} | changes)
+
+
+def test_split_messages_add_up() -> None:
+    phases = [[[0, 1, 10, 0], [3, 5, 30, 2]], [[0, 2, 5, 1]], [[0, 2, 15, 1]]]
+    assert places(judge(MESH, MESSAGES, phases)) == []
+    phases[1][0][2] = 6
+    result = judge(MESH, MESSAGES, phases)
+    assert places(result) == [("message-bytes", 2, 0)]
+    assert (
+        result.violations[0].text
+        == "phase 2 transfer 0: the 2 transfers of message 1 (0 → 2, 20 B) carry 21 B together"
+    )
+    phases[1][0][2], phases[2][0][2] = 25, -5
+    assert places(judge(MESH, MESSAGES, phases)) == [("part-size", 2, 0)]
+
+
+def test_parts_whose_sum_wraps_around_do_not_add_up() -> None:
+    # 2^62 four times and 20 B is 20 B in 64 bits
+    parts = [2**62] * 4 + [20]
+    result = judge(MESH, [[0, 2, 20]], [[[0, 2, b, 0]] for b in parts])
+    assert places(result) == [("message-bytes", 4, 0)]
+    assert str(4 * 2**62 + 20) in result.violations[0].text
+
+
+def test_link_violation_names_link_transfers_and_both_numbers() -> None:
+    phases = [[[3, 5, 30, 1], [0, 1, 10, 0], [0, 2, 20, 2]]]
+    result = judge(MESH, [[0, 1, 10], [3, 5, 30], [0, 2, 20]], phases, Limits(link=1))
+    assert places(result) == [("link", 0, 2)]
+    assert (
+        result.violations[0].text
+        == "phase 0: link 0 (0, 0) → 1 (0, 1) carries 2 messages (transfers 1, 2), the limit is 1"
+    )
+
+
+def test_receive_violation() -> None:
+    result = judge(MESH, [[0, 1, 10], [4, 1, 10]], [[[0, 1, 10, 0], [4, 1, 10, 1]]])
+    assert places(result) == [("receive", 0, 1)]
+    assert result.violations[0].text == "phase 0: node 1 (0, 1) receives 2 messages (transfers 0, 1), the limit is 1"
+
+
+def test_channels_count_ends_and_nodes_between() -> None:
+    # 0 → 2 passes 1, where 1 → 0 starts and 4 → 1 ends: three channels in node 1
+    messages = [[0, 2, 1], [1, 0, 1], [4, 1, 1]]
+    phases = [[[*row, m] for m, row in enumerate(messages)]]
+    assert places(judge(MESH, messages, phases, Limits(channels=3))) == []
+    result = judge(MESH, messages, phases, Limits(channels=2))
+    assert places(result) == [("channels", 0, 2)]
+    assert result.violations[0].text == "phase 0: node 1 (0, 1) carries 3 routes (transfers 0, 1, 2), the limit is 2"
+
+
+def test_limits_count_per_unit_of_width() -> None:
+    ring = machine_on(Topology.ring(6, width=2))
+    messages = [[0, 1, 1], [0, 2, 1], [5, 1, 1]]
+    phases = [[[*row, m] for m, row in enumerate(messages)]]
+    result = judge(ring, messages, phases, Limits(link=1))
+    assert places(result) == [("link", 0, 2)]
+    assert result.violations[0].text.endswith("the limit is 1 per unit of width, the width 2")
+    assert result.figures["load"]["link"] == 2  # three on a width of two, rounded up
+    assert places(judge(ring, messages[:2], [phases[0][:2]], Limits(link=1))) == []
+
+
+def test_widths_of_a_graph_are_its_own() -> None:
+    links = [(0, 1), (1, 0), (1, 2), (2, 1)]
+    messages = [[0, 1, 1], [0, 2, 1]]
+    phases = [[[0, 1, 1, 0], [0, 2, 1, 1]]]
+    for width, expected in ((2, []), (1, [("link", 0, 1)])):
+        machine = machine_on(graph_of(3, 3, links, [width, 1, 1, 1]))
+        assert places(judge(machine, messages, phases, Limits(link=1))) == expected
+
+
+def test_duplex_exchange() -> None:
+    limits = Limits(1, 1, 1, duplex="exchange")
+    messages = [[0, 1, 1], [1, 0, 1], [1, 4, 1]]
+    assert places(judge(MESH, messages, [[[0, 1, 1, 0], [1, 0, 1, 1]], [[1, 4, 1, 2]]], limits)) == []
+    phases = [[[1, 0, 1, 1]], [[0, 1, 1, 0], [1, 4, 1, 2]]]
+    result = judge(MESH, messages, phases, limits)
+    assert places(result) == [("duplex", 1, 1)]
+    words = "phase 1: node 1 (0, 1) sends and receives with 2 partners (transfers 0, 1), duplex exchange allows 1"
+    assert result.violations[0].text == words
+    assert places(judge(MESH, messages, phases)) == []
+
+
+def test_duplex_allows_several_partners_one_way() -> None:
+    messages = [[0, 1, 1], [0, 3, 1]]
+    phases = [[[0, 1, 1, 0], [0, 3, 1, 1]]]
+    assert places(judge(MESH, messages, phases, Limits(duplex="exchange"))) == []
+
+
+def test_all_violations_are_returned() -> None:
+    messages = all_to_all(9)
+    result = judge(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]], Limits(send=1, receive=1))
+    expected = [("send", 0, 8 * v + 1) for v in range(9)] + [("receive", 0, second_into(v)) for v in range(9)]
+    assert sorted(places(result), key=str) == sorted(expected, key=str)
+
+
+def second_into(node: int) -> int:
+    """The second message of the complete exchange of 9 that `node` receives."""
+    return [m for m, (_, t, _) in enumerate(all_to_all(9)) if t == node][1]
+
+
+# Explicit routes
+
+ROUTES = [[[0, 1], [3, 4, 5]], [[0, 1, 2]]]
+
+
+def routes_with(p: int, k: int, nodes: list[int]) -> list[list[list[int]]]:
+    routes = copy.deepcopy(ROUTES)
+    routes[p][k] = nodes
+    return routes
+
+
+@pytest.mark.parametrize(
+    ("nodes", "rule"),
+    [
+        pytest.param([3, 0, 1, 4, 5], None, id="a longer path is a path, and conflicts"),
+        pytest.param([3, 6, 7, 8, 5], None, id="a longer path"),
+        pytest.param([3, 4, 7, 4, 5], "route-simple", id="lengthened by a loop"),
+        pytest.param([3, 4, 4, 5], "route-simple", id="a node twice in a row"),
+        pytest.param([3, 5], "route-link", id="no such link"),
+        pytest.param([3, 7, 8, 5], "route-link", id="diagonal"),
+        pytest.param([3, 4], "route-ends", id="stops short"),
+        pytest.param([4, 5], "route-ends", id="starts late"),
+        pytest.param([3, 9, 5], "route-node", id="no such node"),
+        pytest.param([3, -1, 5], "route-node", id="negative node"),
+        pytest.param([], "route-node", id="empty"),
+    ],
+)
+def test_a_route_changed_in_one_place(nodes: list[int], rule: str | None) -> None:
+    given = document(MESH, MESSAGES, PHASES, Limits(), routes=routes_with(0, 1, nodes), figures={})
+    expected = [] if rule is None else [(rule, 0, 1)]
+    assert places(verify_document(given, machine=MESH)) == expected
+
+
+def test_a_lengthened_route_conflicts() -> None:
+    result = judge(MESH, MESSAGES, PHASES, routes=routes_with(0, 1, [3, 0, 1, 4, 5]))
+    assert places(result) == [("link", 0, 1)]
+    assert result.figures["load"]["channels"] == 2
+
+
+def test_routes_follow_the_placement() -> None:
+    placement = [8, 7, 6, 5, 4, 3, 2, 1, 0]
+    phases = [[[0, 1, 10, 0]]]
+    assert places(judge(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[8, 7]]])) == []
+    assert places(judge(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[0, 1]]])) == [("route-ends", 0, 0)]
+
+
+def test_routes_on_a_crossbar_are_direct() -> None:
+    machine = MACHINES["crossbar"]
+    assert places(judge(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 1]]])) == []
+    assert places(judge(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 2, 1]]])) == [("route-link", 0, 0)]
+
+
+def test_a_torus_route_may_wrap_and_a_mesh_route_not() -> None:
+    phases, routes = [[[0, 3, 1, 0]]], [[[0, 3]]]
+    assert places(judge(machine_on(Topology.ring(4)), [[0, 3, 1]], phases, routes=routes)) == []
+    given = document(machine_on(Topology.mesh(4)), [[0, 3, 1]], phases, routes=routes, figures={})
+    assert places(verify_document(given, machine=machine_on(Topology.mesh(4)))) == [("route-link", 0, 0)]
+
+
+def test_a_graph_without_a_path() -> None:
+    machine = machine_on(graph_of(3, 3, [(0, 1), (1, 0), (2, 1)]))
+    given = document(machine, [[0, 1, 1], [0, 2, 1]], [[[0, 1, 1, 0]], [[0, 2, 1, 1]]], figures={})
+    assert places(verify_document(given, machine=machine)) == [("route-link", 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("links", "good"), [([0, 2], True), ([2, 0], False), ([0], False), ([], False), ([0, 9], False)]
+)
+def test_a_route_table_is_not_believed(links: list[int], good: bool) -> None:
+    # links of LINE by (source, target): 0: 0→1, 1: 1→0, 2: 1→2, …; the pair (0, 2) is entry 2 of nine
+    offsets = np.array([0, 0, 0] + [len(links)] * 7, np.int64)
+    routing = Routing("table", table_offsets=offsets, table_links=np.array(links, np.int32))
+    machine = Machine("table", LINE, routing)
+    given = document(machine, [[0, 2, 1]], [[[0, 2, 1, 0]]], figures={})
+    assert places(verify_document(given, machine=machine)) == ([] if good else [("route-link", 0, 0)])
+
+
+# Ranks, placement, pattern, limits, figures
+
+
+def test_several_ranks_on_a_node_use_nothing_between_them() -> None:
+    machine = machine_on(Topology.mesh(2))
+    messages, placement = [[0, 1, 5], [0, 2, 5], [1, 3, 5]], [0, 0, 1, 1]
+    phases = [[[0, 1, 5, 0], [0, 2, 5, 1]], [[1, 3, 5, 2]]]
+    result = judge(machine, messages, phases, ranks=4, placement=placement)
+    assert places(result) == []
+    assert result.figures["load"] == {"send": 1, "receive": 1, "link": 1, "channels": 1, "sum": 2}
+    together = [[*phases[0], *phases[1]]]
+    assert sorted(places(judge(machine, messages, together, ranks=4, placement=placement))) == [
+        ("link", 0, 2), ("receive", 0, 2), ("send", 0, 2),
+    ]  # fmt: skip
+    routes = [[[0], [0, 1]], [[0, 1]]]
+    assert places(judge(machine, messages, phases, ranks=4, placement=placement, routes=routes)) == []
+    routes[0][0] = [0, 1, 0]
+    given = document(machine, messages, phases, ranks=4, placement=placement, routes=routes, figures={})
+    assert places(verify_document(given, machine=machine)) == [("route-simple", 0, 0)]
+
+
+@pytest.mark.parametrize(
+    "placement", [[0, 1, 2, 3, 4, 5, 6, 7, 9], [0, 1, 2, 3, 4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6, 7]]
+)
+def test_placement_must_be_a_map(placement: list[int]) -> None:
+    assert places(judge(MESH, MESSAGES, PHASES, ranks=9, placement=placement)) == [("placement", None, None)]
+
+
+def test_ranks_must_fit() -> None:
+    assert places(judge(MESH, MESSAGES, PHASES, ranks=10)) == [("ranks", None, None)]
+    # a switch holds no ranks
+    assert places(judge(MACHINES["graph"], [], [], ranks=1, placement=[3])) == [("placement", None, None)]
+
+
+@pytest.mark.parametrize("row", [[0, 0, 1], [0, 9, 1], [-1, 0, 1], [0, 1, 0]])
+def test_the_pattern_must_be_one(row: list[int]) -> None:
+    given = document(MESH, [*MESSAGES, row], [*PHASES, [[*row, 3]]], Limits(), figures={})
+    rules = [rule for rule, *_ in places(verify_document(given, machine=MESH))]
+    assert "pattern" in rules
+    assert set(rules) <= {"pattern", "part-size"}
+
+
+def test_stated_limits_may_not_be_looser_than_the_machine() -> None:
+    hard = Limits(send=1, channels=12, duplex="exchange")
+    machine = Machine("hard", MESH.topology, MESH.routing, limits=hard, limits_methods=("by-hand",))
+    assert places(judge(machine, MESSAGES, PHASES, hard)) == []
+    loosened = Limits(send=2)
+    result = judge(machine, MESSAGES, PHASES, loosened)
+    assert places(result) == [("limits", None, None)] * 3
+    assert result.violations[0].text == "limit send is 2, hard keeps 1 for by-hand"
+    assert places(judge(machine, MESSAGES, PHASES, loosened, limits_asked=True)) == []
+    assert places(judge(machine, MESSAGES, PHASES, loosened, method="another")) == []
+
+
+@pytest.mark.parametrize("key", ["phases", "phase_bytes", "send", "receive", "link", "channels", "sum"])
+def test_stated_figures_must_be_true(key: str) -> None:
+    stated = copy.deepcopy(document(MESH, MESSAGES, PHASES).figures)
+    inner: Any = stated if key in stated else stated["load"]
+    inner[key] += 1
+    result = judge(MESH, MESSAGES, PHASES, figures=stated)
+    assert places(result) == [("figures", None, None)]
+    assert f"is stated as {inner[key]}, it is {inner[key] - 1}" in result.violations[0].text
+
+
+def test_an_empty_pattern_has_no_phases() -> None:
+    result = judge(MESH, [], [])
+    assert places(result) == []
+    assert result.figures["phases"] == 0
+    assert places(judge(MESH, [], [[]])) == []
+
+
+# Order
+
+
+def test_the_order_holds_across_phases() -> None:
+    assert places(judge(MESH, MESSAGES, PHASES, before=[[0, 1]])) == []
+    result = judge(MESH, MESSAGES, PHASES, before=[[0, 1], [1, 0]])
+    assert places(result) == [("order", 0, 0)]
+    words = "before[1] = [1, 0]: message 1 (phase 1 transfer 0) must end before message 0 (phase 0 transfer 0) starts"
+    assert result.violations[0].text == words
+
+
+def test_the_order_inside_a_phase_needs_a_timetable() -> None:
+    phases = [[[0, 1, 10, 0], [0, 2, 20, 1]], [[3, 5, 30, 2]]]
+    swapped: list[list[list[float]]] = [[[1.0, 2.0], [0.0, 1.0]], [[0.0, 3.0]]]
+    good: list[list[list[float]]] = [[[0.0, 1.0], [1.0, 2.0]], [[0.0, 3.0]]]
+    order = [[0, 1]]
+    assert places(judge(MESH, MESSAGES, phases, Limits(), before=order)) == [("order", 0, 1)]
+    assert places(judge(MESH, MESSAGES, phases, Limits(), before=order, timetable=good)) == []
+    assert places(judge(MESH, MESSAGES, phases, Limits(), before=order, timetable=swapped)) == [("order", 0, 1)]
+
+
+def test_the_order_holds_for_all_parts() -> None:
+    messages = [[0, 1, 10], [0, 2, 20]]
+    good = [[[0, 1, 5, 0]], [[0, 1, 5, 0]], [[0, 2, 20, 1]]]
+    assert places(judge(MESH, messages, good, before=[[0, 1]])) == []
+    between = [good[0], good[2], good[1]]
+    assert places(judge(MESH, messages, between, before=[[0, 1]])) == [("order", 1, 0)]
+
+
+@pytest.mark.parametrize("pair", [[0, 3], [-1, 0], [0, 2]])
+def test_ordered_messages_exist_and_share_a_rank(pair: list[int]) -> None:
+    assert places(judge(MESH, MESSAGES, PHASES, before=[pair])) == [("pattern", None, None)]
+
+
+# Timetables
+
+TOGETHER = [[[0, 1, 10, 0], [0, 2, 20, 1], [3, 5, 30, 2]]]
+
+
+def in_time(*rows: tuple[float, float]) -> Verification:
+    return judge(MESH, MESSAGES, TOGETHER, Limits(), timetable=[[list(row) for row in rows]])
+
+
+def test_intervals_that_touch_do_not_overlap() -> None:
+    assert places(in_time((0.0, 1.0), (1.0, 2.0), (0.0, 3.0))) == []
+    assert places(in_time((0.0, 1.0), (0.5, 0.5), (0.0, 3.0))) == []
+
+
+def test_overlapping_intervals_share_no_port_and_no_link() -> None:
+    result = in_time((0.0, 1.0), (0.5, 1.5), (0.0, 3.0))
+    assert sorted(places(result)) == [("timetable-link", 0, 1), ("timetable-send", 0, 1)]
+    link = next(v for v in result.violations if v.rule == "timetable-link")
+    words = "carries transfer 1 from 0.5 s on while still busy with 0, the limit is 1 at once"
+    assert link.text == f"phase 0: link 0 (0, 0) → 1 (0, 1) {words}"
+
+
+def test_overlap_at_a_receiver() -> None:
+    messages = [[0, 1, 1], [4, 1, 1]]
+    phases = [[[0, 1, 1, 0], [4, 1, 1, 1]]]
+    result = judge(MESH, messages, phases, Limits(), timetable=[[[0.5, 2.0], [0.0, 1.0]]])
+    assert places(result) == [("timetable-receive", 0, 0)]
+
+
+def test_the_same_interval_in_two_phases_does_not_overlap() -> None:
+    assert places(judge(MESH, MESSAGES, PHASES, timetable=[[[0, 1], [0, 1]], [[0, 1]]])) == []
+
+
+def test_a_link_of_width_two_carries_two_at_once() -> None:
+    links = [(0, 1), (1, 0), (1, 2), (2, 1), (3, 0), (0, 3)]
+    machine = machine_on(graph_of(4, 4, links, [2, 1, 1, 1, 1, 1]))
+    messages = [[0, 1, 1], [3, 2, 1]]
+    phases = [[[0, 1, 1, 0], [3, 2, 1, 1]]]
+    assert places(judge(machine, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])) == []
+    narrow = machine_on(graph_of(4, 4, links))
+    given = judge(narrow, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])
+    assert places(given) == [("timetable-link", 0, 1)]
+
+
+@pytest.mark.parametrize("row", [(1.0, 0.5), (-1.0, 0.0), (0.0, float("inf")), (float("nan"), 1.0)])
+def test_an_interval_must_be_one(row: tuple[float, float]) -> None:
+    assert places(in_time((0.0, 1.0), (1.0, 2.0), row)) == [("timetable-interval", 0, 2)]
+
+
+# Windows
+
+
+def test_a_window_adds_up_consecutive_phases() -> None:
+    apart = [PHASES[0], [], PHASES[1]]
+    assert places(judge(MESH, MESSAGES, apart, window=2)) == []
+    result = judge(MESH, MESSAGES, PHASES, window=2)
+    assert sorted(places(result)) == [("window-link", 1, 0), ("window-send", 1, 0)]
+    link = next(v for v in result.violations if v.rule == "window-link")
+    words = "carries 2 messages (transfers 0:0, 1:0), the limit is 1"
+    assert link.text == f"phases 0 to 1 together: link 0 (0, 0) → 1 (0, 1) {words}"
+
+
+def test_a_window_longer_than_the_schedule_is_the_schedule() -> None:
+    assert len(judge(MESH, MESSAGES, PHASES, window=9).violations) == 2
+    assert places(judge(MESH, [], [], window=3)) == []
+    assert places(judge(MESH, MESSAGES, PHASES, window=1)) == []
+
+
+def test_a_window_keeps_duplex() -> None:
+    limits = Limits(duplex="exchange")
+    messages = [[0, 1, 1], [1, 4, 1]]
+    phases = [[[0, 1, 1, 0]], [[1, 4, 1, 1]]]
+    assert places(judge(MESH, messages, phases, limits)) == []
+    assert places(judge(MESH, messages, phases, limits, window=2)) == [("window-duplex", 1, 0)]
+
+
+def test_a_window_has_at_least_one_phase() -> None:
+    with pytest.raises(UsageError, match="window 0: must be at least 1"):
+        judge(MESH, MESSAGES, PHASES, window=0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "rule"),
+    [
+        (Limits(receive=1), "window-receive"),
+        (Limits(channels=3), "window-channels"),
+    ],
+)
+def test_a_window_keeps_receive_and_channels(limits: Limits, rule: str) -> None:
+    # two messages into node 4 from both sides: 4 is an end of both, 3 and 5 of one each
+    messages = [[3, 4, 1], [5, 4, 1], [1, 4, 1], [4, 7, 1]]
+    phases = [[[3, 4, 1, 0]], [[5, 4, 1, 1]]] if limits.receive else [[[*row, m]] for m, row in enumerate(messages)]
+    messages = messages[: len(phases)]
+    assert places(judge(MESH, messages, phases, limits)) == []
+    assert places(judge(MESH, messages, phases, limits, window=4)) == [(rule, len(phases) - 1, 0)]
+
+
+def test_every_rule_is_broken_by_a_test_here() -> None:
+    text = Path(__file__).read_text()
+    assert [rule for rule in RULES if f'"{rule}"' not in text] == []
+
+
+def test_sparse_and_dense_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    import conset.verify.loads as module
+
+    machine = machine_on(Topology.torus(4, 4))
+    messages = all_to_all(16)
+    phases = greedy(machine, messages, Limits(2, 2, 2))
+    given = document(machine, messages, phases)
+    dense = verify_document(given, machine=machine)
+    assert dense.violations
+    monkeypatch.setattr(module, "_CELLS", 0)
+    monkeypatch.setattr(module, "_TRANSFERS", 3)
+    assert verify_document(given, machine=machine) == dense  # many small chunks, and single groups cut into blocks
+    monkeypatch.setattr(module.Groups, "transfers", 0)
+    assert verify_document(given, machine=machine) == dense
+
+
+def test_route_of_the_helper_is_that_of_the_conventions() -> None:
+    # last coordinate first; a tie on a side of 4 goes up from even coordinates (modulo 2), else down
+    torus = machine_on(Topology.torus(4, 4))
+    assert route(torus, 0, 10) == [0, 1, 2, 6, 10]
+    assert route(torus, 5, 15) == [5, 4, 7, 3, 15]
