@@ -108,7 +108,7 @@ def test_dead_nodes_leave_a_graph_of_the_survivors() -> None:
 
 
 WRONG = [
-    ("mesh:0x4", "mesh:0x4: size 0 is 0: must be at least 1"),
+    ("mesh:0x4", "mesh:0x4: size 0 is 0: must be at least 1 and below 10^9"),
     ("mesh:4y4", "mesh:4y4: size 0 '4y4': must be a whole number; sizes are written as 8x8"),
     ("mesh:", "mesh:: a size is required after ':'"),
     ("mesh:-4x4", "mesh:-4x4: size 0 '-4': must be a whole number; sizes are written as 8x8"),
@@ -117,6 +117,8 @@ WRONG = [
     ("mesh:99999x99999", "mesh:99999x99999: sides = (99999, 99999): more than 2^31 links"),
     ("paragon:4", "paragon:4: 2 sizes required, given 1"),
     ("ipsc860:63", "ipsc860:63: a hypercube needs a power of two of nodes, given 63"),
+    ("ring:9999999999", "ring:9999999999: size 0 is 9999999999: must be at least 1 and below 10^9"),
+    ("", "machine '': a preset, network or file is required; `conset machines` lists presets"),
     ("meshh:4", "unknown machine 'meshh': did you mean 'mesh'?"),
     ("paragn", "unknown machine 'paragn': did you mean 'paragon'?"),
     ("mesh:4x4,lnk=3", "unknown option 'lnk': did you mean 'link'?"),
@@ -125,7 +127,7 @@ WRONG = [
     ("mesh:4x4,link=-3GB/s", "link '-3GB/s': must be above 0 B/s, is -3e+09 B/s"),
     ("mesh:4x4,link=3GG/s", "link '3GG/s': unknown unit 'GG/s' (B/s, MB/s, GB/s, GiB/s, Gb/s …)"),
     ("mesh:4x4,hop=-1us", "hop '-1us': must be at least 0 s, is -1e-06 s"),
-    ("mesh:4x4,tolerance=0", "tolerance '0': must be at least 1, is 0"),
+    ("mesh:4x4,tolerance=0", "tolerance '0': must be at least 1 and below 2^31, is 0"),
     ("mesh:4x4,tolerance=1.5", "tolerance '1.5': a whole number required"),
     ("mesh:4x4,blocking=-1", "blocking '-1': must be at least 0 and at most 10, is -1"),
     ("mesh:4x4,blocking=nan", "blocking 'nan': must be at least 0 and at most 10, is nan"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,6 +39,8 @@ def command(name: NameArgument = None, as_json: JsonOption = False) -> None:
         print_json("conset/machines@1", body, Manifest(command=words, input_sha256=digest))
         return
     out = console()
+    if not out.is_terminal and "COLUMNS" not in os.environ:
+        out.width = 140  # a table of sources in the usual 80 is all line breaks
     for machine in machines:
         _print(machine, out)
     if not name:
@@ -96,8 +99,9 @@ def _print(machine: Machine, out: Console) -> None:
     routing = machine.routing.rule + (f", tie {machine.routing.tie}" if topology.wraps else "")
     table = Table(title=f"{machine.name}: {topology.kind} {shape}, {topology.links} links, {routing}")
     table.title_justify = "left"
-    for column in ("cost", "value", "tag", "source"):
-        table.add_column(column, overflow="fold")
+    for column in ("cost", "value", "tag"):
+        table.add_column(column, no_wrap=column != "tag")
+    table.add_column("source", overflow="fold", ratio=1)
     for row in _cost_rows(machine):
         word = row["word"] + (f" ({row['method']})" if row["method"] else "")
         table.add_row(word, row["text"], row["tag"], row["source"])

@@ -70,8 +70,8 @@ def parse_sizes(text: str, what: str) -> tuple[int, ...]:
     for k, part in enumerate(text.split("x")):
         if not (part.isascii() and part.isdigit()):
             raise UsageError(f"{what}: size {k} '{part}': must be a whole number; sizes are written as 8x8")
-        if int(part) < 1:
-            raise UsageError(f"{what}: size {k} is {part}: must be at least 1")
+        if len(part) > 9 or int(part) < 1:
+            raise UsageError(f"{what}: size {k} is {part}: must be at least 1 and below 10^9")
         sizes.append(int(part))
     return tuple(sizes)
 

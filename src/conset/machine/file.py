@@ -150,6 +150,8 @@ def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Rout
             raise InputError(f"{where}.{word}: belongs to a regular network, not to a graph")
     edges = _edges(table, where)
     nodes = table.nodes or max((max(pair) for pair in table.links), default=0) + 1
+    if nodes > 2 * len(edges) + 1:  # before arrays of that size are made
+        raise InputError(f"{where}: {nodes} nodes, of which {len(edges)} links join at most {2 * len(edges)}")
     for k, pair in enumerate(table.links):
         if max(pair) >= nodes:
             raise InputError(f"{where}.links[{k}] = {list(pair)}: nodes are from 0 to {nodes - 1}")

@@ -13,7 +13,7 @@ from conset.errors import InputError, UsageError
 from conset.machine.words import WORDS, split_tagged
 from conset.network.routing import Rule, Tie
 
-Count = Annotated[StrictInt, Field(ge=1)]
+Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
 NodeId = Annotated[StrictInt, Field(ge=0, lt=2**31)]
 
 
@@ -197,6 +197,8 @@ def _rule(error: Any, path: tuple[Any, ...]) -> str:
         return "is required"
     if kind == "value_error":
         return str(error["ctx"]["error"])
+    if kind in ("model_type", "dict_type"):
+        return f"must be a table, is {given!r}"
     message = re.sub(r"^Input should be ", "must be ", error["msg"]).replace("Input should have", "must have")
     shown = "a table" if isinstance(given, Mapping) else repr(given)
     return f"{message}, is {shown if len(shown) <= 60 else shown[:57] + '...'}"

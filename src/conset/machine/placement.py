@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def place(
     named = PLACEMENTS.get(name_or_file)
     if named is not None:
         return named(ranks, topology, ranks_per_node, seed)
-    if Path(name_or_file).suffix or Path(name_or_file).exists() or "/" in name_or_file:
+    if Path(name_or_file).suffix or os.path.exists(name_or_file) or "/" in name_or_file:
         return _read(Path(name_or_file), ranks, topology, ranks_per_node)
     raise unknown_name("placement", name_or_file, PLACEMENTS)
 

@@ -13,6 +13,7 @@ endpoints, each labelled with its old id, shortest paths for routes. A pattern s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -51,16 +52,18 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
     head = text.split(",", 1)[0].strip()
     if head.split(":", 1)[0] in (*PRESETS, *KINDS):
         return _from_words(text)
+    if not head:
+        raise UsageError(f"machine '{spec}': a preset, network or file is required; `conset machines` lists presets")
     path = Path(text)
     if path.suffix.lower() in FILE_SUFFIXES:
         from conset.machine.file import read_machine
 
         return read_machine(path)
-    if path.is_dir():
+    if os.path.isdir(text):  # unlike Path.is_dir, no error for names too long
         raise InputError(f"{path}: is a directory, a file is required")
     if Path(head).suffix.lower() in FILE_SUFFIXES:
         raise UsageError(f"machine '{text}': a file takes no options; its costs stand in a machine file or in --set")
-    if path.exists():
+    if os.path.exists(text):
         raise InputError(f"{path}: a machine's suffix must be one of {', '.join(FILE_SUFFIXES)}, is '{path.suffix}'")
     raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS))
 
@@ -130,6 +133,6 @@ def _with_network(machine: Machine, words: Mapping[str, str]) -> Machine:
 
 
 def _whole(text: str, word: str) -> int:
-    if not (text.strip().isascii() and text.strip().isdigit()):
+    if not (text.strip().isascii() and text.strip().isdigit() and len(text.strip()) <= 9):
         raise UsageError(f"{word} '{text}': must be a whole number" + (", several as 3;7" if word == "dead" else ""))
     return int(text)

@@ -111,8 +111,8 @@ def _count(value: Any, what: str) -> int:
         number = int(text)
     except ValueError:
         raise UsageError(f"{what} '{value}': a whole number required") from None
-    if number < 1:
-        raise UsageError(f"{what} '{value}': must be at least 1, is {number}")
+    if not 1 <= number < 2**31:
+        raise UsageError(f"{what} '{value}': must be at least 1 and below 2^31, is {number}")
     return number
 
 
