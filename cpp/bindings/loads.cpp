@@ -6,10 +6,14 @@ namespace conset::bindings {
 
 void bind_loads(nb::module_& module) {
     nb::class_<Loads>(module, "Loads")
-        .def_prop_ro("send", [](Loads& l) { return give(std::vector<std::int32_t>(l.send)); }, nb::rv_policy::move)
-        .def_prop_ro("receive", [](Loads& l) { return give(std::vector<std::int32_t>(l.receive)); }, nb::rv_policy::move)
-        .def_prop_ro("link", [](Loads& l) { return give(std::vector<std::int32_t>(l.link)); }, nb::rv_policy::move)
-        .def_prop_ro("channels", [](Loads& l) { return give(std::vector<std::int32_t>(l.channels)); }, nb::rv_policy::move);
+        .def_prop_ro(
+            "send", [](Loads& l) { return give(std::vector<std::int32_t>(l.send)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "receive", [](Loads& l) { return give(std::vector<std::int32_t>(l.receive)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "link", [](Loads& l) { return give(std::vector<std::int32_t>(l.link)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "channels", [](Loads& l) { return give(std::vector<std::int32_t>(l.channels)); }, nb::rv_policy::move);
     module.def(
         "count_loads",
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
@@ -18,8 +22,9 @@ void bind_loads(nb::module_& module) {
             return count_loads({network, view(source), view(target), view(route_offsets), view(route_links)},
                                view(phase_offsets), view(width));
         },
-        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(),
-        nb::arg("route_links").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("width").noconvert());
+        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+        nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(), nb::arg("phase_offsets").noconvert(),
+        nb::arg("width").noconvert());
 }
 
 }  // namespace conset::bindings

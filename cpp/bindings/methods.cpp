@@ -10,8 +10,8 @@ namespace {
 
 void bind_limits(nb::module_& module) {
     nb::class_<Limits>(module, "Limits")
-        .def(nb::init<std::int32_t, std::int32_t, std::int32_t, std::int32_t, bool>(), nb::arg("send"), nb::arg("receive"),
-             nb::arg("link"), nb::arg("channels"), nb::arg("exchange"));
+        .def(nb::init<std::int32_t, std::int32_t, std::int32_t, std::int32_t, bool>(), nb::arg("send"),
+             nb::arg("receive"), nb::arg("link"), nb::arg("channels"), nb::arg("exchange"));
 }
 
 void bind_phases(nb::module_& module) {
@@ -87,7 +87,8 @@ void bind_random_schedule(nb::module_& module) {
             return give(std::move(phase));
         },
         nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
-        nb::arg("limits"), nb::arg("exchanges"), nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("seed"));
+        nb::arg("limits"), nb::arg("exchanges"), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+        nb::arg("seed"));
 }
 
 }  // namespace

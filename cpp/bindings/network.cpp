@@ -49,7 +49,8 @@ auto hops(const Network& network, In<std::int32_t> source, In<std::int32_t> targ
 
 auto links_between(const Network& network, In<std::int32_t> source, In<std::int32_t> target) {
     std::vector<std::int32_t> result(source.shape(0));
-    for (std::size_t k = 0; k < result.size(); ++k) result[k] = network.link_between(source.data()[k], target.data()[k]);
+    for (std::size_t k = 0; k < result.size(); ++k)
+        result[k] = network.link_between(source.data()[k], target.data()[k]);
     return give(std::move(result));
 }
 
@@ -69,8 +70,8 @@ void bind_network(nb::module_& module) {
                In<std::int32_t> next_link) {
                 return Network::next_links(endpoints, nodes, copy(link_source), copy(link_target), copy(next_link));
             },
-            nb::arg("endpoints"), nb::arg("nodes"), nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(),
-            nb::arg("next_link").noconvert())
+            nb::arg("endpoints"), nb::arg("nodes"), nb::arg("link_source").noconvert(),
+            nb::arg("link_target").noconvert(), nb::arg("next_link").noconvert())
         .def_static(
             "route_table",
             [](std::int32_t endpoints, std::int32_t nodes, In<std::int32_t> link_source, In<std::int32_t> link_target,
@@ -78,8 +79,9 @@ void bind_network(nb::module_& module) {
                 return Network::route_table(endpoints, nodes, copy(link_source), copy(link_target), copy(route_offsets),
                                             copy(route_links_));
             },
-            nb::arg("endpoints"), nb::arg("nodes"), nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(),
-            nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert())
+            nb::arg("endpoints"), nb::arg("nodes"), nb::arg("link_source").noconvert(),
+            nb::arg("link_target").noconvert(), nb::arg("route_offsets").noconvert(),
+            nb::arg("route_links").noconvert())
         .def_prop_ro("nodes", &Network::nodes)
         .def_prop_ro("link_slots", &Network::link_slots)
         .def("route_links", &route_links, nb::arg("source").noconvert(), nb::arg("target").noconvert())

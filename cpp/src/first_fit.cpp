@@ -38,7 +38,9 @@ void sort_descending(std::vector<std::int32_t>& order, std::vector<std::int32_t>
 class FirstFit {
 public:
     explicit FirstFit(const Resources& resources)
-        : resources_(resources), row_of_(static_cast<std::size_t>(resources.count()), kRoomy), phase_(resources.routes().size(), 0) {
+        : resources_(resources),
+          row_of_(static_cast<std::size_t>(resources.count()), kRoomy),
+          phase_(resources.routes().size(), 0) {
         const std::vector<std::int32_t> load = resources.loads();
         for (std::int32_t resource = 0; resource < resources.count(); ++resource) {
             const std::int32_t capacity = load[resource] == 0 ? 0 : resources.capacity(resource);
@@ -80,9 +82,8 @@ private:
         placed_.assign(routes.size(), false);
         by_ends_.resize(routes.size());
         for (std::size_t k = 0; k < by_ends_.size(); ++k) by_ends_[k] = static_cast<std::int32_t>(k);
-        std::sort(by_ends_.begin(), by_ends_.end(), [&](std::int32_t a, std::int32_t b) {
-            return std::tuple(ends(a), a) < std::tuple(ends(b), b);
-        });
+        std::sort(by_ends_.begin(), by_ends_.end(),
+                  [&](std::int32_t a, std::int32_t b) { return std::tuple(ends(a), a) < std::tuple(ends(b), b); });
     }
 
     std::pair<std::int32_t, std::int32_t> ends(std::int32_t k) const {
@@ -168,7 +169,8 @@ std::vector<std::int32_t> order_longest_first(const Resources& resources, std::s
         }
         sort_descending(order, spare, 32, [&](std::int32_t k) { return heaviest[k]; });
     }
-    if (!size.empty()) sort_descending(order, spare, 64, [&](std::int32_t k) { return static_cast<std::uint64_t>(size[k]); });
+    if (!size.empty())
+        sort_descending(order, spare, 64, [&](std::int32_t k) { return static_cast<std::uint64_t>(size[k]); });
     std::vector<std::int32_t> hops(routes.size(), 0);
     for (std::size_t k = 0; k < hops.size(); ++k) routes.each_link(k, [&](std::int32_t) { ++hops[k]; });
     sort_descending(order, spare, 32, [&](std::int32_t k) { return static_cast<std::uint32_t>(hops[k]); });

@@ -30,7 +30,8 @@ private:
 
 }  // namespace
 
-Loads count_loads(const Routes& routes, std::span<const std::int64_t> phase_offsets, std::span<const std::int32_t> width) {
+Loads count_loads(const Routes& routes, std::span<const std::int64_t> phase_offsets,
+                  std::span<const std::int32_t> width) {
     const std::size_t nodes = static_cast<std::size_t>(routes.network.nodes());
     Tally send(nodes), receive(nodes), channels(nodes), link(static_cast<std::size_t>(routes.network.link_slots()));
     const auto plain = [](std::int32_t, std::int32_t count) { return count; };
@@ -40,7 +41,8 @@ Loads count_loads(const Routes& routes, std::span<const std::int64_t> phase_offs
     };
     Loads loads;
     for (std::size_t p = 0; p + 1 < phase_offsets.size(); ++p) {
-        for (auto k = static_cast<std::size_t>(phase_offsets[p]); k < static_cast<std::size_t>(phase_offsets[p + 1]); ++k) {
+        for (auto k = static_cast<std::size_t>(phase_offsets[p]); k < static_cast<std::size_t>(phase_offsets[p + 1]);
+             ++k) {
             if (!routes.leaves(k)) continue;
             send.add(routes.source[k]);
             receive.add(routes.target[k]);

@@ -51,15 +51,16 @@ private:
         for (const std::int32_t v : routes_.source) ++begin_[v + 1];
         for (std::int32_t v = 0; v < nodes_; ++v) begin_[v + 1] += begin_[v];
         for (std::size_t k = 0; k < routes_.size(); ++k)
-            if (precedence_.ready(k)) row_[begin_[routes_.source[k]] + length_[routes_.source[k]]++] = static_cast<std::int32_t>(k);
-        for (std::int32_t v = 0; v < nodes_; ++v)
-            random_.shuffle(std::span(row_).subspan(begin_[v], length_[v]));
+            if (precedence_.ready(k))
+                row_[begin_[routes_.source[k]] + length_[routes_.source[k]]++] = static_cast<std::int32_t>(k);
+        for (std::int32_t v = 0; v < nodes_; ++v) random_.shuffle(std::span(row_).subspan(begin_[v], length_[v]));
     }
 
     void append(std::int32_t k) {
         const std::int32_t v = routes_.source[k];
         row_[begin_[v] + length_[v]++] = k;
-        std::swap(row_[begin_[v] + length_[v] - 1], row_[begin_[v] + random_.below(static_cast<std::uint32_t>(length_[v]))]);
+        std::swap(row_[begin_[v] + length_[v] - 1],
+                  row_[begin_[v] + random_.below(static_cast<std::uint32_t>(length_[v]))]);
     }
 
     void fill_permutation() {
@@ -74,8 +75,10 @@ private:
     // Transfers inside a node use nothing and need not wait.
     void take_inside(std::int32_t x) {
         for (std::int32_t z = 0; z < length_[x];) {
-            if (routes_.leaves(row_[begin_[x] + z])) ++z;
-            else remove(x, z);
+            if (routes_.leaves(row_[begin_[x] + z]))
+                ++z;
+            else
+                remove(x, z);
         }
     }
 
@@ -100,7 +103,8 @@ private:
     bool path_free(std::int32_t k) const {
         if (used_.empty()) return true;
         bool free = true;
-        resources_.each(k, [&](std::int32_t resource) { free = free && used_[resource] < resources_.capacity(resource); });
+        resources_.each(k,
+                        [&](std::int32_t resource) { free = free && used_[resource] < resources_.capacity(resource); });
         return free;
     }
 
@@ -134,8 +138,9 @@ private:
 
 }  // namespace
 
-std::vector<std::int32_t> schedule_random(const Resources& resources, bool exchanges, std::span<const std::int32_t> first,
-                                          std::span<const std::int32_t> second, std::uint64_t seed) {
+std::vector<std::int32_t> schedule_random(const Resources& resources, bool exchanges,
+                                          std::span<const std::int32_t> first, std::span<const std::int32_t> second,
+                                          std::uint64_t seed) {
     return RandomSchedule(resources, exchanges, Precedence(resources.routes().size(), first, second), seed).run();
 }
 

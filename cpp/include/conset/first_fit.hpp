@@ -14,8 +14,8 @@
 
 namespace conset {
 
-// Transfers in the order longest route, largest size, heaviest resource (load relative to capacity) first, ties by index.
-// `size[k]`, or an empty span where all are equal.
+// Transfers in the order longest route, largest size, heaviest resource (load relative to capacity) first, ties by
+// index. `size[k]`, or an empty span where all are equal.
 std::vector<std::int32_t> order_longest_first(const Resources& resources, std::span<const std::int64_t> size);
 
 // The phase of each transfer, from 0, when they are placed in `order`. Where pairs (first[k], second[k]) are given a

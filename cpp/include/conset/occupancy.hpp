@@ -19,7 +19,8 @@ public:
         capacity_.push_back(capacity);
         first_open_.push_back(0);
         counter_.push_back(capacity > 1 ? counters_++ : kNoCounter);
-        if (capacity > 1) planes_ = std::max(planes_, static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(capacity))));
+        if (capacity > 1)
+            planes_ = std::max(planes_, static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(capacity))));
         return rows() - 1;
     }
 
@@ -27,7 +28,8 @@ public:
     std::int32_t find(std::span<const std::int32_t> rows, std::int32_t start) const {
         std::size_t word = static_cast<std::size_t>(start) / 64;
         for (const std::int32_t row : rows) word = std::max(word, static_cast<std::size_t>(first_open_[row]));
-        std::uint64_t below = word == static_cast<std::size_t>(start) / 64 ? (std::uint64_t{1} << (start % 64U)) - 1 : 0;
+        std::uint64_t below =
+            word == static_cast<std::size_t>(start) / 64 ? (std::uint64_t{1} << (start % 64U)) - 1 : 0;
         for (; word < words_; word += kBlock, below = 0) {
             std::array<std::uint64_t, kBlock> taken{below};
             for (const std::int32_t row : rows) {

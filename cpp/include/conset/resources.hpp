@@ -49,8 +49,7 @@ public:
     // How many transfers take each resource in all.
     std::vector<std::int32_t> loads() const {
         std::vector<std::int32_t> load(static_cast<std::size_t>(count()), 0);
-        for (std::size_t k = 0; k < routes_.size(); ++k)
-            each(k, [&](std::int32_t resource) { ++load[resource]; });
+        for (std::size_t k = 0; k < routes_.size(); ++k) each(k, [&](std::int32_t resource) { ++load[resource]; });
         return load;
     }
 
