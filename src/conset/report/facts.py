@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, isinf
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from conset.machine.costs import Costs, Steps, Synchronization
+from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.units import format_rate, format_size, format_time
+from conset.units import format_size, format_time
 
 Summary = Mapping[str, Any]
 """The keys of `compile --json`."""
@@ -26,23 +25,27 @@ class Fact(NamedTuple):
     origin: str = ""
 
 
+UNNAMED = "pattern"
+"""The name of a pattern that has none."""
 COST_LABELS = {
+    "overhead": "overhead of a message",
     "inject": "overhead of a send",
     "eject": "overhead of a receive",
-    "port_out_Bps": "rate out of a node",
-    "port_in_Bps": "rate into a node",
-    "node_Bps": "rate in and out together",
+    "port": "rate of a port",
+    "port_out": "rate out of a node",
+    "port_in": "rate into a node",
+    "node": "rate in and out together",
     "exchange_weight": "weight of an exchange",
-    "link_Bps": "rate of a link",
-    "hop_s": "latency per link",
+    "link": "rate of a link",
+    "hop": "latency per link",
     "synchronization": "barrier",
-    "setup_s": "set-up of a phase",
-    "signal_s": "ready signal",
-    "first_barrier": "first phase",
+    "setup": "set-up of a phase",
+    "signal": "ready signal",
+    "first_barrier": "first phase charged",
     "tolerance": "link tolerance",
     "blocking": "blocking exponent",
 }
-"""Costs worth a line, in the order of a message's life, in words."""
+"""The words of machine files that predictions use, for people; what only a simulation uses is in `conset machines`."""
 
 
 def machine_facts(machine: Machine) -> list[Fact]:
@@ -56,6 +59,8 @@ def machine_facts(machine: Machine) -> list[Fact]:
     facts.append(Fact("routing", machine.routing.rule + tie))
     only = f" (for {', '.join(machine.limits_methods)})" if machine.limits_methods else ""
     facts.append(Fact("hard limits", f"{machine.limits}{only}"))
+    if machine.method_costs:
+        facts.append(Fact("costs of its own for", ", ".join(machine.method_costs)))
     facts += [Fact("note", note) for note in machine.notes]
     return facts
 
@@ -82,44 +87,14 @@ def _can_tie(machine: Machine) -> bool:
 
 
 def cost_facts(costs: Costs) -> list[Fact]:
-    """Every cost that has an effect or a source, with its tag and source."""
-    default = Costs()
-    facts = []
-    for name, label in COST_LABELS.items():
-        known = costs.provenance.get(name)
-        value = getattr(costs, name)
-        if known is None and value == getattr(default, name):
-            continue
-        origin = "" if known is None else f"{known.tag}: {known.source}" if known.source else known.tag
-        facts.append(Fact(label, _cost(name, value), origin))
-    return facts
+    """Every cost a prediction uses that says where it comes from, with its tag and source."""
+    from conset.machine.words import listed
 
-
-def _cost(name: str, value: Any) -> str:
-    if isinstance(value, Steps):
-        return _steps(value)
-    if isinstance(value, Synchronization):
-        sign = "-" if value.base_s < 0 else "+"
-        log = f"{format_time(value.per_log2_s)} · log2 N"
-        base = format_time(abs(value.base_s))
-        if not value.per_log2_s:
-            return format_time(value.base_s)
-        return f"{log} {sign} {base}" if value.base_s else log
-    if name.endswith("_Bps"):
-        return "no limit" if isinf(value) else format_rate(value)
-    if name.endswith("_s"):
-        return format_time(value)
-    if name == "first_barrier":
-        return "charged" if value else "free"
-    return f"{value:g}"
-
-
-def _steps(steps: Steps) -> str:
-    parts = []
-    for upper, time in zip(steps.up_to_B, steps.seconds, strict=True):
-        until = "" if upper == inf and len(steps.seconds) == 1 else " above" if upper == inf else f" up to {upper:g} B"
-        parts.append(format_time(time) + until)
-    return ", ".join(parts)
+    return [
+        Fact(COST_LABELS[word], text, f"{origin.tag}: {origin.source}" if origin.source else origin.tag)
+        for word, text, _, origin in listed(costs)
+        if word in COST_LABELS
+    ]
 
 
 def pattern_facts(pattern: Pattern) -> list[Fact]:
@@ -166,7 +141,7 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
     load = figure["load"]
     facts = [
         Fact("method", f"{schedule.method}, limits {schedule.limits}"),
-        Fact("pattern", f"{pattern.name}: {pattern.ranks:,} ranks, {_sent(pattern)}"),
+        Fact("pattern", f"{sent_name(schedule)}{pattern.ranks:,} ranks, {_sent(pattern)}"),
         Fact("machine", schedule.machine.name),
         Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
         Fact("largest load", ", ".join(f"{name} {load[name]}" for name in ("send", "receive", "link", "channels"))),
@@ -178,6 +153,15 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
         sync = summary.get("sync", schedule.sync)
         facts.append(Fact("predicted", f"{format_time(summary['predicted_s'])} under {sync}{_time_gap(summary)}"))
     return facts
+
+
+def sent_name(schedule: Schedule) -> str:
+    """`alltoall: `: the pattern's name; a file keeps none, but the command that made it does; else nothing."""
+    name = schedule.pattern.name
+    if name != UNNAMED:
+        return f"{name}: "
+    words = schedule.manifest.command.split()
+    return f"{words[2]}: " if words[:2] == ["conset", "compile"] and len(words) > 2 else ""
 
 
 def _sent(pattern: Pattern) -> str:
@@ -204,7 +188,7 @@ def headlines(schedule: Schedule, summary: Summary | None) -> tuple[str, str]:
     if bound.get("phases") is not None:
         count += f", bound {bound['phases']:,}"
     pattern = schedule.pattern
-    second = f"{pattern.name}: {_sent(pattern)}"
+    second = f"{sent_name(schedule)}{_sent(pattern)}"
     if bound.get("phases_witness"):
         second += f" · bound: {bound['phases_witness']}"
     return f"{schedule.method} on {schedule.machine.name}: {count}", second

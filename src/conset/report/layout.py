@@ -173,8 +173,8 @@ def _scaled(far: NDArray[np.float64]) -> Positions:
     # the sign of an eigenvector is the library's choice: make the largest entry positive
     place *= np.sign(place[np.abs(place).argmax(axis=0), [0, 1]])
     turn = np.arange(len(far)) * 2.399963
-    spiral: Positions = 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    return place + spiral
+    apart: Positions = place + 0.15 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return apart
 
 
 def _majorized(place: Positions, far: NDArray[np.float64], sweeps: int = 120) -> Positions:

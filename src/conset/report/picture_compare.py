@@ -43,7 +43,7 @@ def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: 
 def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> None:
     top = max((row["predicted_s"] for row in rows), default=0.0)
     factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
-    shades = dict(zip(TERMS, style.colour_map()((0.30, 0.62, 0.95)), strict=True))
+    shades = dict(zip(TERMS, style.colour_map()((0.32, 0.62, 0.84)), strict=True))
     start = np.zeros(len(rows))
     for term in TERMS:
         value = np.array([_terms(row)[term] for row in rows]) / factor

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 10.0
+BESIDE = 18
+"""Longest value that leaves room for its tag on the same line [characters]."""
 
 
 def picture_machine(machine: Machine) -> Figure:
@@ -25,15 +27,20 @@ def picture_machine(machine: Machine) -> Figure:
     style.headline(figure, machine.name, f"{network_words(machine)}, routing {machine.routing.rule}")
     left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
     draw_network(left, machine)
-    write_facts(right, [("machine", machine_facts(machine)), ("costs", cost_facts(machine.costs))])
+    write_facts(right, [("machine", _short_facts(machine)), ("costs", cost_facts(machine.costs))])
     return figure
+
+
+def _short_facts(machine: Machine) -> list[Fact]:
+    """Without notes: they are sentences."""
+    return [fact for fact in machine_facts(machine) if fact.label != "note"]
 
 
 def _height(machine: Machine) -> float:
     """Between flat and square, as the drawing wants it."""
     place = positions(machine.topology)
     extent = np.maximum(np.ptp(place, axis=0), 0.5) + 1
-    lines = len(machine_facts(machine)) + len(cost_facts(machine.costs)) + 4
+    lines = len(_short_facts(machine)) + len(cost_facts(machine.costs)) + 4
     return float(np.clip(max(WIDTH * 0.62 * extent[1] / extent[0] + 0.9, 0.30 * lines + 0.8), 3.2, 7.4))
 
 
@@ -55,7 +62,9 @@ def write_facts(axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 2
             continue
         tag = row.origin.partition(":")[0].rpartition(", ")[2]
         axes.text(0, y, row.label, size=8.6, color=style.QUIET, transform=axes.transAxes)
-        axes.text(0.46, y, _short(row.value, 34), size=8.6, transform=axes.transAxes)
+        axes.text(0.46, y, _short(row.value, 36), size=8.6, transform=axes.transAxes)
+        if tag and len(row.value) > BESIDE:
+            y -= 0.62 * step
         if tag:
             axes.text(1.0, y, tag, size=7.4, color=style.QUIET, style="italic", ha="right", transform=axes.transAxes)
 

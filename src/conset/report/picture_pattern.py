@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-CELLS = 2048
-"""Most cells along a side of the matrix; more ranks are shown by blocks."""
+CELLS = 256
+"""Most cells along a side of the matrix: smaller ones are finer than the pixels of a picture, and drop messages."""
 
 
 def picture_pattern(pattern: Pattern) -> Figure:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.report import style
+from conset.report.facts import sent_name
 from conset.report.layout import positions
 from conset.report.network_drawing import draw_loads, draw_nodes, draw_ports, frame
 from conset.report.routes import PhaseRoutes, phase_routes
@@ -36,7 +37,7 @@ def picture_phase(schedule: Schedule, phase: int) -> Figure:
     load = int(routes.load.max(initial=0))
     ports_only = schedule.machine.topology.kind == "crossbar"
     use = "no links" if ports_only else f"largest load on a link {load}, {routes.link.size:,} links in use"
-    style.headline(figure, title, f"{schedule.pattern.name}: {transfers}, {size}, {use}")
+    style.headline(figure, title, f"{sent_name(schedule)}{transfers}, {size}, {use}")
     left, right = figure.subplots(1, 2, width_ratios=(2.1, 1))
     colours = transfer_colours(routes.count)
     shared = load > 1

@@ -129,5 +129,19 @@ def save(draw: Callable[[], Figure], path: str | Path) -> None:
     metadata = {"Date": None, "Creator": "conset"} if svg else {"Software": None}
     with rc_context(RC):
         figure = draw()
+        _settle(figure)
         with replacing(path) as temporary:
             figure.savefig(temporary, format="svg" if svg else "png", dpi=DOTS_PER_INCH, metadata=metadata)
+
+
+def _settle(figure: Figure) -> None:
+    """Arranges the axes once and rounds their places.
+
+    The solver behind the arrangement walks sets of objects, so the last bits of what it finds differ from run to run;
+    a vector picture's ids are hashes of them.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(float(x), 5) for x in axes.get_position(original=True).bounds)
+        axes.set_position((left, bottom, width, height))

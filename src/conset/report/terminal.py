@@ -13,7 +13,7 @@ ROWS = 32
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def fact_lines(facts: Iterable[Fact], *, width: int = 22) -> list[str]:
+def fact_lines(facts: Iterable[Fact], *, width: int = 24) -> list[str]:
     """One line a fact: label, value, and its origin in quiet type; markup of rich."""
     lines = []
     for fact in facts:

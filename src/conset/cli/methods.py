@@ -1,0 +1,58 @@
+"""`conset methods`: the table of all methods, as the compiler reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conset.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from conset.methods.table import Method
+
+SCHEMA = "conset/methods@1"
+
+
+def command(json: JsonOption = False) -> None:
+    """List the methods: limits, domain, guarantee, complexity, reference."""
+    from conset.cli.output import console, print_json
+    from conset.methods.table import table
+    from conset.schedule.manifest import Manifest
+
+    rows = [method_object(method) for method in table().values()]
+    if json:
+        print_json(SCHEMA, {"methods": rows}, Manifest(command="conset methods"))
+    console(json).print("\n\n".join(_block(row) for row in rows))
+
+
+def method_object(method: Method) -> dict[str, Any]:
+    """One row; `limits` are those on a mesh, `honours` the limits it keeps at any other value."""
+    from conset.network.topology import Topology
+
+    return {
+        "name": method.name,
+        "title": method.title,
+        "limits": method.limits(Topology.mesh(4, 4)).to_object(),
+        "honours": sorted(method.honours),
+        "ordered": method.ordered,
+        "domain": method.domain,
+        "guarantee": method.guarantee,
+        "complexity": method.complexity,
+        "reference": method.reference,
+    }
+
+
+def _block(row: dict[str, Any]) -> str:
+    from rich.markup import escape
+
+    from conset.machine.limits import Limits
+
+    keeps = f"; {', '.join(row['honours'])} at any value" if row["honours"] else ""
+    lines = {
+        "limits": f"{Limits(**row['limits'])}{keeps}",
+        "requires": row["domain"],
+        "guarantees": row["guarantee"] + ("; keeps a partial order" if row["ordered"] else ""),
+        "takes": row["complexity"],
+        "from": row["reference"],
+    }
+    body = (f"  [dim]{name:<11}[/]{escape(text)}" for name, text in lines.items())
+    return "\n".join([f"[bold]{row['name']}[/]  {escape(row['title'])}", *body])

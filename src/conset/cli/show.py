@@ -1,0 +1,238 @@
+"""`conset show`: a machine, a pattern or a schedule in the terminal, or as a picture with `-o x.svg`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from conset.machine.machine import Machine
+    from conset.pattern.pattern import Pattern
+    from conset.schedule.manifest import Manifest
+    from conset.schedule.schedule import Schedule
+
+SCHEMA = "conset/show@1"
+Kind = Literal["machine", "pattern", "schedule"]
+
+ThingArgument = Annotated[
+    str, typer.Argument(metavar="FILE|PATTERN|MACHINE", help="A schedule file, a pattern or a machine, as elsewhere.")
+]
+ForMachineOption = Annotated[
+    str | None, typer.Option("--on", metavar="MACHINE", help="The machine a pattern takes its ranks and network from.")
+]
+PhaseOption = Annotated[
+    int | None, typer.Option("--phase", metavar="P", help="One phase of a schedule: its transfers and their routes.")
+]
+PartnersOption = Annotated[
+    bool, typer.Option("--partners", help="Who exchanges with whom: a row for each rank, a column for each phase.")
+]
+PictureOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png.")
+]  # fmt: skip
+
+
+def command(
+    thing: ThingArgument,
+    on: ForMachineOption = None,
+    phase: PhaseOption = None,
+    partners: PartnersOption = False,
+    parts: o.PartsOption = None,
+    rows_to: o.RowsToOption = None,
+    word: o.WordOption = "8",
+    ranks_per_node: o.RanksPerNodeOption = 1,
+    seed: o.SeedOption = 0,
+    output: PictureOption = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Draw a machine, a pattern or a schedule, in the terminal or as a picture."""
+    from conset.errors import UsageError
+
+    if output is not None:
+        from conset.report.style import check_picture_path, require_matplotlib
+
+        check_picture_path(output)
+        require_matplotlib()
+    kind = kind_of(thing)
+    if kind != "schedule" and (phase is not None or partners):
+        raise UsageError(f"{'--phase' if phase is not None else '--partners'}: '{thing}' is a {kind}, not a schedule")
+    reading = {"--on": on, "--parts": parts, "--rows-to": rows_to}
+    refused = [name for name, value in reading.items() if value is not None]
+    if kind != "pattern" and refused:
+        raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
+    if kind == "schedule":
+        _show_schedule(Path(thing), phase, partners, output, json)
+    elif kind == "machine":
+        _show_machine(thing, output, json)
+    else:
+        traffic = _read_pattern(thing, on, ranks_per_node, seed, parts, rows_to, word)
+        _show_pattern(traffic, _manifest(thing, seed), output, json)
+
+
+def kind_of(thing: str) -> Kind:
+    """What the argument names: a schedule file, a machine or a pattern.
+
+    Raises:
+        UsageError: an unknown word; suggests the nearest pattern or machine.
+    """
+    from conset.errors import unknown_name
+    from conset.machine.bare import KINDS
+    from conset.machine.spec import FILE_SUFFIXES, PRESETS
+    from conset.pattern.generators.table import GENERATORS
+    from conset.pattern.spec import input_path
+
+    head = thing.strip().split(",", 1)[0].split(":", 1)[0].strip()
+    if head in GENERATORS:
+        return "pattern"
+    if head in (*PRESETS, *KINDS):
+        return "machine"
+    path = Path(thing)
+    suffix = path.suffix.lower()
+    if suffix == ".json" or (suffix == ".npz" and _holds_schedule(path)):
+        return "schedule"
+    if suffix in FILE_SUFFIXES:
+        return "machine"
+    if input_path(thing) is None:
+        raise unknown_name("pattern or machine", head, (*GENERATORS, *PRESETS, *KINDS))
+    return "pattern"
+
+
+def _holds_schedule(path: Path) -> bool:
+    """Whether an archive has the header of a schedule; a pattern's has not."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "header.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _manifest(thing: str, seed: int = 0) -> Manifest:
+    from conset.schedule.manifest import Manifest, sha256_of
+
+    path = Path(thing)
+    digest = sha256_of(path) if path.is_file() else sha256_of(thing)
+    return Manifest(command=f"conset show {path.name if path.is_file() else thing}", seed=seed, input_sha256=digest)
+
+
+def _read_pattern(
+    thing: str, on: str | None, ranks_per_node: int, seed: int, parts: int | None, rows_to: int | None, word: str
+) -> Pattern:
+    from conset.cli.inputs import read_inputs
+    from conset.cli.progress import progress
+    from conset.pattern.spec import parse_pattern
+    from conset.units import parse_size
+
+    with progress("reading"):
+        if on is None:
+            return parse_pattern(thing, seed=seed, parts=parts, rows_to=rows_to, word=parse_size(word, "--word"))
+        pattern, _ = read_inputs(
+            thing, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+        )
+        return pattern
+
+
+def _show_pattern(pattern: Pattern, manifest: Manifest, output: Path | None, as_json: bool) -> None:
+    from conset.cli.output import console, print_json
+    from conset.report.terminal_pattern import pattern_text
+
+    if output is not None:
+        from conset.report.picture_pattern import picture_pattern
+        from conset.report.style import save
+
+        save(lambda: picture_pattern(pattern), output)
+    if as_json:
+        from conset.report.objects import pattern_object
+
+        print_json(SCHEMA, {"kind": "pattern", "name": pattern.name, **pattern_object(pattern)}, manifest)
+    out = console(as_json)
+    out.print(pattern_text(pattern, width=out.width))
+
+
+def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
+    from conset.cli.output import console, print_json
+    from conset.machine.spec import parse_machine
+    from conset.report.terminal_machine import machine_text
+
+    machine: Machine = parse_machine(spec)
+    if output is not None:
+        from conset.report.picture_machine import picture_machine
+        from conset.report.style import save
+
+        save(lambda: picture_machine(machine), output)
+    if as_json:
+        from conset.cli.machines import machine_object
+
+        print_json(SCHEMA, {"kind": "machine", **machine_object(machine)}, _manifest(spec))
+    console(as_json).print(machine_text(machine))
+
+
+def _show_schedule(path: Path, phase: int | None, partners: bool, output: Path | None, as_json: bool) -> None:
+    from conset.cli.output import console, print_json
+    from conset.cli.progress import progress
+    from conset.compiler import summarize
+    from conset.report.routes import check_phase
+    from conset.schedule.file import read_schedule
+
+    with progress("reading"):
+        schedule = read_schedule(path)
+    if phase is not None:
+        check_phase(schedule, phase)
+    with progress("verifying, bounding, predicting"):
+        summary = summarize(schedule)
+    # what the scheduling took is not in a file
+    del summary["compile_s"]
+    if output is not None:
+        with progress("drawing"):
+            _draw_schedule(schedule, summary, phase, output)
+    out = console(as_json)
+    if as_json:
+        print_json(SCHEMA, _schedule_object(path, schedule, summary, phase, partners), schedule.manifest)
+    out.print(_schedule_text(schedule, summary, phase, partners, out.width))
+    if not summary["verified"]:
+        out.print(f"[bold]this schedule breaks rules[/]: conset verify {path} names them")
+
+
+def _draw_schedule(schedule: Schedule, summary: dict[str, Any], phase: int | None, output: Path) -> None:
+    from conset.report.style import save
+
+    if phase is None:
+        from conset.report.picture_schedule import picture_schedule
+
+        save(lambda: picture_schedule(schedule, summary), output)
+    else:
+        from conset.report.picture_phase import picture_phase
+
+        save(lambda: picture_phase(schedule, phase), output)
+
+
+def _schedule_object(
+    path: Path, schedule: Schedule, summary: dict[str, Any], phase: int | None, partners: bool
+) -> dict[str, Any]:
+    from conset.report.objects import partners_object, phase_object, schedule_object
+
+    body = {"kind": "schedule", "name": path.name, **schedule_object(schedule, summary)}
+    if phase is not None:
+        body["shown_phase"] = phase_object(schedule, phase)
+    if partners:
+        body["partners"] = partners_object(schedule)
+    return body
+
+
+def _schedule_text(
+    schedule: Schedule, summary: dict[str, Any], phase: int | None, partners: bool, width: int
+) -> str:  # fmt: skip
+    from conset.report.terminal_partners import partners_text
+    from conset.report.terminal_phase import phase_text
+    from conset.report.terminal_schedule import schedule_text
+
+    texts = []
+    if phase is not None:
+        texts.append(phase_text(schedule, phase))
+    if partners:
+        texts.append(partners_text(schedule, width=width))
+    return "\n\n".join(texts) or schedule_text(schedule, summary)
