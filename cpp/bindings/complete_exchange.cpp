@@ -2,22 +2,19 @@
 
 #include "bindings.hpp"
 #include "conset/exchange_product.hpp"
+#include "conset/transversal.hpp"
 
 namespace conset::bindings {
 
 namespace {
 
-auto give_phases(ExchangePhases&& phases) {
-    return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));
-}
-
 auto square_phases(const SquareExchange& square, std::int32_t contention) {
-    ExchangePhases phases;
+    Phases phases;
     {
         nb::gil_scoped_release released;
         phases = square.phases(contention);
     }
-    return give_phases(std::move(phases));
+    return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));
 }
 
 auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int32_t variants, In<std::int32_t> permutation,
@@ -33,15 +30,6 @@ auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int
     return give(std::move(step));
 }
 
-auto sorted_phases(In<std::int32_t> step, std::int32_t steps) {
-    ExchangePhases phases;
-    {
-        nb::gil_scoped_release released;
-        phases = sort_by_step(view(step), steps);
-    }
-    return give_phases(std::move(phases));
-}
-
 auto merged_offsets(std::int32_t nodes, In<std::int64_t> offsets, In<std::int32_t> message, std::int32_t most) {
     std::vector<std::int64_t> merged;
     {
@@ -49,6 +37,15 @@ auto merged_offsets(std::int32_t nodes, In<std::int64_t> offsets, In<std::int32_
         merged = merge_phases(nodes, view(offsets), view(message), most);
     }
     return give(std::move(merged));
+}
+
+auto transversal(std::int32_t nodes, In<std::int32_t> symbol, std::int32_t most, std::uint64_t seed) {
+    std::vector<std::int32_t> target;
+    {
+        nb::gil_scoped_release released;
+        target = find_transversal(nodes, view(symbol), most, seed);
+    }
+    return give(std::move(target));
 }
 
 }  // namespace
@@ -65,9 +62,9 @@ void bind_complete_exchange(nb::module_& module) {
                nb::arg("group_stride").noconvert(), nb::arg("variant").noconvert(), nb::arg("base").noconvert(),
                nb::arg("modulus").noconvert(), nb::arg("shift").noconvert(), nb::arg("cells").noconvert(),
                nb::arg("cell_columns"), nb::arg("merge"));
-    module.def("sort_by_step", &sorted_phases, nb::arg("step").noconvert(), nb::arg("steps"));
     module.def("merge_phases", &merged_offsets, nb::arg("nodes"), nb::arg("offsets").noconvert(),
                nb::arg("message").noconvert(), nb::arg("most"));
+    module.def("find_transversal", &transversal, nb::arg("nodes"), nb::arg("symbol").noconvert(), nb::arg("most"), nb::arg("seed"));
 }
 
 }  // namespace conset::bindings

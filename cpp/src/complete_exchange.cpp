@@ -91,9 +91,9 @@ std::int64_t SquareExchange::step(std::int32_t source, std::int32_t target) cons
     return ((std::int64_t{row_factor} * h_ + turn) * 4 + 2 * column_type + row_type) * m_ + slot;
 }
 
-ExchangePhases SquareExchange::phases(std::int32_t contention) const {
+Phases SquareExchange::phases(std::int32_t contention) const {
     const std::int64_t nodes = std::int64_t{n_} * n_;
-    ExchangePhases result;
+    Phases result;
     result.offsets.reserve(static_cast<std::size_t>((steps() + contention - 1) / contention + 1));
     result.message.reserve(static_cast<std::size_t>(nodes * (nodes - 1)));
     std::vector<Block> rows(static_cast<std::size_t>(m_)), columns(rows);  // of this factor pair and types, by label

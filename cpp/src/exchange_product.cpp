@@ -69,20 +69,6 @@ std::vector<std::int32_t> product_steps(const ExchangeProduct& product) {
     return step;
 }
 
-ExchangePhases sort_by_step(std::span<const std::int32_t> step, std::int32_t steps) {
-    std::vector<std::int64_t> next(static_cast<std::size_t>(steps) + 1, 0);
-    for (std::int32_t s : step) ++next[s + 1];
-    ExchangePhases result;
-    result.offsets.push_back(0);
-    for (std::int32_t s = 0; s < steps; ++s) {
-        if (next[s + 1] > 0) result.offsets.push_back(result.offsets.back() + next[s + 1]);
-        next[s + 1] += next[s];
-    }
-    result.message.resize(step.size());
-    for (std::size_t m = 0; m < step.size(); ++m) result.message[next[step[m]]++] = static_cast<std::int32_t>(m);
-    return result;
-}
-
 std::vector<std::int64_t> merge_phases(std::int32_t nodes, std::span<const std::int64_t> offsets,
                                        std::span<const std::int32_t> message, std::int32_t most) {
     std::vector<std::int64_t> merged{0};

@@ -25,14 +25,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace conset {
+#include "conset/phases.hpp"
 
-// Phases of a complete exchange on N nodes: phase p holds message[offsets[p] ... offsets[p + 1]], and the message from
-// s to t has the index s (N-1) + t - (t > s).
-struct ExchangePhases {
-    std::vector<std::int64_t> offsets;
-    std::vector<std::int32_t> message;
-};
+namespace conset {
 
 class SquareExchange {
 public:
@@ -46,8 +41,9 @@ public:
     // The step at which `source` sends to `target`.
     std::int64_t step(std::int32_t source, std::int32_t target) const;
 
-    // All messages in order of their steps, `contention` steps in a phase; time O(messages), sequential writes.
-    ExchangePhases phases(std::int32_t contention) const;
+    // All messages in order of their steps, `contention` steps in a phase: the message from s to t has the index
+    // s (n^2-1) + t - (t > s). Time O(messages), sequential writes.
+    Phases phases(std::int32_t contention) const;
 
 private:
     struct Group {  // a step number, taken apart

@@ -14,8 +14,6 @@
 #include <span>
 #include <vector>
 
-#include "conset/complete_exchange.hpp"
-
 namespace conset {
 
 // The last axis leads: its permutation chooses, for every other axis, which of `variants` decompositions is used.
@@ -33,9 +31,6 @@ struct ExchangeProduct {
 
 // The step of each message s (N-1) + t - (t > s).
 std::vector<std::int32_t> product_steps(const ExchangeProduct& product);
-
-// Messages sorted by step, stable; steps nobody uses vanish.
-ExchangePhases sort_by_step(std::span<const std::int32_t> step, std::int32_t steps);
 
 // Merges consecutive phases: at most `most` of them, and never a sender or receiver twice. Greedy, which is optimal for
 // a given order because a shorter window is never harder to fill. Returns the new offsets.

@@ -1,0 +1,141 @@
+"""Tori of one and two dimensions: both directions of every cycle and both types of every factor packed together.
+
+Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has four items in each cell (k, l) of
+column block k and row block l: horizontal type σ, vertical type σ'. Row block l has a link resource for each σ, column block
+k one for each σ'.
+Idea: the item stands in slot a(l, σ) + b(k, σ') modulo T = 2M, b(k, ·) = k, k+M and a(l, ·) = x, x+δ, where the pairs
+(x, x+δ) tile Z_T, δ = M/2 or, M odd, the odd one of (M±1)/2. M is the larger of the two numbers of blocks; T ≥ 4.
+Invariant: row resource (l, σ) meets each b once, column resource (k, σ') each a once; a cell's items differ by δ, M, M±δ.
+    n = 4k+2   the vertex left out is a block: it flips upwards in one type, downwards or not at all in the other.
+    n = 4k+1   the vertex left out stays: it uses the slots of block 0 and no link of its dimension.
+    n = 4k+3   the stays belong to no factor: what moves in one dimension only is packed for itself, for each factor in
+               max(M, 2) slots, type + of block k at k, type - at k+1; where both dimensions have such moves they run
+               together in max(M, 4) slots: columns at k + l + {0, 1}, rows at k + l + {2, 3}.
+One dimension is such a tail alone.
+Guarantee: at c = 1 and ties by parity: n³/8 for a square n = 4k, exact; n²(n+2)/8 for 4k+2; (n+1)²(n-1)/8 for 4k+1.
+Requires ties by parity, or a side 4k+2 with all ties upwards; other ties are mended by the chooser.
+Complexity: O(messages).
+Reference: none consulted; Hinrichs et al., SPAA 1994, doi:10.1145/181014.181028, have an optimal one on a 2-D torus.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.methods.complete_exchange.box import Box
+from conset.methods.complete_exchange.factors import Factors, build_factors
+from conset.methods.complete_exchange.product import merge_steps, reflected
+from conset.methods.complete_exchange.square_4m3 import block_of
+from conset.methods.problem import Phases
+
+
+def applies_torus(box: Box) -> bool:
+    """A torus of one or two dimensions, sides of 1 not counted."""
+    return box.is_torus and len(box.axes) <= 2 and box.nodes > 1
+
+
+def schedule_torus(box: Box, seed: int) -> Phases:
+    """The packing; consecutive steps merged up to the contention."""
+    axes = box.axes
+    factors = [build_factors(box.sides[k], True, ties_up=box.tie == "plus") for k in axes]
+    if len(axes) == 1:
+        step = np.zeros(box.messages, np.int32)
+        _pack_lines(box, step, [(axes[0], factors[0])], 0)
+        return merge_steps(box, step)
+    step, at = _pack_pairs(box, factors)
+    movers = [(axes[k], factors[k]) for k in (0, 1) if factors[1 - k].has_identity]
+    _pack_lines(box, step, movers, at)
+    return merge_steps(box, step)
+
+
+def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[NDArray[np.int32], int]:
+    """(step of every message that moves in both dimensions, steps): T slots for each pair of factors."""
+    rows, columns = factors
+    blocks = max(_blocks(rows), _blocks(columns))
+    slots = max(2 * blocks, 4)
+    counts = [f.count + f.has_identity for f in factors]
+    base = np.zeros((counts[1], counts[0]), np.int32)
+    pairs = [(row, column) for row, column in reflected([rows.count, columns.count])]
+    for k, (row, column) in enumerate(pairs):
+        base[column, row] = k * slots
+    step = _core.product_steps(
+        np.array([f.side for f in factors], np.int32), np.array([box.stride(k) for k in box.axes], np.int32), 1,
+        np.concatenate([np.where(f.factor < 0, f.count, f.factor).ravel() for f in factors]).astype(np.int32),
+        np.concatenate([(2 * _block(f) + f.kind).ravel() for f in factors]).astype(np.int32),
+        np.array([1, counts[0]], np.int32), np.zeros(counts[1], np.int32), base.ravel(),
+        np.full(base.size, slots, np.int32), np.zeros(base.size, np.int32),
+        _cells(_blocks(rows), _blocks(columns), slots).ravel(), 2 * _blocks(columns), 1,
+    )  # fmt: skip
+    return step, len(pairs) * slots
+
+
+def _blocks(factors: Factors) -> int:
+    """Blocks that need slots of their own: a vertex that only stays needs none."""
+    return max(factors.blocks - (factors.side % 4 == 1), 1)
+
+
+def _block(factors: Factors) -> NDArray[np.int32]:
+    return np.maximum(factors.block - 1, 0).astype(np.int32) if factors.side % 4 == 1 else factors.block
+
+
+def _cells(rows: int, columns: int, slots: int) -> NDArray[np.int32]:
+    """shape=(2 rows, 2 columns), int32: the slot of (row block and type, column block and type)."""
+    half = slots // 2
+    a = tiling(slots)[:rows]  # [l, horizontal type]
+    b = np.arange(columns)[:, None] + np.array([0, half])  # [k, vertical type]
+    cell = a[:, None, None, :] + b.T[None, :, :, None]  # [l, vertical type, k, horizontal type]
+    return (cell % slots).astype(np.int32).reshape(2 * rows, 2 * columns)
+
+
+def tiling(slots: int) -> NDArray[np.int64]:
+    """shape=(slots / 2, 2): pairs (x, x + δ) that tile the integers modulo `slots`, δ near a quarter of them."""
+    half = slots // 2
+    if half % 2 == 0:
+        delta = half // 2
+    else:
+        delta = next(d for d in ((half - 1) // 2, (half + 1) // 2) if d % 2 == 1)
+    pairs, taken = [], np.zeros(slots, bool)
+    for start in range(slots):
+        x = start
+        while not taken[x]:
+            y = (x + delta) % slots
+            pairs.append((x, y))
+            taken[[x, y]] = True
+            x = (y + delta) % slots
+    return np.array(sorted(pairs), np.int64)
+
+
+def _pack_lines(box: Box, step: NDArray[np.int32], movers: list[tuple[int, Factors]], at: int) -> None:
+    """Writes the steps of what moves in one dimension only, from `at` on; two dimensions run together."""
+    together = min(f.count for _, f in movers) if len(movers) == 2 else 0
+    slots = max([4] + [f.blocks for _, f in movers])
+    for turn, (axis, factors) in enumerate(movers):
+        own = max(_blocks(factors), 2)
+        i = np.arange(factors.count)
+        first = at + np.where(i < together, i * slots, together * slots + (i - together) * own)
+        other = next((f for k, f in movers if k != axis), None)
+        shifts = block_of(other) if other is not None else None
+        _pack_axis(box, step, axis, factors, first, np.where(i < together, slots, own), shifts, 2 * turn, together)
+
+
+def _pack_axis(
+    box: Box, step: NDArray[np.int32], axis: int, factors: Factors, first: NDArray[np.int64],
+    slots: NDArray[np.int64], shifts: NDArray[np.int32] | None, offset: int, together: int,
+) -> None:  # fmt: skip
+    """One dimension of `_pack_lines`: factor i from `first[i]` in `slots[i]`, shifted by the other dimension's blocks."""
+    side, stride = box.sides[axis], box.stride(axis)
+    x, y = np.nonzero(~np.eye(side, dtype=bool))
+    i = factors.factor[x, y]
+    slot = _block(factors)[x, y] + factors.kind[x, y]
+    others = np.arange(box.nodes)[(np.arange(box.nodes) // stride) % side == 0]
+    for start in others:
+        shift = np.zeros(i.size, np.int64)
+        if shifts is not None:
+            rest = next(k for k in box.axes if k != axis)
+            coordinate = start // box.stride(rest) % box.sides[rest]
+            joint = i < together
+            shift[joint] = shifts[i[joint], coordinate] + offset
+        ids = box.message_ids(start + x * stride, start + y * stride)
+        step[ids] = first[i] + (slot + shift) % slots[i]
