@@ -23,7 +23,7 @@ NO_LIMIT = np.iinfo(np.int64).max
 
 
 def bound_barrier_time(question: Question) -> Found | None:
-    """Sum over rounds of the longest message that must fall into each [s]; None without barriers or with split messages."""
+    """The longest message of every round, added up [s]; None without barriers or with split messages."""
     if question.sync.kind != "barrier" or question.split or question.source.size == 0:
         return None
     alone = question.alone
@@ -33,9 +33,8 @@ def bound_barrier_time(question: Question) -> Found | None:
         return Found(rounds * each, f"{busiest}, {format_time(each)} each")
     terms = _rank_rounds(question)
     spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
-    return Found(
-        float(terms.sum()), f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
-    )
+    words = f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
+    return Found(float(terms.sum()), words)
 
 
 def _at_once(question: Question) -> tuple[int, int, NDArray[np.int64]]:
@@ -70,4 +69,7 @@ def _rank_rounds(question: Question) -> NDArray[np.float64]:
     alone = np.ascontiguousarray(question.alone)
     order = np.argsort(-alone, kind="stable").astype(np.int32)
     send, receive, link = _at_once(question)
-    return _core.rank_rounds(question.network, question.source, question.target, order, alone, send, receive, link)
+    rounds: NDArray[np.float64] = _core.rank_rounds(
+        question.network, question.source, question.target, order, alone, send, receive, link
+    )
+    return rounds

@@ -46,6 +46,6 @@ class Bounds:
     candidates: tuple[Candidate, ...] = ()
 
     def to_object(self) -> dict[str, Any]:
-        """`{"phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class"}`, as in `compile --json`."""
+        """The largest bounds with witness and class, as in `compile --json`."""
         names = ("phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class")
         return {name: getattr(self, name) for name in names}

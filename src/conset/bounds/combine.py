@@ -1,4 +1,4 @@
-"""Combine: the largest of all bounds, with its witness, for a pattern under limits or for a schedule in its own class."""
+"""Combine: the largest of all bounds, for a pattern under limits or for a schedule in its own class."""
 
 from __future__ import annotations
 

@@ -20,5 +20,6 @@ def bound_link_load(question: Question) -> Found | None:
     at_once = limit * question.topology.widths().astype(np.int64)
     phases = -(-question.link_messages // at_once)
     link = int(phases.argmax())
-    words = f"{question.topology.link_name(link)} carries {question.link_messages[link]} messages at {at_once[link]} a phase"
+    name, count = question.topology.link_name(link), question.link_messages[link]
+    words = f"{name} carries {count} messages at {at_once[link]} a phase"
     return Found(int(phases[link]), words)

@@ -17,5 +17,6 @@ def bound_message_time(question: Question) -> Found | None:
         return None
     k = 0 if alone.strides == (0,) else int(alone.argmax())
     name = question.topology.node_name
-    words = f"message {question.index(k)}, {question.size[k]:,} B from {name(int(question.source[k]))} to {name(int(question.target[k]))}"
+    ends = f"from {name(int(question.source[k]))} to {name(int(question.target[k]))}"
+    words = f"message {question.index(k)}, {question.size[k]:,} B {ends}"
     return Found(float(alone[k]), words)

@@ -41,7 +41,8 @@ def count_partners(question: Question) -> NDArray[np.int64]:
         meets = np.zeros((nodes, nodes), bool)
         meets[source, target] = True
         meets[target, source] = True
-        return np.count_nonzero(meets, axis=1).astype(np.int64)
+        partners: NDArray[np.int64] = meets.sum(axis=1, dtype=np.int64)
+        return partners
     low, high = np.minimum(source, target).astype(np.int64), np.maximum(source, target)
     pairs = np.unique(low * nodes + high)
     return np.bincount(pairs // nodes, minlength=nodes) + np.bincount(pairs % nodes, minlength=nodes)

@@ -112,7 +112,8 @@ class Question:
     @cached_property
     def link_messages(self) -> NDArray[np.int64]:
         """shape=(link_slots): messages on every link of the machine's routes."""
-        return self.totals.messages
+        messages: NDArray[np.int64] = self.totals.messages
+        return messages
 
     @property
     def network(self) -> _core.Network:

@@ -108,17 +108,13 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int) -> tuple[str, ...]
         size = schedule.size[:1] if schedule.size.strides == (0,) else schedule.size
         smallest, largest = int(size.min()), int(size.max())
         if smallest < low or largest > high:
-            given = (
-                format_size(smallest) if smallest == largest else f"{format_size(smallest)} to {format_size(largest)}"
-            )
+            given = " to ".join(dict.fromkeys((format_size(smallest), format_size(largest))))
             known = f"from {format_size(low)}" + (f" to {format_size(high)}" if high < float("inf") else "")
             lines.append(f"{name}: its numbers are for messages {known}, given {given}")
     tagged = costs.provenance.get("synchronization")
     barrier = synchronization_s(schedule.machine, costs)
     if charged and tagged is not None and tagged.tag == "unknown":
-        lines.append(
-            f"{name}: the cost of a barrier is unknown, {charged} of them are charged as {format_time(barrier)}"
-        )
+        lines.append(f"{name}: the cost of a barrier is unknown, charged as {format_time(barrier)}, {charged} in all")
     return tuple(lines)
 
 

@@ -45,19 +45,20 @@ class Policy:
 NONE = Policy(
     "all",
     False,
-    "set-up of every phase + the most work of one port, node or link, all phases together, all messages in flight at once",
+    "set-up of every phase + the most work of one port, node or link, all messages in flight together",
 )
 """S2 of the Wang-Ranka text: everything is posted in schedule order.
 
-    T = P · setup + max over r of W_r(all messages),   link: B_l / (rate · width) · max(1, load_l / (tolerance · width))^blocking
+    T = P · setup + max over r of W_r(all messages),   where the work of a link is
+    W_l = B_l / (rate · width) · max(1, load_l / (tolerance · width))^blocking
 """
 
 LOCAL = Policy(
     "all",
     True,
-    "set-up of every phase + the most work of one port, node or link added up over the phases, loads those of one phase",
+    "set-up of every phase + the most work of one port, node or link, added up phase by phase",
 )
-"""A rank ends its own transfers of a phase before its next: ranks drift apart, but a link sees about one phase at once.
+"""A rank ends its own transfers of a phase before its next: ranks drift apart, a link sees about one phase at once.
 
     T = P · setup + max over r of Σ over p of W_r(messages of phase p)
 """
@@ -67,7 +68,10 @@ READY = Policy(
     True,
     "as local, with a zero-byte signal for every message at both its ports",
 )
-"""S1 of the Wang-Ranka text: `local`, and a source waits for its target's signal: every overhead grows by `signal_s`."""
+"""S1 of the Wang-Ranka text: `local`, and a source waits for its target's signal.
+
+    T as `local`, every overhead greater by `signal_s`
+"""
 
 BARRIER = Policy(
     "group",
@@ -91,12 +95,9 @@ def batch_offsets(sync: Sync, phases: int) -> NDArray[np.int64]:
 
 def formula_of(sync: Sync) -> str:
     """The formula of a policy in words."""
-    text = POLICIES[sync.kind].formula
-    return (
-        text
-        if sync.every == 1
-        else text.replace("every phase:", f"every {sync.every} phases:").replace("in it", "in them")
-    )
+    if sync.every == 1:
+        return POLICIES[sync.kind].formula
+    return f"for every {sync.every} phases: synchronization + their set-ups + the most work of one port, node or link"
 
 
 def synchronizations(sync: Sync, phases: int, first_barrier: bool) -> int:

@@ -22,7 +22,7 @@ class Prediction:
         warnings: a line each: what the machine's numbers were not made for.
         formula: the policy's formula in words.
         witness: the busiest resource where it takes longest: `phase 3: port out of node 5`.
-        witness_kind: `port out`, `port in`, `node`, `link` or `message`; `nothing` where nothing is sent over the network.
+        witness_kind: `port out`, `port in`, `node`, `link` or `message`; `nothing` where nothing leaves its node.
         machine: the machine predicted for.
     """
 
