@@ -111,6 +111,7 @@ def test_tornado_goes_over_the_ranks_without_a_side_above_2() -> None:
     expected = pairs(parse_pattern("shift:by=7,ranks=16"))
     assert pairs(parse_pattern("tornado", topology=Topology.hypercube(4))) == expected
     assert pairs(parse_pattern("tornado:ranks=16", topology=Topology.torus(8, 8))) == expected
+    assert pairs(parse_pattern("tornado", topology=Topology.mesh(2, 2))) == pairs(parse_pattern("shift:ranks=4"))
 
 
 def test_several_ranks_a_node_keep_their_number() -> None:
@@ -194,6 +195,15 @@ def test_every_generator_has_defaults_and_help(name: str) -> None:
     assert pattern.ranks == 16
     assert pattern.messages
     assert pattern.name == name
+
+
+@pytest.mark.parametrize("at", [0, 1_200_000, 1_999_999])
+def test_a_message_to_the_own_rank_is_refused_wherever_it_stands(at: int) -> None:
+    """Two million ranks send one message each: more than one block of the check."""
+    target = np.arange(1, 2_000_001, dtype=np.int32) % 2_000_000
+    target[at] = at
+    with pytest.raises(InputError, match=rf"target\[{at}\] = {at}: a message to its own rank is local_bytes"):
+        Pattern(2_000_000, np.arange(2_000_001), target, np.broadcast_to(np.int64(1), 2_000_000))
 
 
 def test_complete_exchange_takes_four_bytes_a_message() -> None:

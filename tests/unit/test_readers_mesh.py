@@ -120,12 +120,14 @@ def test_metis_graph(tmp_path: Path, text: str, suffix: str) -> None:
     assert pattern.matrix().tolist() == [[0, 8], [8, 0]]
 
 
-def test_weights_are_balanced(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("fmt", "sized"), [("010", ""), ("110", "5")])
+def test_weights_are_balanced(tmp_path: Path, fmt: str, sized: str) -> None:
     """A path of 100 whose first 10 vertices weigh 9 each, the others 1: halves of 90 are 10 and 90 vertices."""
     ends = [" ".join(str(n) for n in (v - 1, v + 1) if 1 <= n <= 100) for v in range(1, 101)]
-    rows = "".join(f"{9 if v < 10 else 1} {joined}\n" for v, joined in enumerate(ends))
+    # a size stands before the weight and is not balanced
+    rows = "".join(f"{sized} {9 if v < 10 else 1} {joined}\n" for v, joined in enumerate(ends))
     path = tmp_path / "a.graph"
-    path.write_text(f"100 99 010\n{rows}")
+    path.write_text(f"100 99 {fmt}\n{rows}")
     part = partition.partition_graph(parse_metis_graph(path), 2, 0, "a")
     assert 8 <= int((part == part[0]).sum()) <= 20
 
