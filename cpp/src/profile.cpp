@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 namespace conset {
 
@@ -19,7 +20,7 @@ public:
     // Adds `bytes` from s to t and returns by how much the matched bytes grew.
     std::int64_t add(std::int32_t s, std::int32_t t, std::int64_t bytes) {
         const auto [low, high] = std::minmax(s, t);
-        auto& way = between_[static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint32_t>(high)];
+        auto& way = between_[static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint32_t>(high)];
         const std::int64_t before = std::min(way[0], way[1]);
         way[s < t ? 0 : 1] += bytes;
         return std::min(way[0], way[1]) - before;
@@ -35,7 +36,10 @@ private:
 class Profiler {
 public:
     Profiler(const Routes& routes, const Work& work, bool phase_by_phase)
-        : routes_(routes), work_(work), phase_by_phase_(phase_by_phase), nodes_(routes.network.nodes()),
+        : routes_(routes),
+          work_(work),
+          phase_by_phase_(phase_by_phase),
+          nodes_(routes.network.nodes()),
           links_(work.link.empty() ? 0 : routes.network.link_slots()) {
         most_.fill(0);
         where_.fill(-1);
@@ -105,7 +109,8 @@ private:
 
     double overhead_of(std::int64_t bytes) const {
         if (work_.step_seconds.size() == 1) return work_.step_seconds[0];
-        const auto step = std::lower_bound(work_.step_up_to.begin(), work_.step_up_to.end(), static_cast<double>(bytes));
+        const auto step =
+            std::lower_bound(work_.step_up_to.begin(), work_.step_up_to.end(), static_cast<double>(bytes));
         return work_.step_seconds[static_cast<std::size_t>(step - work_.step_up_to.begin())];
     }
 
@@ -115,7 +120,8 @@ private:
             const std::int64_t matched = exchanges_.add(routes_.source[k], routes_.target[k], bytes);
             saved = 2 * (1 - work_.exchange) * work_.node * static_cast<double>(matched);
         }
-        for (std::int32_t v : {routes_.source[k], routes_.target[k]}) raise(Resource::node, v, node(v).both += alone - saved);
+        for (std::int32_t v : {routes_.source[k], routes_.target[k]})
+            raise(Resource::node, v, node(v).both += alone - saved);
     }
 
     double add_links(std::size_t k, std::int64_t bytes) {
@@ -167,7 +173,8 @@ Totals count_totals(const Routes& routes, std::span<const std::int64_t> size) {
     const auto links = static_cast<std::size_t>(routes.network.link_slots());
     Totals totals{std::vector<std::int64_t>(links, 0), std::vector<std::int64_t>(links, 0)};
     if (size.size() == 1) {
-        for (std::size_t k = 0; k < routes.size(); ++k) routes.each_link(k, [&](std::int32_t l) { ++totals.messages[l]; });
+        for (std::size_t k = 0; k < routes.size(); ++k)
+            routes.each_link(k, [&](std::int32_t l) { ++totals.messages[l]; });
         for (std::size_t l = 0; l < links; ++l) totals.bytes[l] = totals.messages[l] * size[0];
         return totals;
     }
@@ -182,7 +189,9 @@ Totals count_totals(const Routes& routes, std::span<const std::int64_t> size) {
 std::vector<double> slowest_links(const Routes& routes, std::span<const double> per_byte) {
     std::vector<double> slowest(routes.size(), 0);
     for (std::size_t k = 0; k < routes.size(); ++k)
-        routes.each_link(k, [&](std::int32_t l) { slowest[k] = std::max(slowest[k], entry(per_byte, static_cast<std::size_t>(l))); });
+        routes.each_link(k, [&](std::int32_t l) {
+            slowest[k] = std::max(slowest[k], entry(per_byte, static_cast<std::size_t>(l)));
+        });
     return slowest;
 }
 
@@ -194,7 +203,8 @@ std::vector<double> rank_rounds(const Routes& routes, std::span<const std::int32
     std::vector<double> rounds;
     // Work falls along `order`: the first transfer to reach a round is the largest that ever does.
     const auto count = [&](std::int64_t& seen, std::int64_t limit, double w) {
-        if (seen++ % limit == 0 && static_cast<std::size_t>((seen - 1) / limit) == rounds.size()) rounds.push_back(w);
+        const std::int64_t before = seen++;
+        if (before % limit == 0 && std::cmp_equal(before / limit, rounds.size())) rounds.push_back(w);
     };
     for (std::int32_t m : order) {
         const auto k = static_cast<std::size_t>(m);
@@ -209,16 +219,19 @@ std::vector<double> rank_rounds(const Routes& routes, std::span<const std::int32
     return rounds;
 }
 
-Profile profile_phases(const Routes& routes, std::span<const std::int64_t> size, std::span<const std::int64_t> phase_offsets,
-                       std::span<const std::int64_t> batch_offsets, bool phase_by_phase, const Work& work) {
+Profile profile_phases(const Routes& routes, std::span<const std::int64_t> size,
+                       std::span<const std::int64_t> phase_offsets, std::span<const std::int64_t> batch_offsets,
+                       bool phase_by_phase, const Work& work) {
     Profiler profiler(routes, work, phase_by_phase);
     Profile profile;
     for (std::size_t b = 0; b + 1 < batch_offsets.size(); ++b) {
         profiler.open_batch();
-        for (auto p = static_cast<std::size_t>(batch_offsets[b]); p < static_cast<std::size_t>(batch_offsets[b + 1]); ++p) {
+        const auto first = static_cast<std::size_t>(batch_offsets[b]),
+                   last = static_cast<std::size_t>(batch_offsets[b + 1]);
+        for (std::size_t p = first; p < last; ++p) {
             profiler.open_phase();
-            for (auto k = static_cast<std::size_t>(phase_offsets[p]); k < static_cast<std::size_t>(phase_offsets[p + 1]); ++k)
-                profiler.add(k, entry(size, k));
+            const auto end = static_cast<std::size_t>(phase_offsets[p + 1]);
+            for (auto k = static_cast<std::size_t>(phase_offsets[p]); k < end; ++k) profiler.add(k, entry(size, k));
             profiler.close_phase(profile);
         }
     }

@@ -47,7 +47,7 @@ ALL_TO_ALL = [STEPS[3 * p : 3 * p + 3] for p in range(3)] + [STEPS[9 + 2 * p : 1
 @pytest.mark.parametrize(
     ("phases", "words", "clocks"),
     [
-        # 000 Tables 1, 2, 3, columns "ConSet predicted": 520 clocks a phase, 2 clocks a word at the cell's port. Left out
+        # 000 Tables 1, 2, 3, columns "ConSet predicted": 520 clocks a phase, 2 clocks a word at a cell's port. Left out
         # are cells with slips that the same formula shows: 16909 (Table 1), 197216 and 2075448 (16348 for 16384 words).
         # 19631 is printed for the formula's 19632.
         (NEIGHBOURS, 32, 776),

@@ -78,7 +78,7 @@ def test_channels_on_fixed_routes_count_the_busiest_node() -> None:
 
 
 def test_free_routes_share_all_links() -> None:
-    """4 messages from node 0 to its neighbour share the machine's one route; a ring of 4 has 8 links for free routes."""
+    """4 messages from node 0 to its neighbour share the machine's one route; a ring of 4 has 8 links."""
     pattern = Pattern.from_messages(4, [0] * 4, [1] * 4, [1] * 4, before=[[0, 1], [1, 2], [2, 3]])
     machine = machine_of(Topology.ring(4))
     fixed = bound(pattern, machine, Limits(link=1), timetable=True)

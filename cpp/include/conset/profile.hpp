@@ -10,7 +10,7 @@
 
 namespace conset {
 
-struct Totals {                                   // one entry per link slot
+struct Totals {  // one entry per link slot
     std::vector<std::int64_t> messages, bytes;
 };
 
@@ -37,9 +37,9 @@ std::vector<double> rank_rounds(const Routes& routes, std::span<const std::int32
 struct Work {
     std::span<const double> step_up_to, step_seconds;  // overhead of a message up to so many bytes [s]
     double out, in, node;                              // [s/B]
-    double exchange;                                   // what a byte counts in `node` where both directions meet, 0.5 ... 1
-    std::span<const double> link;                      // [s/B] of the whole width, per slot or single; empty: no links
-    std::span<const std::int32_t> width;               // per slot or single
+    double exchange;                      // what a byte counts in `node` where both directions meet, 0.5 ... 1
+    std::span<const double> link;         // [s/B] of the whole width, per slot or single; empty: no links
+    std::span<const std::int32_t> width;  // per slot or single
     double tolerance, blocking;
 };
 
@@ -58,7 +58,8 @@ struct Profile {
 
 // Batches are phases batch_offsets[b] ... batch_offsets[b + 1]; the work of a resource adds up inside a batch. The load
 // that slows a link down, and the exchanges at a node, are counted in a phase (`phase_by_phase`) or in a whole batch.
-Profile profile_phases(const Routes& routes, std::span<const std::int64_t> size, std::span<const std::int64_t> phase_offsets,
-                       std::span<const std::int64_t> batch_offsets, bool phase_by_phase, const Work& work);
+Profile profile_phases(const Routes& routes, std::span<const std::int64_t> size,
+                       std::span<const std::int64_t> phase_offsets, std::span<const std::int64_t> batch_offsets,
+                       bool phase_by_phase, const Work& work);
 
 }  // namespace conset
