@@ -19,9 +19,9 @@ from conset.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from conset.bounds import Bounds
-    from conset.execute.job import RunResult
+    from conset.execution.job import RunResult
     from conset.predict import Prediction
-    from conset.verify import Verification
+    from conset.verification import Verification
 
 
 def load_machine(spec: str | Machine) -> Machine:
@@ -80,7 +80,7 @@ def write(schedule: Schedule, path: str | Path) -> None:
 def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Verification:
     """All violations of a schedule, or of a schedule file, found by code that shares nothing with the compiler."""
     from conset.schedule.file import read_document
-    from conset.verify import verify_document, verify_schedule
+    from conset.verification import verify_document, verify_schedule
 
     if isinstance(schedule, Schedule):
         return verify_schedule(schedule, window=window)
@@ -124,7 +124,7 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: str | Machi
 
 
 def run(schedule: Schedule, **options: Any) -> RunResult:
-    """Executes a schedule over MPI beside its rivals, every byte checked; `options` as in `conset.execute.job`."""
-    from conset.execute.job import run_schedule
+    """Executes a schedule over MPI beside its rivals, every byte checked; `options` as in `conset.execution.job`."""
+    from conset.execution.job import run_schedule
 
     return run_schedule(schedule, **options)

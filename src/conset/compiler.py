@@ -128,7 +128,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     from conset.schedule.loads import figures
 
     if verified is None:
-        from conset.verify import verify_schedule
+        from conset.verification import verify_schedule
 
         verified = verify_schedule(schedule).ok
     bounds = bound_schedule(schedule)

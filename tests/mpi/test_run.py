@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from conset.errors import ExecutionError, UsageError
-from conset.execute.job import run_plan, run_schedule
-from conset.execute.launcher import explain_end, find_launcher, start_job
-from conset.execute.plan import plan_schedule
-from conset.execute.result import VARIANTS
+from conset.execution.job import run_plan, run_schedule
+from conset.execution.launcher import explain_end, find_launcher, start_job
+from conset.execution.plan import plan_schedule
+from conset.execution.result import VARIANTS
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -106,7 +106,7 @@ def test_a_job_that_hangs_is_ended(schedule: Schedule, programs: Path) -> None:
 def test_job_and_plan_of_different_sizes(schedule: Schedule, tmp_path: Path) -> None:
     plan_schedule(schedule).save(tmp_path / "plan.npz")
     (tmp_path / "orders.json").write_text('{"repeat": 1, "timeout_s": 10}')
-    program = ["-m", "mpi4py", "-m", "conset.execute.rank", str(tmp_path)]
+    program = ["-m", "mpi4py", "-m", "conset.execution.rank", str(tmp_path)]
     ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=30)
     assert ended.status != 0
     assert not (tmp_path / "result.json").exists()

@@ -19,7 +19,7 @@ from conset.methods.table import find_method, table
 from conset.network.routes import route_links, route_nodes
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verify import verify_schedule
+from conset.verification import verify_schedule
 
 MACHINES = {spec: parse_machine(spec) for spec in ("mesh:3x3", "torus:4x2", "hypercube:3", "ring:7", "crossbar:8")}
 MASK = 2**64 - 1

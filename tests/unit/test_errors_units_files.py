@@ -37,14 +37,10 @@ def test_sizes_that_are_none_are_refused_in_one_line(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "rate"),
-    [("25 GB/s", 25e9), ("25GB/s", 25e9), ("100 Gb/s", 12.5e9), ("100 Gbit/s", None), ("16MiB/s", 16 * 2**20), ("40", 40.0)],
+    [("25 GB/s", 25e9), ("25GB/s", 25e9), ("100 Gb/s", 12.5e9), ("100 Gbit/s", 12.5e9), ("16MiB/s", 16 * 2**20), ("40", 40.0)],
 )
-def test_rates(text: str, rate: float | None) -> None:
-    if rate is None:
-        with pytest.raises(UsageError, match="unknown unit"):
-            parse_rate(text)
-    else:
-        assert parse_rate(text) == rate
+def test_rates(text: str, rate: float) -> None:
+    assert parse_rate(text) == rate
 
 
 @pytest.mark.parametrize("text", ["0 GB/s", "-1 GB/s", "inf B/s", "3 GB", "fast"])

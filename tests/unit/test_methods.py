@@ -17,7 +17,7 @@ from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.verify import verify_schedule
+from conset.verification import verify_schedule
 
 METHODS = list(table())
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conset.errors import VerificationError
-from conset.execute.check import check_plan
-from conset.execute.plan import Operations, Plan
+from conset.execution.check import check_plan
+from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import parse_sync
 
 Row = tuple[int, int, int, int, int]

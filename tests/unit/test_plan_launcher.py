@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conset.errors import UsageError
-from conset.execute.launcher import Ended, explain_end, find_job, find_launcher
+from conset.execution.launcher import Ended, explain_end, find_job, find_launcher
 
 MPICH_KILLED = """
 ===================================================================================

@@ -126,7 +126,7 @@ def test_the_noun_comes_back(tmp_path: Path, suffix: str) -> None:
 
 def test_a_schedule_is_written_with_its_figures(tmp_path: Path) -> None:
     pytest.importorskip("conset._core", reason="the C++ core counts the figures")
-    from conset.verify import verify_document
+    from conset.verification import verify_document
 
     schedule = to_schedule(small())
     write_schedule(schedule, tmp_path / "a.json")

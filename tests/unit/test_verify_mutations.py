@@ -15,7 +15,7 @@ from conset.machine.machine import Machine
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.schedule.document import Document
-from conset.verify import RULES, Verification, verify_document
+from conset.verification import RULES, Verification, verify_document
 from hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -512,7 +512,7 @@ def test_every_rule_is_broken_by_a_test_here() -> None:
 
 
 def test_sparse_and_dense_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.verify.loads as module
+    import conset.verification.loads as module
 
     machine = machine_on(Topology.torus(4, 4))
     messages = all_to_all(16)

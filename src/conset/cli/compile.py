@@ -36,10 +36,10 @@ def command(
     from conset.cli.progress import progress
     from conset.compiler import Request, compile_pattern, summarize
     from conset.errors import VerificationError
-    from conset.schedule.file import require_suffix, write_schedule
+    from conset.schedule.file import require_writable, write_schedule
 
     if output is not None:
-        require_suffix(output)
+        require_writable(output)
     request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort)
     with progress("reading"):
         traffic, machine = read_inputs(

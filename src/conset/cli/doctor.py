@@ -104,7 +104,7 @@ def check_core() -> Check:
 def check_launcher() -> Check:
     """The `mpiexec` of an MPI wheel, as `conset run` finds it."""
     from conset.errors import ConsetError
-    from conset.execute.launcher import find_launcher
+    from conset.execution.launcher import find_launcher
 
     try:
         return Check("mpiexec", True, " ".join(find_launcher()), purpose="conset run")
@@ -118,7 +118,7 @@ def check_job() -> Check:
     from pathlib import Path
 
     from conset.errors import ConsetError
-    from conset.execute.launcher import find_launcher, start_job
+    from conset.execution.launcher import find_launcher, start_job
 
     fix = "pip install --force-reinstall 'conset[mpi]', or name a launcher: conset run --mpiexec CMD"
     try:

@@ -12,7 +12,7 @@ from conset.cli import options as o
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from conset.execute.result import RunResult
+    from conset.execution.result import RunResult
     from conset.schedule.schedule import Schedule
 
 
@@ -31,7 +31,7 @@ def command(
     """Execute a schedule over MPI beside its rivals, every byte checked."""
     from conset.cli.output import console, print_json
     from conset.errors import ConsetError, VerificationError
-    from conset.execute.launcher import find_job
+    from conset.execution.launcher import find_job
     from conset.schedule.manifest import Manifest, sha256_of
 
     job = find_job()
@@ -64,7 +64,7 @@ def _verified(file: Path) -> Schedule:
     from conset.cli.progress import progress
     from conset.errors import VerificationError
     from conset.schedule.file import read_document, to_schedule
-    from conset.verify import verify_document
+    from conset.verification import verify_document
 
     with progress("verifying"):
         document = read_document(file)
@@ -77,7 +77,7 @@ def _verified(file: Path) -> Schedule:
 
 def _execute(schedule: Schedule, sync: str | None, repeat: int, mpiexec: str | None) -> RunResult:
     from conset.cli.progress import progress
-    from conset.execute.job import run_schedule
+    from conset.execution.job import run_schedule
 
     with progress(f"running on {schedule.pattern.ranks} ranks"):
         return run_schedule(schedule, sync=sync, repeat=repeat, mpiexec=mpiexec)
@@ -85,7 +85,7 @@ def _execute(schedule: Schedule, sync: str | None, repeat: int, mpiexec: str | N
 
 def describe(result: RunResult) -> str:
     """What ran and whether it delivered, in two lines."""
-    from conset.execute.result import count_cores
+    from conset.execution.result import count_cores
 
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
     return (
@@ -100,7 +100,7 @@ def tabulate(result: RunResult) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from conset.execute.result import VARIANTS
+    from conset.execution.result import VARIANTS
     from conset.units import format_time
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)

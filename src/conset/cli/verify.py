@@ -23,7 +23,7 @@ def command(
     from conset.errors import InputError, VerificationError
     from conset.schedule.file import read_document
     from conset.schedule.manifest import Manifest
-    from conset.verify import verify_document
+    from conset.verification import verify_document
 
     document = read_document(file)
     try:

@@ -46,6 +46,21 @@ def write_schedule(schedule: Schedule, path: str | Path) -> None:
     write_document(document_of(schedule), path)
 
 
+def require_writable(path: str | Path) -> None:
+    """Checks before a long compile that `path` can be written after it.
+
+    Raises:
+        UsageError: the suffix is neither `.json` nor `.npz`.
+        InputError: the folder is missing, or `path` is a directory.
+    """
+    path = Path(path)
+    _form(path, _WRITERS)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, a file is required")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
+
+
 def write_document(document: Document, path: str | Path) -> None:
     """Writes what `document` says, true or not, to `path` (`.json` or `.npz`); raises as `write_schedule`."""
     path = Path(path)

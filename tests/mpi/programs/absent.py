@@ -8,9 +8,9 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.errors import ExecutionError
-from conset.execute.executor import Executor
-from conset.execute.plan import Plan
-from conset.execute.rank import abort
+from conset.execution.executor import Executor
+from conset.execution.plan import Plan
+from conset.execution.rank import abort
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD

@@ -7,8 +7,8 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.errors import ExecutionError, InputError
-from conset.execute.executor import Executor
-from conset.execute.plan import Operations, Plan
+from conset.execution.executor import Executor
+from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import Sync
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.execute.executor import Executor
-from conset.execute.plan import Plan
+from conset.execution.executor import Executor
+from conset.execution.plan import Plan
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD

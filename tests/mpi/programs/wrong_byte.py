@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.execute.rank import run_rank
+from conset.execution.rank import run_rank
 
 if __name__ == "__main__":
 

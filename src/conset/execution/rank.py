@@ -1,4 +1,4 @@
-"""One rank of a job that `conset run` has started: `python -m mpi4py -m conset.execute.rank FOLDER`.
+"""One rank of a job that `conset run` has started: `python -m mpi4py -m conset.execution.rank FOLDER`.
 
 The folder holds the plan and the orders; rank 0 writes the result last, beside it first, then renamed: the parent
 believes nothing else. Only what a rank needs is imported, 16 of them may start on two cores.
@@ -13,8 +13,8 @@ from pathlib import Path
 from mpi4py import MPI
 
 from conset.errors import ConsetError
-from conset.execute.measure import Tamper, measure_plan
-from conset.execute.plan import Plan
+from conset.execution.measure import Tamper, measure_plan
+from conset.execution.plan import Plan
 
 PLAN, ORDERS, RESULT = "plan.npz", "orders.json", "result.json"
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.verify.traffic import Groups, Ints, Mask, Traffic
-from conset.verify.verification import Violation
-from conset.verify.walks import Walk
+from conset.verification.traffic import Groups, Ints, Mask, Traffic
+from conset.verification.verification import Violation
+from conset.verification.walks import Walk
 
 _HOPS = 1 << 21
 

@@ -192,7 +192,7 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None) -> Plan:
         InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or the pattern's
             order between messages is not kept under `sync`.
     """
-    from conset.execute.check import check_order, check_plan
+    from conset.execution.check import check_order, check_plan
 
     if sync is None:
         sync = schedule.sync

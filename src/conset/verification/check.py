@@ -18,16 +18,16 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.schedule.document import Document, document_from, machine_of
 from conset.schedule.schedule import Schedule
-from conset.verify.chosen import ChosenWalk, check_routes
-from conset.verify.duplex import check_duplex
-from conset.verify.graph_walks import GraphWalk, TableWalk
-from conset.verify.loads import measure, true_figures
-from conset.verify.messages import check_messages, check_pattern
-from conset.verify.order import check_order
-from conset.verify.timetable import check_timetable
-from conset.verify.traffic import Groups, Traffic, put_on_nodes
-from conset.verify.verification import Verification, Violation
-from conset.verify.walks import BoxWalk, CrossbarWalk, CubeWalk, Walk
+from conset.verification.chosen import ChosenWalk, check_routes
+from conset.verification.duplex import check_duplex
+from conset.verification.graph_walks import GraphWalk, TableWalk
+from conset.verification.loads import measure, true_figures
+from conset.verification.messages import check_messages, check_pattern
+from conset.verification.order import check_order
+from conset.verification.timetable import check_timetable
+from conset.verification.traffic import Groups, Traffic, put_on_nodes
+from conset.verification.verification import Verification, Violation
+from conset.verification.walks import BoxWalk, CrossbarWalk, CubeWalk, Walk
 
 _BLOCK = 1 << 20
 

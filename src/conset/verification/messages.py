@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from conset.schedule.document import Document
-from conset.verify.traffic import Ints, Mask, Traffic
-from conset.verify.verification import Violation
+from conset.verification.traffic import Ints, Mask, Traffic
+from conset.verification.verification import Violation
 
 _BLOCK = 1 << 20
 

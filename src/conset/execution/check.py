@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, VerificationError
-from conset.execute.plan import Operations, Plan
+from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import Sync
 
 if TYPE_CHECKING:

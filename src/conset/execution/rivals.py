@@ -16,8 +16,8 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execute.plan import PairRanges, Plan
-from conset.execute.wait import Waiter
+from conset.execution.plan import PairRanges, Plan
+from conset.execution.wait import Waiter
 
 Bytes = NDArray[np.uint8]
 

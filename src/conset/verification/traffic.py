@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from conset.machine.machine import Machine
 from conset.network.topology import Topology
 from conset.schedule.document import Document
-from conset.verify.verification import Violation
+from conset.verification.verification import Violation
 
 Ints = NDArray[np.intp]
 Mask = NDArray[np.bool_]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from conset.network.routing import Routing
 from conset.network.topology import Topology
-from conset.verify.traffic import Ints, Mask
+from conset.verification.traffic import Ints, Mask
 
 Nodes = NDArray[np.int32]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conset.verify.traffic import Groups, Ints, Traffic
-from conset.verify.verification import Violation
+from conset.verification.traffic import Groups, Ints, Traffic
+from conset.verification.verification import Violation
 
 _TRANSFERS = 1 << 20
 _SHOWN = 8

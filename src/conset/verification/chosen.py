@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.network.topology import Topology
-from conset.verify.traffic import Ints, Mask, Traffic
-from conset.verify.verification import Violation
-from conset.verify.walks import Nodes
+from conset.verification.traffic import Ints, Mask, Traffic
+from conset.verification.verification import Violation
+from conset.verification.walks import Nodes
 
 _BLOCK = 1 << 20
 _SHOWN = 12

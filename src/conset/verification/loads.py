@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from conset.verify.tally import Counts, Tally, runs
-from conset.verify.traffic import Groups, Ints, Traffic
-from conset.verify.verification import Violation
-from conset.verify.walks import BoxWalk, CubeWalk, Walk
+from conset.verification.tally import Counts, Tally, runs
+from conset.verification.traffic import Groups, Ints, Traffic
+from conset.verification.verification import Violation
+from conset.verification.walks import BoxWalk, CubeWalk, Walk
 
 KINDS = ("send", "receive", "link", "channels")
 _CELLS = 1 << 20

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.verify.traffic import Ints
+from conset.verification.traffic import Ints
 
 
 def runs(key: Ints) -> Iterator[tuple[int, int]]:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from conset.network.routing import Routing
 from conset.network.topology import Topology
-from conset.verify.traffic import Ints, Mask
-from conset.verify.walks import Nodes
+from conset.verification.traffic import Ints, Mask
+from conset.verification.walks import Nodes
 
 _NOWHERE = -1
 _COLUMNS = 64

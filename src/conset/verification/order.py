@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.verify.messages import sound_pairs
-from conset.verify.traffic import Ints, Mask, Traffic
-from conset.verify.verification import Violation
+from conset.verification.messages import sound_pairs
+from conset.verification.traffic import Ints, Mask, Traffic
+from conset.verification.verification import Violation
 
 
 @dataclass(frozen=True, eq=False)

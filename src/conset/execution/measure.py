@@ -10,11 +10,11 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execute.executor import Executor, require_size
-from conset.execute.payload import describe_wrong, fill_buffer
-from conset.execute.plan import Plan
-from conset.execute.rivals import RIVALS, Exchange
-from conset.execute.wait import NAP_S, Waiter, cores_and_ranks
+from conset.execution.executor import Executor, require_size
+from conset.execution.payload import describe_wrong, fill_buffer
+from conset.execution.plan import Plan
+from conset.execution.rivals import RIVALS, Exchange
+from conset.execution.wait import NAP_S, Waiter, cores_and_ranks
 
 Tamper = Callable[[str, int, NDArray[np.uint8]], None]
 """Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""

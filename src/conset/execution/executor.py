@@ -27,8 +27,8 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.errors import ExecutionError, InputError
-from conset.execute.plan import MAX_BYTES, Operations, Plan
-from conset.execute.wait import NAP_S, Waiter, cores_and_ranks
+from conset.execution.plan import MAX_BYTES, Operations, Plan
+from conset.execution.wait import NAP_S, Waiter, cores_and_ranks
 
 _DATA, _SIGNAL = 1, 2
 
@@ -53,7 +53,7 @@ class Executor:
     ...     for _ in range(steps):
     ...         executor.exchange()
 
-    Where bytes lie in the buffers: see `conset.execute.plan`. Between `start` and the end of `wait` the buffers belong
+    Where bytes lie in the buffers: see `conset.execution.plan`. Between `start` and the end of `wait` the buffers belong
     to the exchange. Making and closing an executor is collective over `comm`.
     """
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from conset.errors import ConsetError, InputError, UsageError
-from conset.execute.launcher import explain_end, find_job, find_launcher, start_job
-from conset.execute.plan import MAX_BYTES, Plan, plan_schedule
-from conset.execute.result import VARIANTS, RunResult
+from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.execution.plan import MAX_BYTES, Plan, plan_schedule
+from conset.execution.result import VARIANTS, RunResult
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
 
@@ -21,7 +21,7 @@ DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
 _PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
-_ENTRY = ("-m", "conset.execute.rank")
+_ENTRY = ("-m", "conset.execution.rank")
 
 
 def run_schedule(
@@ -35,7 +35,7 @@ def run_schedule(
     """Executes a schedule beside its rivals, every received byte checked.
 
     Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
-    and every rank has the result. A schedule is not verified here: `conset.verify` does that.
+    and every rank has the result. A schedule is not verified here: `conset.verification` does that.
 
     Args:
         schedule: the schedule, or its file.
@@ -142,8 +142,8 @@ def _in_own_job(
 def _in_this_job(plan: Plan, repeat: int, exchange_s: float) -> dict[str, Any]:
     from mpi4py import MPI
 
-    from conset.execute.measure import measure_plan
-    from conset.execute.rank import abort
+    from conset.execution.measure import measure_plan
+    from conset.execution.rank import abort
 
     comm = MPI.COMM_WORLD
     try:
