@@ -80,14 +80,16 @@ RegularGraph make_regular(std::int32_t nodes, std::span<const std::int32_t> sour
 
 class Coloring {
 public:
-    Coloring(RegularGraph& graph, std::span<std::int32_t> phase, std::uint64_t seed)
+    Coloring(const RegularGraph& graph, std::span<std::int32_t> phase, std::uint64_t seed)
         : ends_(static_cast<Index>(graph.ends)),
           phase_(phase),
           random_(seed),
           partner_(graph.slots.size() + 1),
           last_(ends_),
           mate_(ends_),
-          choice_(ends_) {
+          choice_(ends_) {}
+
+    void run(RegularGraph& graph) {
         std::vector<Slot> spare(graph.slots.size());
         color(graph.slots.data(), spare.data(), static_cast<Index>(graph.degree), 0);
     }
@@ -205,7 +207,7 @@ std::vector<std::int32_t> color_ports(std::int32_t nodes, std::span<const std::i
                                       std::span<const std::int32_t> target, std::uint64_t seed) {
     std::vector<std::int32_t> phase(source.size(), 0);
     RegularGraph graph = make_regular(nodes, source, target);
-    Coloring(graph, phase, seed);
+    Coloring(graph, phase, seed).run(graph);
     return phase;
 }
 

@@ -1,0 +1,79 @@
+"""Memory: bytes per message that a compiled schedule with formula routes adds at its peak, at 10⁷ messages.
+
+Each measurement is a process of its own: what it holds before the pattern is made is subtracted from its peak. The
+pattern's messages are made in the order in which they are kept, so that generating costs no more than the pattern.
+
+    PYTHONPATH=src python benchmarks/bench_memory.py [messages]
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+SIDES = (64, 64)
+PROMISED = 64.0
+"""Bytes per message."""
+
+
+def circulant(degree: int) -> object:
+    """Every rank sends `degree` messages of 1 KiB, to the ranks at `degree` fixed random distances."""
+    import numpy as np
+
+    from conset.pattern.pattern import Pattern
+
+    ranks = SIDES[0] * SIDES[1]
+    distance = np.random.default_rng(1).permutation(np.arange(1, ranks, dtype=np.int32))[:degree]
+    target = np.empty((ranks, degree), np.int32)
+    for rank in range(ranks):
+        target[rank] = np.sort((distance + rank) % ranks)
+    size = np.broadcast_to(np.int64(1024), ranks * degree)
+    return Pattern(ranks, np.arange(ranks + 1) * degree, target.ravel(), size)
+
+
+def measure(method: str, messages: int) -> dict[str, float]:
+    """Compiles in this process; what it took."""
+    from conset.compiler import Request, compile_pattern
+    from conset.machine.spec import parse_machine
+    from conset.methods.table import find_method
+
+    on = parse_machine(f"torus:{SIDES[0]}x{SIDES[1]}")
+    find_method(method)
+    compile_pattern(circulant(1), on, Request(method=method))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pattern = circulant(max(1, messages // (SIDES[0] * SIDES[1])))
+    made = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    schedule = compile_pattern(pattern, on, Request(method=method))
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    count = schedule.pattern.messages
+    return {
+        "messages": count, "phases": schedule.phases, "seconds": seconds,
+        "pattern_B": 1024 * (made - before) / count, "peak_B": 1024 * (peak - before) / count,
+    }  # fmt: skip
+
+
+def main() -> int:
+    if len(sys.argv) == 4 and sys.argv[1] == "--measure":
+        print(json.dumps(measure(sys.argv[2], int(sys.argv[3]))))
+        return 0
+    messages = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
+    missed = 0
+    for method in ("naive", "coloring", "first-fit"):
+        command = [sys.executable, __file__, "--measure", method, str(messages)]
+        result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        missed += result["peak_B"] > PROMISED
+        print(
+            f"{method:>10}: {result['messages']} messages, {result['phases']} phases, {result['seconds']:.1f} s, "
+            f"pattern {result['pattern_B']:.1f} B/message, with the schedule {result['peak_B']:.1f} B/message "
+            f"(promised {PROMISED:.0f})"
+        )
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
