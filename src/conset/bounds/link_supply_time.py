@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.bounds.question import Found, Question
+from conset.units import format_rate
 
 
 def bound_link_supply_time(question: Question) -> Found | None:
@@ -20,4 +21,4 @@ def bound_link_supply_time(question: Question) -> Found | None:
         return None
     carried = float((question.size * question.least_hops.astype(np.float64)).sum())
     rate = float(np.broadcast_to(1 / work.link, topology.link_slots)[topology.link_exists].sum())
-    return Found(carried / rate, f"{carried:,.0f} B · hops at least, all {topology.links} links carry {rate:.4g} B/s")
+    return Found(carried / rate, f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}")

@@ -54,7 +54,7 @@ def describe(prediction: Prediction) -> str:
     ]
     phases = prediction.phase_s
     if phases.size > 1:
-        spread = f"{format_time(phases.min())} to {format_time(phases.max())}"
+        spread = " to ".join(dict.fromkeys(format_time(edge) for edge in (phases.min(), phases.max())))
         lines.append(f"  phases   {phases.size:,}, each moves the end by {spread}")
     lines += [f"  warning  {line}" for line in prediction.warnings]
     return "\n".join(lines)
