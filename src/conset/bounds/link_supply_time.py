@@ -21,4 +21,5 @@ def bound_link_supply_time(question: Question) -> Found | None:
         return None
     carried = float((question.size * question.least_hops.astype(np.float64)).sum())
     rate = float(np.broadcast_to(1 / work.link, topology.link_slots)[topology.link_exists].sum())
-    return Found(carried / rate, f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}")
+    words = f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
+    return Found(carried / rate, words)
