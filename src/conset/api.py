@@ -20,7 +20,7 @@ from conset.schedule.schedule import Schedule
 if TYPE_CHECKING:
     from conset.bounds import Bounds
     from conset.execution.job import RunResult
-    from conset.predict import Prediction
+    from conset.prediction import Prediction
     from conset.verification import Verification
 
 
@@ -117,7 +117,7 @@ def bound(
 
 def predict(schedule: Schedule, *, sync: str | None = None, machine: str | Machine | None = None) -> Prediction:
     """The time a schedule takes by formula, with its terms; on another machine where one is given."""
-    from conset.predict import predict as predict_schedule
+    from conset.prediction import predict as predict_schedule
 
     other = None if machine is None else load_machine(machine)
     return predict_schedule(schedule, sync=sync, machine=other)

@@ -124,7 +124,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     verified, units. Sizes in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
-    from conset.predict import predict
+    from conset.prediction import predict
     from conset.schedule.loads import figures
 
     if verified is None:

@@ -10,7 +10,7 @@ from conset.machine.machine import Machine
 from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.predict import predict
+from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 
 CLOCK_S = 50e-9

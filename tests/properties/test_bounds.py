@@ -18,7 +18,7 @@ from conset.network.routes import route_links, route_nodes
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.predict import predict
+from conset.prediction import predict
 from conset.schedule.loads import chosen_links, phase_loads
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync

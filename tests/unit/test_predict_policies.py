@@ -14,7 +14,7 @@ from conset.machine.machine import Machine
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.predict import predict
+from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 
 

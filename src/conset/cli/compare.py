@@ -133,7 +133,7 @@ def compare(
 def _add_rows(result: Comparison, schedule: Schedule, policies: Sequence[str]) -> None:
     from conset.compiler import summarize
     from conset.errors import VerificationError
-    from conset.predict import predict
+    from conset.prediction import predict
 
     verified: bool | None = None
     for policy in policies or (schedule.sync,):

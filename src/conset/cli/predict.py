@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from conset.cli import options as o
 
 if TYPE_CHECKING:
-    from conset.predict import Prediction
+    from conset.prediction import Prediction
 
 
 def command(
@@ -22,7 +22,7 @@ def command(
     from conset.cli.progress import progress
     from conset.machine.settings import with_settings
     from conset.machine.spec import parse_machine
-    from conset.predict import predict
+    from conset.prediction import predict
     from conset.schedule.file import read_schedule
     from conset.schedule.manifest import Manifest, sha256_of
 

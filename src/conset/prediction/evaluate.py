@@ -16,8 +16,8 @@ from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.work import KINDS, profile_phases, synchronization_s, work_of
 from conset.network.topology import Topology
-from conset.predict.policies import POLICIES, batch_offsets, formula_of, synchronizations
-from conset.predict.prediction import Prediction
+from conset.prediction.policies import POLICIES, batch_offsets, formula_of, synchronizations
+from conset.prediction.prediction import Prediction
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
