@@ -1,8 +1,8 @@
 """Colouring against rustworkx `graph_bipartite_edge_color` on the same graphs, in the same run.
 
 Each starts from its own graph object, already built: a `Problem` over arrays here, a `PyGraph` there. Asserted: the
-number of phases is the largest degree, and the ratios the project promises. The complete exchange takes rustworkx a
-minute a run, so it runs once; `--quick` leaves it out.
+number of phases is the largest degree, and the ratios the project promises. The complete exchange takes rustworkx
+6 to 50 s by the order of its edges, so it runs once; `--quick` leaves it out.
 
     PYTHONPATH=src python benchmarks/bench_coloring.py [--quick]
 """
