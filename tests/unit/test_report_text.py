@@ -159,9 +159,12 @@ def test_markdown_has_one_row_a_method_and_marks_the_fastest() -> None:
     assert len({line.count("|") for line in lines[2:6]}) == 1
 
 
-def test_the_table_of_a_terminal_says_the_same() -> None:
-    text = plain(compare_table([ROW], [{"method": "x", "reason": "why"}]))
+@pytest.mark.parametrize("width", [120, 60])
+def test_the_table_of_a_terminal_says_the_same_at_any_width(width: int) -> None:
+    text = plain(compare_table([ROW], [{"method": "x", "reason": "why"}]), width)
     assert "1,105" in text
+    assert "30 ms" in text
+    assert "…" not in text
     assert "x: does not apply: why" in text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from conset.units import format_time
 
@@ -13,18 +13,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 """The keys of `compile --json`; of one that does not apply only `method` and `reason`."""
 
-COLUMNS = (
-    "method",
-    "phases",
-    "bound",
-    "gap",
-    "link load",
-    "sum of loads",
-    "sync",
-    "predicted",
-    "gap in time",
-    "compile time",
-)
+COLUMNS = ("method", "phases", "bound", "gap", "link", "sum L", "sync", "predicted", "time gap", "compiled in")
+"""`link`: the largest load of a link in any phase; `sum L`: sum over phases of the largest load at a port or link."""
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
@@ -47,9 +37,12 @@ def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in ("method", "sync") else "right", no_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for k, name in enumerate(COLUMNS):
+        # a column never shrinks: digits cut off are worse than a line that wraps
+        widest = max([len(name), *(len(cells_of(row)[k]) for row in rows)])
+        side: Literal["left", "right"] = "left" if name in ("method", "sync") else "right"
+        table.add_column(name, justify=side, no_wrap=True, min_width=widest)
     best = _best(rows)
     for k, row in enumerate(rows):
         table.add_row(*cells_of(row), style="bold" if k == best and len(rows) > 1 else None)
