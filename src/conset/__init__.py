@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conset.version import VERSION as __version__
+from conset.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
     from conset.api import bound, compile, load_machine, load_pattern, predict, read, run, verify, write
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from conset.schedule.schedule import Schedule
 
 _HOMES = {
-    **dict.fromkeys(("bound", "compile", "load_machine", "load_pattern", "predict", "read", "run", "verify", "write"), "conset.api"),
-    **dict.fromkeys(("ConsetError", "InputError", "NoScheduleError", "UsageError", "VerificationError"), "conset.errors"),
+    **dict.fromkeys(
+        ("bound", "compile", "load_machine", "load_pattern", "predict", "read", "run", "verify", "write"), "conset.api"
+    ),
+    **dict.fromkeys(
+        ("ConsetError", "InputError", "NoScheduleError", "UsageError", "VerificationError"), "conset.errors"
+    ),
     "Costs": "conset.machine.costs",
     "Limits": "conset.machine.limits",
     "Machine": "conset.machine.machine",
@@ -31,8 +35,8 @@ _HOMES = {
 
 __all__ = [
     "ConsetError", "Costs", "InputError", "Limits", "Machine", "NoScheduleError", "Pattern", "Routing", "Schedule",
-    "Topology", "UsageError", "VerificationError", "__version__", "bound", "compile", "load_machine", "load_pattern", "predict",
-    "read", "run", "verify", "write",
+    "Topology", "UsageError", "VerificationError", "__version__", "bound", "compile", "load_machine", "load_pattern",
+    "predict", "read", "run", "verify", "write",
 ]  # fmt: skip
 
 

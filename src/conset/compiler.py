@@ -1,4 +1,4 @@
-"""The pipeline: place → schedule → (verify, bound, predict) → summary. Every command and the Python API come through here."""
+"""The pipeline: place → schedule → (verify, bound, predict) → summary; every command and the API come through here."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def compile_pattern(
     problem = Problem(pattern, machine, limits, placement, request.seed, request.effort)
     if pattern.before is not None and not method.ordered:
         raise InputError(
-            f"method {method.name} requires a pattern without an order, given {len(pattern.before)} ordered pairs of messages"
+            f"method {method.name} requires a pattern without an order, "
+            f"given {len(pattern.before)} ordered pairs of messages"
         )
     phases, seconds = _timed(method.schedule, problem)
     return Schedule(
@@ -137,7 +138,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     counted = figures(schedule)
     return {
         "method": schedule.method,
-        "pattern": {"ranks": pattern.ranks, "messages": pattern.messages, "bytes": pattern.bytes, "local_bytes": pattern.local_bytes},
+        "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
         "limits": schedule.limits.to_object(),
         "phases": schedule.phases,
@@ -172,7 +173,8 @@ def half_duplex_units(schedule: Schedule) -> int:
     nodes = schedule.machine.topology.nodes
 
     def key(node: NDArray[np.int64], peer: NDArray[np.int64]) -> NDArray[np.int64]:
-        return (phase * nodes + node) * nodes + peer
+        keys: NDArray[np.int64] = (phase * nodes + node) * nodes + peer
+        return keys
 
     sent, received = np.unique(key(out, into)), np.unique(key(into, out))
     unmatched = np.setxor1d(sent, received, assume_unique=True)

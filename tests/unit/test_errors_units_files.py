@@ -8,20 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from conset.arrays import frozen_ints
 from conset.errors import InputError, UsageError, unknown_name
 from conset.files import replacing, require_file
 from conset.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
 from conset.version import VERSION
-from hypothesis import given
-from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("4 KiB", 4096), ("4KiB", 4096), ("1 kB", 1000), ("512", 512), ("512 B", 512), ("1.5KiB", 1536), ("2 GiB", 2**31), ("3MB", 3 * 10**6), (7, 7), ("0", 0)],
+    [("4 KiB", 4096), ("4KiB", 4096), ("1 kB", 1000), ("512", 512), ("512 B", 512), ("1.5KiB", 1536),
+     ("2 GiB", 2**31), ("3MB", 3 * 10**6), (7, 7), ("0", 0)],
 )  # fmt: skip
 def test_sizes_g_is_decimal_and_gi_is_binary(text: str | int, size: int) -> None:
     assert parse_size(text) == size
@@ -37,7 +39,14 @@ def test_sizes_that_are_none_are_refused_in_one_line(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "rate"),
-    [("25 GB/s", 25e9), ("25GB/s", 25e9), ("100 Gb/s", 12.5e9), ("100 Gbit/s", 12.5e9), ("16MiB/s", 16 * 2**20), ("40", 40.0)],
+    [
+        ("25 GB/s", 25e9),
+        ("25GB/s", 25e9),
+        ("100 Gb/s", 12.5e9),
+        ("100 Gbit/s", 12.5e9),
+        ("16MiB/s", 16 * 2**20),
+        ("40", 40.0),
+    ],
 )
 def test_rates(text: str, rate: float) -> None:
     assert parse_rate(text) == rate
@@ -70,7 +79,12 @@ def test_formatted_times_parse_back(time_s: float) -> None:
 
 
 def test_formats_for_people() -> None:
-    assert [format_size(4096), format_rate(25e9), format_time(2e-6), format_time(0)] == ["4 KiB", "25 GB/s", "2 us", "0 s"]
+    assert [format_size(4096), format_rate(25e9), format_time(2e-6), format_time(0)] == [
+        "4 KiB",
+        "25 GB/s",
+        "2 us",
+        "0 s",
+    ]
 
 
 def test_did_you_mean() -> None:
@@ -110,7 +124,11 @@ def test_an_error_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").touch()
-    for path, rule in ((tmp_path, "is a directory"), (tmp_path / "none.csv", "no such file"), (tmp_path / "empty.csv", "is empty")):
+    for path, rule in (
+        (tmp_path, "is a directory"),
+        (tmp_path / "none.csv", "no such file"),
+        (tmp_path / "empty.csv", "is empty"),
+    ):
         with pytest.raises(InputError, match=rule):
             require_file(path)
     with pytest.raises(InputError, match="cannot be written"), replacing(tmp_path / "no" / "folder.json"):

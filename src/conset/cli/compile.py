@@ -58,7 +58,9 @@ def command(
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
     if not summary["verified"]:
-        raise VerificationError(f"method {schedule.method} made a schedule that does not verify: this is a bug of conset")
+        raise VerificationError(
+            f"method {schedule.method} made a schedule that does not verify: this is a bug of conset"
+        )
     if output is not None:
         with progress("writing"):
             write_schedule(schedule, output)
@@ -77,9 +79,10 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
         f"[bold]{schedule.pattern.name}[/] on [bold]{summary['machine']}[/]: {pattern['ranks']:,} ranks, "
         f"{pattern['messages']:,} messages, {format_size(pattern['bytes'])}{local}",
         f"  method     {summary['method']} under {schedule.limits}, scheduled in {format_time(summary['compile_s'])}",
-        f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): {bound['phases_witness']}",
-        f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, channels {load['channels']} at most; "
-        f"sum of largest {load['sum']:,}",
+        f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): "
+        f"{bound['phases_witness']}",
+        f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, "
+        f"channels {load['channels']} at most; sum of largest {load['sum']:,}",
         f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] under sync {summary['sync']}, "
         f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
         "  verified   yes: every message once, every limit kept, figures recounted",

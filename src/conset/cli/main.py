@@ -14,7 +14,7 @@ from conset.cli.output import error_object
 from conset.errors import ConsetError, UsageError, unknown_name
 from conset.version import VERSION
 
-COMMANDS = ("compile", "verify", "bound", "predict", "run", "machines")
+COMMANDS = ("compile", "verify", "bound", "predict", "run", "show", "compare", "methods", "machines", "doctor")
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 
 

@@ -7,21 +7,58 @@ from typing import Annotated
 
 import typer
 
-PatternArgument = Annotated[str, typer.Argument(metavar="PATTERN", help="A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv .pack, a mesh).")]
-MachineOption = Annotated[str, typer.Option("--on", metavar="MACHINE", help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, .graphml, edge list).")]
-OtherMachineOption = Annotated[str | None, typer.Option("--on", metavar="MACHINE", help="Another machine than the schedule's own.")]
+PatternArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATTERN",
+        help="A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv .pack, a mesh).",
+    ),
+]
+MachineOption = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="MACHINE",
+        help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, .graphml, edge list).",
+    ),
+]
+OtherMachineOption = Annotated[
+    str | None, typer.Option("--on", metavar="MACHINE", help="Another machine than the schedule's own.")
+]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz).")]
-MethodOption = Annotated[str, typer.Option("--method", metavar="M", help="How phases are found; `conset methods` lists all.")]
-ContentionOption = Annotated[int | None, typer.Option("--contention", metavar="C", help="Messages a link may carry at once.")]
-ChannelsOption = Annotated[int | None, typer.Option("--channels", metavar="K", help="Routes through a node at once, ends included.")]
-LimitsOption = Annotated[str | None, typer.Option("--limits", metavar="WORDS", help="send=1,receive=1,link=2,channels=none,duplex=exchange.")]
-PlacementOption = Annotated[str, typer.Option("--placement", metavar="P", help="identity, gray, random, or a file of node ids.")]
+MethodOption = Annotated[
+    str, typer.Option("--method", metavar="M", help="How phases are found; `conset methods` lists all.")
+]
+ContentionOption = Annotated[
+    int | None, typer.Option("--contention", metavar="C", help="Messages a link may carry at once.")
+]
+ChannelsOption = Annotated[
+    int | None, typer.Option("--channels", metavar="K", help="Routes through a node at once, ends included.")
+]
+LimitsOption = Annotated[
+    str | None, typer.Option("--limits", metavar="WORDS", help="send=1,receive=1,link=2,channels=none,duplex=exchange.")
+]
+PlacementOption = Annotated[
+    str, typer.Option("--placement", metavar="P", help="identity, gray, random, or a file of node ids.")
+]
 RanksPerNodeOption = Annotated[int, typer.Option("--ranks-per-node", metavar="K", help="Ranks on each node.")]
-SyncOption = Annotated[str | None, typer.Option("--sync", metavar="S", help="none, local, ready, barrier or barrier:K.")]
+SyncOption = Annotated[
+    str | None, typer.Option("--sync", metavar="S", help="none, local, ready, barrier or barrier:K.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
-PartsOption = Annotated[int | None, typer.Option("--parts", metavar="N", help="Parts of a mesh or graph, by METIS; one rank each.")]
-RowsToOption = Annotated[int | None, typer.Option("--rows-to", metavar="N", help="Distribute a sparse matrix by rows over N ranks.")]
-WordOption = Annotated[str, typer.Option("--word", metavar="SIZE", help="Bytes per entry or node where a file counts words.")]
-SetOption = Annotated[str | None, typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…")]
-OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it nothing is written.")]
+PartsOption = Annotated[
+    int | None, typer.Option("--parts", metavar="N", help="Parts of a mesh or graph, by METIS; one rank each.")
+]
+RowsToOption = Annotated[
+    int | None, typer.Option("--rows-to", metavar="N", help="Distribute a sparse matrix by rows over N ranks.")
+]
+WordOption = Annotated[
+    str, typer.Option("--word", metavar="SIZE", help="Bytes per entry or node where a file counts words.")
+]
+SetOption = Annotated[
+    str | None, typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it nothing is written.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, text on stderr.")]

@@ -12,6 +12,9 @@ from conset.schedule.manifest import Manifest
 if TYPE_CHECKING:
     from rich.console import Console
 
+WIDTH = 120
+"""Columns of tables where the output is no terminal."""
+
 
 def error_object(message: str, code: int) -> dict[str, Any]:
     """`conset/error@1`: the message and the exit code."""
@@ -22,7 +25,8 @@ def console(as_json: bool = False) -> Console:
     """Where text for people goes: stdout, or stderr where stdout belongs to a JSON object."""
     from rich.console import Console
 
-    return Console(file=sys.stderr if as_json else sys.stdout, highlight=False, soft_wrap=not sys.stdout.isatty())
+    file = sys.stderr if as_json else sys.stdout
+    return Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, soft_wrap=not file.isatty())
 
 
 def print_json(schema: str, body: Mapping[str, Any], manifest: Manifest) -> None:

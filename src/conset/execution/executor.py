@@ -53,7 +53,7 @@ class Executor:
     ...     for _ in range(steps):
     ...         executor.exchange()
 
-    Where bytes lie in the buffers: see `conset.execution.plan`. Between `start` and the end of `wait` the buffers belong
+    Where bytes lie in the buffers: see `conset.execution.plan`. From `start` to the end of `wait` the buffers belong
     to the exchange. Making and closing an executor is collective over `comm`.
     """
 

@@ -1,0 +1,1 @@
+"""What it costs: machines, limits, costs, presets, placement."""

@@ -1,0 +1,1 @@
+"""What carries a pattern: topologies, routing, graph files."""

@@ -72,14 +72,14 @@ def next_links(topology: Topology) -> NDArray[np.int32]:
 def route_links(
     topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, links): the links from node `source[k]` to node `target[k]` are `links[offsets[k] : offsets[k + 1]]`."""
+    """(offsets, links): `links[offsets[k] : offsets[k + 1]]` lead from node `source[k]` to node `target[k]`."""
     return core_network(topology, routing).route_links(_ints(source), _ints(target))
 
 
 def route_nodes(
     topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(offsets, nodes): as `route_links`, with the nodes of each route, ends included; one node where both are the same."""
+    """(offsets, nodes): as `route_links` with the nodes of each route, ends included; one node where both are one."""
     return core_network(topology, routing).route_nodes(_ints(source), _ints(target))
 
 

@@ -177,7 +177,7 @@ class Topology:
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(source, target), shape=(link_slots) each: the nodes a link joins; a slot that is no link joins a node to itself."""
+        """(source, target), shape=(link_slots) each: the nodes a link joins; what is no link joins a node to itself."""
         if self.kind == "graph":
             return self.link_source, self.link_target
         if self.kind == "crossbar":

@@ -1,0 +1,1 @@
+"""The result: schedules, their files, loads and policies."""

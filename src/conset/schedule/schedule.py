@@ -125,7 +125,9 @@ class Schedule:
         return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))
 
     def __repr__(self) -> str:
-        return f"Schedule({self.method}, phases={self.phases}, messages={self.pattern.messages}, on {self.machine.name})"
+        return (
+            f"Schedule({self.method}, phases={self.phases}, messages={self.pattern.messages}, on {self.machine.name})"
+        )
 
     def _repr_html_(self) -> str:
         from conset.report.notebook import schedule_html
