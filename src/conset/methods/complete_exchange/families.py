@@ -100,7 +100,7 @@ def _family(
 
 
 def full_family(side: int, seed: int) -> Family | None:
-    """n full permutations of a path of n = 4m+1 nodes, load at most m+1 each; None where the search found no transversal.
+    """N full permutations of a path of n = 4m+1 nodes, load at most m+1 each; None where the search found no transversal.
 
     One arc x → y is taken out of each of the n-1 permutations of the path of n-1 nodes, all sources and targets distinct;
     the new middle node z goes into its place as x → z → y, which adds at most 1 to any link; the arcs taken out and z → z

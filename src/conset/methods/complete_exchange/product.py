@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.methods.complete_exchange.box import Box, empty
 from conset.methods.complete_exchange.families import Family, families_of
+from conset.methods.complete_exchange.search import absorb_leftovers
 from conset.methods.problem import Phases
 
 
@@ -50,11 +51,31 @@ class Plan:
 
 def schedule_product(box: Box, seed: int) -> Phases:
     """The cheapest product of families; consecutive steps merged where that is better than merging each product."""
-    merged = Phases(*_core.group_phases(steps_of(cheapest_plan(box, box.contention, seed), box, box.contention)))
+    merged = Phases(*_core.group_phases(_absorbed_steps(box, box.contention, seed)))
     if box.contention == 1 or merged.offsets.size - 1 <= box.bound:
         return merged
-    cut = merge_steps(box, steps_of(cheapest_plan(box, 1, seed), box, 1))
+    cut = merge_steps(box, _plain_steps(box, 1, seed)[0])
     return cut if cut.offsets.size < merged.offsets.size else merged
+
+
+def _absorbed_steps(box: Box, contention: int, seed: int) -> NDArray[np.int32]:
+    """Steps where what the leading side's identity leaves over, if anything, fills the gaps of the rest."""
+    step, leftovers = _plain_steps(box, contention, seed)
+    return step if leftovers is None else absorb_leftovers(box, step, leftovers)
+
+
+def _plain_steps(box: Box, contention: int, seed: int) -> tuple[NDArray[np.int32], int | None]:
+    """(step of every message, first step of products with the leading side's identity, which come last)."""
+    plan = cheapest_plan(box, contention, seed)
+    step, total = steps_of(plan, box, contention), plan.cost
+    lead = plan.families[-1][0]
+    if len(plan.axes) == 1 or lead.load[-1] > 0:
+        return step, None
+    v = int(plan.variant[-1])
+    most = np.zeros(1, np.int64)
+    for families in plan.families[:-1]:
+        most = np.maximum.outer(most, families[v].load).ravel()
+    return step, total - int((-(-most // contention)).sum())
 
 
 def merge_steps(box: Box, step: NDArray[np.int32]) -> Phases:

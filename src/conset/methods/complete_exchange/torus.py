@@ -27,6 +27,7 @@ from conset import _core
 from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.factors import Factors, build_factors
 from conset.methods.complete_exchange.product import merge_steps, reflected
+from conset.methods.complete_exchange.search import absorb_leftovers
 from conset.methods.complete_exchange.square_4m3 import block_of
 from conset.methods.problem import Phases
 
@@ -46,7 +47,10 @@ def schedule_torus(box: Box, seed: int) -> Phases:
         return merge_steps(box, step)
     step, at = _pack_pairs(box, factors)
     movers = [(axes[k], factors[k]) for k in (0, 1) if factors[1 - k].has_identity]
-    _pack_lines(box, step, movers, at)
+    if movers:
+        _pack_lines(box, step, movers, at)
+        absorbed = absorb_leftovers(box, step, at)
+        step = absorbed if absorbed.max() < step.max() else step
     return merge_steps(box, step)
 
 

@@ -1,0 +1,104 @@
+"""Search: the general fallback, and what absorbs the leftovers of a construction. The engine is in the core.
+
+Problem: few phases on a box for which no construction meets the bound, at any contention.
+Idea, in turn, each from the best so far and each ending at the bound: iterated greedy from the constructions' best, which
+fits their leftovers into earlier phases; peeling, then iterated greedy; the same over orbits under symmetries of the
+network with ejection, where the search is smaller by the order of the group; ejection from the best.
+Guarantee: never worse than what it was given.
+Complexity: `effort` times a budget of elementary operations that is the same for all sizes, at least one round of greedy;
+nothing is searched on boxes with more messages than `MOST_MESSAGES`.
+Reference: see `cpp/include/conset/exchange_search.hpp`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.methods.complete_exchange.box import Box
+from conset.methods.complete_exchange.symmetry import Orbits, build_orbits, symmetry_groups
+from conset.methods.problem import Phases
+
+MOST_MESSAGES = 1_000_000
+ROUND_BUDGET = 40_000_000
+"""Resources looked at by the iterated greedy of one start, per unit of effort."""
+MOVE_BUDGET = 30_000_000
+"""Places looked at by one ejection, per unit of effort."""
+
+Steps = NDArray[np.int32]
+
+
+def mend_phases(box: Box, phases: Phases) -> Phases:
+    """Phases whose links carry too much, made valid: what does not fit moves to the first phase with room, or a new one."""
+    packed = _singles(box).fill(phase_of(phases))[0]
+    return Phases(*_core.group_phases(packed))
+
+
+def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
+    """Steps from `first` on emptied into earlier ones, longest routes first; what fits nowhere gets new steps."""
+    if box.messages > MOST_MESSAGES or first > _count(step):
+        return step
+    found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32))[0]
+    return found
+
+
+def search_phases(box: Box, best: Phases, effort: int, seed: int) -> Phases:
+    """Fewer phases than `best`, or `best` itself."""
+    if box.messages > MOST_MESSAGES or effort < 1:
+        return best
+    seed %= 2**64
+    step = phase_of(best)
+    singles = _singles(box)
+    own = np.arange(box.messages, dtype=np.int64)
+    rounds = max(1, effort * ROUND_BUDGET // (box.messages * _width(box)))
+    for start in (step, None):
+        if start is None:
+            start = singles.peel(seed)[0]
+        found = singles.reorder(start, own, box.bound, min(rounds, 400 * effort), seed)[0]
+        step = min(step, found, key=_count)
+        if _count(step) <= box.bound:
+            return Phases(*_core.group_phases(step))
+    for group in symmetry_groups(box, most=16):
+        if -(-box.bound // len(group)) * len(group) < _count(step):
+            step = min(step, _search_orbits(box, build_orbits(box, group), effort, seed), key=_count)
+    if _count(step) > box.bound:
+        moves = effort * MOVE_BUDGET // (_count(step) * _width(box))
+        step = min(step, singles.eject(step, own, box.bound, moves, seed)[0], key=_count)
+    return Phases(*_core.group_phases(step)) if _count(step) < best.offsets.size - 1 else best
+
+
+def _search_orbits(box: Box, orbits: Orbits, effort: int, seed: int) -> Steps:
+    """The phase of every message from a search over orbits."""
+    search = _core.ExchangeSearch(box.network, box.contention, orbits.offsets, orbits.message)
+    target = -(-box.bound // orbits.order)
+    packed = search.fill(np.full(orbits.offsets.size - 1, -1, np.int32))
+    rounds = max(1, effort * ROUND_BUDGET // (4 * box.messages * _width(box)))
+    packed = search.reorder(*packed, target, min(rounds, 50 * effort), seed)
+    looks = orbits.order * _count(packed[0]) * _width(box)
+    packed = search.eject(*packed, target, effort * MOVE_BUDGET // (2 * looks), seed)
+    return orbits.expand(*packed)
+
+
+def _singles(box: Box) -> _core.ExchangeSearch:
+    """Every message an item of its own."""
+    messages = box.messages
+    return _core.ExchangeSearch(
+        box.network, box.contention, np.arange(messages + 1, dtype=np.int64), np.arange(messages, dtype=np.int32)
+    )
+
+
+def phase_of(phases: Phases) -> Steps:
+    """shape=(messages), int32: the phase of each message."""
+    result = np.empty(phases.message.size, np.int32)
+    result[phases.message] = np.repeat(np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets))
+    return result
+
+
+def _width(box: Box) -> int:
+    """Resources of a typical message: two ports and a third (cycle: a quarter) of each side."""
+    return 2 + sum(side // (4 if cycle else 3) for side, cycle in zip(box.sides, box.cycles, strict=True))
+
+
+def _count(step: Steps) -> int:
+    return int(step.max(initial=-1)) + 1
