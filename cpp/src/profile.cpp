@@ -58,6 +58,18 @@ public:
         if (phase_by_phase_) exchanges_.clear();
     }
 
+    // Counts the partners of every node in transfers [first, last), which are in flight together: two messages are a
+    // synchronized exchange only where neither node does anything else meanwhile.
+    void meet(std::size_t first, std::size_t last) {
+        if (work_.exchange >= 1) return;
+        ++scope_;
+        for (std::size_t k = first; k < last; ++k) {
+            if (!routes_.leaves(k)) continue;
+            ++partners(routes_.source[k]).sends;
+            ++partners(routes_.target[k]).receives;
+        }
+    }
+
     void add(std::size_t k, std::int64_t bytes) {
         if (!routes_.leaves(k)) return;
         const double overhead = overhead_of(bytes), b = static_cast<double>(bytes);
@@ -88,6 +100,10 @@ private:
         double out = 0, in = 0, both = 0;
         std::int64_t batch = 0;
     };
+    struct Partners {
+        std::int64_t sends = 0, receives = 0, scope = 0;
+        bool one() const { return sends <= 1 && receives <= 1; }
+    };
     struct Link {
         double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
         std::int64_t bytes = 0, load = 0, batch = 0, phase = 0;
@@ -96,6 +112,13 @@ private:
     Node& node(std::int32_t v) {
         Node& it = nodes_[static_cast<std::size_t>(v)];
         if (it.batch != batch_) it = {0, 0, 0, batch_};
+        return it;
+    }
+
+    Partners& partners(std::int32_t v) {
+        partners_.resize(routes_.network.nodes());
+        Partners& it = partners_[static_cast<std::size_t>(v)];
+        if (it.scope != scope_) it = {0, 0, scope_};
         return it;
     }
 
@@ -116,7 +139,7 @@ private:
 
     void add_node(std::size_t k, std::int64_t bytes, double alone) {
         double saved = 0;
-        if (work_.exchange < 1) {
+        if (work_.exchange < 1 && partners(routes_.source[k]).one() && partners(routes_.target[k]).one()) {
             const std::int64_t matched = exchanges_.add(routes_.source[k], routes_.target[k], bytes);
             saved = 2 * (1 - work_.exchange) * work_.node * static_cast<double>(matched);
         }
@@ -160,11 +183,12 @@ private:
     bool phase_by_phase_;
     std::vector<Node> nodes_;
     std::vector<Link> links_;
+    std::vector<Partners> partners_;
     std::vector<std::int32_t> touched_;
     Exchanges exchanges_;
     std::array<double, 5> most_;
     std::array<std::int64_t, 5> where_;
-    std::int64_t batch_ = 0, phase_ = 0;
+    std::int64_t batch_ = 0, phase_ = 0, scope_ = 0;
 };
 
 }  // namespace
@@ -228,10 +252,12 @@ Profile profile_phases(const Routes& routes, std::span<const std::int64_t> size,
         profiler.open_batch();
         const auto first = static_cast<std::size_t>(batch_offsets[b]),
                    last = static_cast<std::size_t>(batch_offsets[b + 1]);
+        const auto transfer = [&](std::size_t p) { return static_cast<std::size_t>(phase_offsets[p]); };
+        if (!phase_by_phase) profiler.meet(transfer(first), transfer(last));
         for (std::size_t p = first; p < last; ++p) {
             profiler.open_phase();
-            const auto end = static_cast<std::size_t>(phase_offsets[p + 1]);
-            for (auto k = static_cast<std::size_t>(phase_offsets[p]); k < end; ++k) profiler.add(k, entry(size, k));
+            if (phase_by_phase) profiler.meet(transfer(p), transfer(p + 1));
+            for (std::size_t k = transfer(p); k < transfer(p + 1); ++k) profiler.add(k, entry(size, k));
             profiler.close_phase(profile);
         }
     }

@@ -111,10 +111,15 @@ def predict_by_hand(schedule: Schedule, sync: str) -> float:
         rate = costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps[link]
         return rate * topology.widths()[link]
 
+    leaves = schedule.source_node != schedule.target_node
+
     def works(phases: range) -> dict[tuple[str, int], float]:
         work: dict[tuple[str, int], float] = defaultdict(float)
         load: Counter[int] = Counter()
         between: Counter[tuple[int, int]] = Counter()
+        together: list[int] = [k for p in phases for k in range(*schedule.phase(p).indices(schedule.transfers))]
+        sends = Counter(int(schedule.source_node[k]) for k in together if leaves[k])
+        receives = Counter(int(schedule.target_node[k]) for k in together if leaves[k])
         for p in phases:
             for k in range(*schedule.phase(p).indices(schedule.transfers)):
                 s, t, b = int(schedule.source_node[k]), int(schedule.target_node[k]), int(schedule.size[k])
@@ -136,7 +141,8 @@ def predict_by_hand(schedule: Schedule, sync: str) -> float:
         for link, count in load.items():
             work["link", link] *= max(1.0, count / (costs.tolerance * topology.widths()[link])) ** costs.blocking
         for (s, t), b in between.items():
-            if s < t and costs.node_Bps < np.inf:
+            alone = max(sends[s], sends[t], receives[s], receives[t]) == 1
+            if s < t and alone and costs.node_Bps < np.inf:
                 for v in (s, t):
                     work["node", v] -= 2 * (1 - w) * min(b, between[t, s]) / costs.node_Bps
         return work

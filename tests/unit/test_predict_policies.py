@@ -104,6 +104,8 @@ def test_an_exchange_of_a_half_duplex_node() -> None:
     ring = schedule_of(half_duplex(), [[(0, 1, 10), (1, 3, 10), (3, 0, 10)]])
     assert predict(ring, sync="ready").time_s == 6 + 20, "a permutation that is no exchange takes two units"
     assert predict(ring, sync="ready").witness == "phase 0: both ports of node 1"
+    crowd = schedule_of(half_duplex(), [[(0, 1, 10), (1, 0, 10), (0, 2, 10), (2, 0, 10)]])
+    assert predict(crowd, sync="ready").time_s == 12 + 40, "a node with two partners at once synchronizes with neither"
 
 
 def test_width_and_rates_of_links() -> None:

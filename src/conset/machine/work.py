@@ -5,7 +5,7 @@ bytes, overhead taken at its size:
 
     port        overhead + b / rate of the port, at the source's port out and at the target's port in
     node        overhead / 2 + w · b / `node_Bps`, at both ends, where in and out share a rate; w is `exchange_weight`
-                for bytes that meet as many of the other direction between the same two nodes, 1 for the rest
+                for bytes that meet as many of the other direction while both nodes do nothing else, 1 for the rest
     link        b / (rate · width), for every link of its route
     message     overhead + b / the slowest of all these: no message is faster than alone
 
