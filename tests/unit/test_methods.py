@@ -70,8 +70,19 @@ def schedule(problem: Problem, method: str) -> Schedule:
     )  # fmt: skip
 
 
+def applied(problem: Problem, method: str) -> Schedule:
+    """As `schedule`; skips what the method says is outside of its domain."""
+    try:
+        return schedule(problem, method)
+    except InputError as error:
+        outside = str(error)
+        assert outside.startswith(f"method {method} requires ")
+        assert ", given " in outside
+    pytest.skip(outside)
+
+
 def checked(problem: Problem, method: str) -> Schedule:
-    result = schedule(problem, method)
+    result = applied(problem, method)
     verification = verify_schedule(result)
     assert verification.ok, verification.violations[:3]
     assert np.all(np.diff(result.phase_offsets) > 0), "an empty phase"
@@ -101,7 +112,7 @@ def test_an_empty_pattern_has_no_phase_and_one_message_one(method: str) -> None:
     limits = find_method(method).limits_for(on.topology, None)
     empty = Pattern.from_messages(16, [3], [3], [9])
     single = Pattern.from_messages(16, [3], [12], [9])
-    assert schedule(Problem(empty, on, limits), method).phases == 0
+    assert applied(Problem(empty, on, limits), method).phases == 0
     assert checked(Problem(single, on, limits), method).phases == 1
 
 
@@ -110,6 +121,7 @@ def test_the_same_seed_gives_the_same_phases_whatever_the_order_of_the_input(met
     on = MACHINES["hypercube:4"]
     limits = find_method(method).limits_for(on.topology, None)
     pattern = sparse(16, 100)
+    applied(Problem(pattern, on, limits), method)
     shuffled = np.random.default_rng(5).permutation(pattern.messages)
     again = Pattern.from_messages(16, pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled])
     one, other = (find_method(method).schedule(Problem(p, on, limits, seed=7)) for p in (pattern, again))
@@ -117,7 +129,7 @@ def test_the_same_seed_gives_the_same_phases_whatever_the_order_of_the_input(met
     assert np.array_equal(one.message, other.message)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m != "lp"])
+@pytest.mark.parametrize("method", METHODS)
 def test_several_ranks_share_the_ports_of_their_node(method: str) -> None:
     on = MACHINES["mesh:4x3"]
     limits = find_method(method).limits_for(on.topology, None)

@@ -5,13 +5,20 @@ from __future__ import annotations
 from conset.machine.limits import Limits
 from conset.methods.coloring import schedule_coloring
 from conset.methods.first_fit import schedule_first_fit
+from conset.methods.gen import schedule_gen
 from conset.methods.lp import limits_lp, schedule_lp
 from conset.methods.naive import schedule_naive
+from conset.methods.pex import schedule_pex
+from conset.methods.pex_gen import schedule_pex_gen
+from conset.methods.pex_gen_shift import schedule_pex_gen_shift
 from conset.methods.rs_n import schedule_rs_n
 from conset.methods.rs_nl import schedule_rs_nl
+from conset.methods.scott import schedule_scott
 from conset.methods.table import ANY, PORTS, Method
 
 WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
+THAKUR = "Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh"
+SCOTT = "Scott: Efficient all-to-all communication patterns in hypercube and mesh topologies"
 
 ROWS: tuple[Method, ...] = (
     Method(
@@ -85,6 +92,66 @@ ROWS: tuple[Method, ...] = (
         guarantee="a message that shares resources with k others stands in one of the first k + 1 phases",
         complexity="O(messages · hops · phases / 64), O(messages + resources · phases / 64)",
         reference="bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)",
+    ),
+    Method(
+        name="pex",
+        schedule=schedule_pex,
+        title="pairwise exchange with the XOR partner, links left to contend",
+        limits=lambda topology: PORTS,
+        honours=frozenset({"duplex"}),
+        ordered=False,
+        domain="a power of two of ranks, one per node, on sides that are powers of two; no order",
+        guarantee="ranks - 1 phases, exchanges only, at most half the longer side of a mesh on a link",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.1",
+    ),
+    Method(
+        name="pex-gen",
+        schedule=schedule_pex_gen,
+        title="pairwise exchange on any number of ranks, absent partners skipped",
+        limits=lambda topology: PORTS,
+        honours=frozenset({"duplex"}),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order",
+        guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.2",
+    ),
+    Method(
+        name="pex-gen-shift",
+        schedule=schedule_pex_gen_shift,
+        title="pairwise exchange with absent partners spread over all phases",
+        limits=lambda topology: PORTS,
+        honours=frozenset({"duplex"}),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order",
+        guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.3, with its modulus put right",
+    ),
+    Method(
+        name="gen",
+        schedule=schedule_gen,
+        title="in step i every rank sends i places up",
+        limits=lambda topology: PORTS,
+        honours=frozenset(),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order",
+        guarantee="at most ranks - 1 phases",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.4",
+    ),
+    Method(
+        name="scott",
+        schedule=schedule_scott,
+        title="complete exchange on a square mesh without contention",
+        limits=lambda topology: ANY,
+        honours=frozenset(),
+        ordered=False,
+        domain="an n x n mesh, 4 divides n; one rank per node, no order",
+        guarantee="n³/4 phases for a complete exchange, the bisection bound",
+        complexity="O(messages), O(n⁴)",
+        reference=f"{SCOTT}, as Bokhari and Nicol use it, Section 4",
     ),
 )
 """All methods, in the order of the documentation."""
