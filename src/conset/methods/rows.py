@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conset.machine.limits import Limits
+from conset.methods.bounded import schedule_bounded
 from conset.methods.coloring import schedule_coloring
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.gen import schedule_gen
@@ -152,6 +153,18 @@ ROWS: tuple[Method, ...] = (
         guarantee="n³/4 phases for a complete exchange, the bisection bound",
         complexity="O(messages), O(n⁴)",
         reference=f"{SCOTT}, as Bokhari and Nicol use it, Section 4",
+    ),
+    Method(
+        name="bounded",
+        schedule=schedule_bounded,
+        title="complete exchange with bounded contention of links, by construction",
+        limits=lambda topology: ANY,
+        honours=frozenset({"link"}),
+        ordered=False,
+        domain="complete exchange on a mesh or torus of any dimension, one rank on each node",
+        guarantee="⌈n³/4c⌉ phases on n × n meshes with 4 | n, c ≤ n/4: the bound; elsewhere the best construction or search",
+        complexity="O(messages) by construction, a fixed number of sweeps more by search; O(messages)",
+        reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5; Scott (DMCC 1991)",
     ),
 )
 """All methods, in the order of the documentation."""

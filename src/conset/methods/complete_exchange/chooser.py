@@ -12,7 +12,12 @@ from conset.methods.complete_exchange.square_4m import applies_square_4m, schedu
 from conset.methods.complete_exchange.square_4m2 import applies_square_4m2, schedule_square_4m2
 from conset.methods.complete_exchange.square_4m3 import applies_square_4m3, schedule_square_4m3
 from conset.methods.complete_exchange.stored import applies_stored, schedule_stored
-from conset.methods.complete_exchange.torus import applies_torus, schedule_torus
+from conset.methods.complete_exchange.torus import (
+    applies_torus,
+    applies_torus_absorbed,
+    schedule_torus,
+    schedule_torus_absorbed,
+)
 from conset.methods.complete_exchange.torus_cube import applies_torus_cube, schedule_torus_cube
 from conset.methods.complete_exchange.translations import applies_translations, schedule_translations
 from conset.methods.problem import Phases
@@ -43,6 +48,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction("square 4m+3", "square mesh, side 3 mod 4", applies_square_4m3, schedule_square_4m3),
     Construction("torus cube", "three equal cycles, 8 | side", applies_torus_cube, schedule_torus_cube),
     Construction("torus", "one or two cycles", applies_torus, schedule_torus),
+    Construction("torus, lines absorbed", "two cycles, one of side 3 mod 4", applies_torus_absorbed, schedule_torus_absorbed),
     Construction("product", "any box", lambda box: True, schedule_product),
 )
 """Every construction, the most special first."""
@@ -58,7 +64,7 @@ class Chosen:
 
 def choose_exchange(box: Box, *, effort: int, seed: int) -> Chosen:
     """The fewest phases over all constructions and the search; nothing more is tried once the bound is met."""
-    best: Chosen | None = None
+    tried: list[Chosen] = []
     for construction in CONSTRUCTIONS:
         if not construction.applies(box):
             continue
@@ -66,14 +72,12 @@ def choose_exchange(box: Box, *, effort: int, seed: int) -> Chosen:
         name = construction.name
         if _other_ties(box) and name != "translations":
             phases, name = mend_phases(box, phases), f"{name}, mended"
-        if best is None or phases.offsets.size < best.phases.offsets.size:
-            best = Chosen(phases, name)
+        tried.append(Chosen(phases, name))
         if phases.offsets.size - 1 <= box.bound:
-            return best
-    if best is None:  # pragma: no cover - the product applies to any box
-        raise ValueError("no construction applies")
-    found = search_phases(box, best.phases, effort, seed)
-    return best if found is best.phases else Chosen(found, f"{best.name}, searched")
+            return tried[-1]
+    tried.sort(key=lambda chosen: chosen.phases.offsets.size)
+    found = search_phases(box, [chosen.phases for chosen in tried], effort, seed)
+    return tried[0] if found is tried[0].phases else Chosen(found, f"{tried[0].name}, searched")
 
 
 def _other_ties(box: Box) -> bool:

@@ -12,6 +12,8 @@ Reference: see `cpp/include/conset/exchange_search.hpp`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,8 +45,9 @@ def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
     return found
 
 
-def search_phases(box: Box, best: Phases, effort: int, seed: int) -> Phases:
-    """Fewer phases than `best`, or `best` itself."""
+def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Phases:
+    """Fewer phases than the first, best of `starts`, or that itself."""
+    best = starts[0]
     if box.messages > MOST_MESSAGES or effort < 1:
         return best
     seed %= 2**64
@@ -52,9 +55,10 @@ def search_phases(box: Box, best: Phases, effort: int, seed: int) -> Phases:
     singles = _singles(box)
     own = np.arange(box.messages, dtype=np.int64)
     rounds = max(1, effort * ROUND_BUDGET // (box.messages * _width(box)))
-    for start in (step, None):
-        if start is None:
-            start = singles.peel(seed)[0]
+    nowhere = np.full(box.messages, -1, np.int32)
+    fresh = (lambda: singles.peel(seed)[0], lambda: singles.fill(nowhere)[0])
+    for make in (*(lambda phases=phases: phase_of(phases) for phases in starts), *fresh):
+        start = make()
         found = singles.reorder(start, own, box.bound, min(rounds, 400 * effort), seed)[0]
         step = min(step, found, key=_count)
         if _count(step) <= box.bound:

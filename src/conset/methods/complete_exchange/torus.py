@@ -37,21 +37,34 @@ def applies_torus(box: Box) -> bool:
     return box.is_torus and len(box.axes) <= 2 and box.nodes > 1
 
 
+def applies_torus_absorbed(box: Box) -> bool:
+    """As `applies_torus`, where moves in one dimension are left over beside those in two."""
+    return applies_torus(box) and len(box.axes) == 2 and any(box.sides[k] % 4 == 3 for k in box.axes)
+
+
 def schedule_torus(box: Box, seed: int) -> Phases:
     """The packing; consecutive steps merged up to the contention."""
+    return merge_steps(box, _steps(box)[0])
+
+
+def schedule_torus_absorbed(box: Box, seed: int) -> Phases:
+    """The packing, what moves in one dimension fitted into the gaps of the rest first."""
+    return merge_steps(box, absorb_leftovers(box, *_steps(box)))
+
+
+def _steps(box: Box) -> tuple[NDArray[np.int32], int]:
+    """(step of every message, first step of what moves in one dimension only)."""
     axes = box.axes
     factors = [build_factors(box.sides[k], True, ties_up=box.tie == "plus") for k in axes]
     if len(axes) == 1:
         step = np.zeros(box.messages, np.int32)
         _pack_lines(box, step, [(axes[0], factors[0])], 0)
-        return merge_steps(box, step)
+        return step, 0
     step, at = _pack_pairs(box, factors)
     movers = [(axes[k], factors[k]) for k in (0, 1) if factors[1 - k].has_identity]
     if movers:
         _pack_lines(box, step, movers, at)
-        absorbed = absorb_leftovers(box, step, at)
-        step = absorbed if absorbed.max() < step.max() else step
-    return merge_steps(box, step)
+    return step, at
 
 
 def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[NDArray[np.int32], int]:
