@@ -48,7 +48,7 @@ def load_pattern(text: str, on: str | Machine | None = None, *, ranks_per_node: 
     return parse_pattern(text, **options)
 
 
-def compile(  # noqa: A001  the word of the command line
+def compile(
     pattern: str | Pattern, machine: str | Machine, *, method: str = DEFAULT_METHOD, **options: Any
 ) -> Schedule:
     """A schedule of a pattern on a machine; `options` as in `conset.compiler.Request`.
@@ -88,7 +88,11 @@ def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Ver
 
 
 def bound(
-    pattern: Schedule | Pattern | str, machine: str | Machine | None = None, *, limits: Limits | None = None, **options: Any
+    pattern: Schedule | Pattern | str,
+    machine: str | Machine | None = None,
+    *,
+    limits: Limits | None = None,
+    **options: Any,
 ) -> Bounds:
     """What no schedule can beat: for a schedule in its own class, or for a pattern on a machine.
 

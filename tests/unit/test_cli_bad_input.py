@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from conset.cli.main import run
 
 MESH = ["--on", "mesh:4x4"]
 
 
-@pytest.fixture()
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of files with something wrong in each; the test runs inside it."""
     (tmp_path / "empty.csv").touch()
@@ -28,9 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "range.csv").write_text("source,target,bytes\n0,1,5\n0,99,5\n")
     (tmp_path / "cyclic.csv").write_text("source,target,bytes,after\n0,1,5,1\n1,2,5,2\n2,0,5,0\n")
     np.savez(tmp_path / "negative.npz", matrix=np.array([[0, -1], [1, 0]]))
-    (tmp_path / "misspelt.toml").write_text('name = "m"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[costs]\noverhed = "2 us"\n')
-    (tmp_path / "unit.toml").write_text('name = "m"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[costs]\nlink = "25 parsecs"\n')
-    (tmp_path / "bandwidth.toml").write_text('name = "m"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[costs]\nlink = "-25 GB/s"\n')
+    machine = 'name = "m"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[costs]\n'
+    (tmp_path / "misspelt.toml").write_text(machine + 'overhed = "2 us"\n')
+    (tmp_path / "unit.toml").write_text(machine + 'link = "25 parsecs"\n')
+    (tmp_path / "bandwidth.toml").write_text(machine + 'link = "-25 GB/s"\n')
     (tmp_path / "broken.toml").write_text('name = "m"\n[network\n')
     (tmp_path / "apart.edges").write_text("0 1\n2 3\n")
     monkeypatch.chdir(tmp_path)

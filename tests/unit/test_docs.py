@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from conset.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,7 @@ def test_every_make_target_a_document_names_exists(document: str) -> None:
 
 
 def test_every_command_the_readme_shows_exists() -> None:
-    shown = re.findall(r"^(?:\$ )?(?:\.venv/bin/)?conset ([a-z]+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    shown = re.findall(r"^ +(?:\$ )?conset ([a-z]+)", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert shown
     assert set(shown) <= set(COMMANDS)
 

@@ -27,7 +27,7 @@ class Pattern:
         offsets: shape=(ranks + 1), int64.
         target: shape=(messages), int32.
         size: shape=(messages), int64 [B], all above 0; equal sizes may be one broadcast element (no memory).
-        before: shape=(pairs, 2), int32, or None: message `before[k, 0]` ends before `before[k, 1]` starts.
+        before: shape=(pairs, 2), int32, sorted and distinct, or None: message `before[k, 0]` ends before `before[k, 1]` starts.
         local_bytes: what ranks send to themselves [B].
         name: what it was made from, for people.
     """
@@ -107,7 +107,7 @@ class Pattern:
         except CycleError as error:
             cycle = " before ".join(str(m) for m in error.args[1])
             raise InputError(f"before: the order is cyclic: message {cycle}") from None
-        return before
+        return frozen(np.unique(before, axis=0))
 
     @staticmethod
     def from_messages(
