@@ -5,7 +5,7 @@
 The prediction formula says: link time = bytes / bandwidth · max(1, load / tolerance)^blocking. All other numbers of the
 presets stay; the one exponent is chosen by least squares of log(predicted / told) over what published tables and a
 prototype's simulations tell (columns say which). The formula is written out again here, in NumPy, over loads known in
-closed form or counted, so that the fit shares nothing with `conset.predict`.
+closed form or counted, so that the fit shares nothing with `conset.prediction`.
 
 It prints, per machine: the exponent, the root mean square of the log error with it and without (exponent 0), and what
 the fit can and cannot explain. The presets carry the value, rounded to two digits.
