@@ -6,7 +6,9 @@ void bind_exchange_search(nb::module_& module);
 void bind_network(nb::module_& module);
 void bind_loads(nb::module_& module);
 void bind_methods(nb::module_& module);
+void bind_placement(nb::module_& module);
 void bind_profile(nb::module_& module);
+void bind_stop(nb::module_& module);
 }  // namespace conset::bindings
 
 NB_MODULE(_core, module) {
@@ -16,5 +18,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_network(module);
     conset::bindings::bind_loads(module);
     conset::bindings::bind_methods(module);
+    conset::bindings::bind_placement(module);
     conset::bindings::bind_profile(module);
+    conset::bindings::bind_stop(module);
 }

@@ -1,0 +1,63 @@
+// Stop: what a long search shares with whoever watches it: a wish to stop, the best so far, and its bound.
+//
+// One search runs at a time, so there is one of each in the process. Who watches: the command line sets the wish when
+// Ctrl-C arrives (conset/cli/interrupt.py) and shows incumbent, bound and gap after two seconds
+// (conset/cli/progress.py). Who searches, in C++ or in Python (the same names in conset._core):
+//
+//     for (sweep = ...) {
+//         if (should_stop(have_schedule)) { stopped = true; break; }  // once a sweep; throws where there is nothing
+//         ...
+//         if (better) publish(phases, bound);  // 0 where no bound is known; any unit, the same for both
+//     }
+//
+// and the binding hands `stopped` on, so that the method can say `Phases(..., stopped_early=stopped)`. A search checks
+// once a sweep, never by clock: a run that nobody interrupts gives the same bytes whoever watches. A cheap first
+// schedule is made without looking, so that a method after the wish (the next block of a program) still has an answer.
+#pragma once
+
+#include <atomic>
+#include <exception>
+
+namespace conset {
+
+// Thrown by a search that is to stop and has nothing to give; the binding turns it into KeyboardInterrupt.
+class Interrupted : public std::exception {
+public:
+    const char* what() const noexcept override { return "interrupted before there was a schedule"; }
+};
+
+struct Search {
+    std::atomic<bool> stop{false};
+    std::atomic<double> incumbent{0}, bound{0};  // 0: none yet
+};
+
+inline Search& running_search() {
+    static Search search;
+    return search;
+}
+
+inline void ask_stop() noexcept { running_search().stop.store(true, std::memory_order_relaxed); }
+
+inline bool stop_asked() noexcept { return running_search().stop.load(std::memory_order_relaxed); }
+
+// Whether to end the search now; throws Interrupted where it would end without a schedule.
+inline bool should_stop(bool have_schedule) {
+    if (!stop_asked()) return false;
+    if (!have_schedule) throw Interrupted();
+    return true;
+}
+
+// The best so far and what cannot be beaten, in one unit; a bound of 0 leaves the one that is known.
+inline void publish(double incumbent, double bound) noexcept {
+    running_search().incumbent.store(incumbent, std::memory_order_relaxed);
+    if (bound > 0) running_search().bound.store(bound, std::memory_order_relaxed);
+}
+
+// Before a search that is watched.
+inline void reset_search() noexcept {
+    running_search().stop.store(false, std::memory_order_relaxed);
+    running_search().incumbent.store(0, std::memory_order_relaxed);
+    running_search().bound.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace conset
