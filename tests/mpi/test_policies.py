@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conset.execution.launcher import find_launcher, start_job
-from conset.execution.plan import plan_schedule
+from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.network.routing import Routing

@@ -13,7 +13,7 @@ import pytest
 from conset.errors import ExecutionError, UsageError
 from conset.execution.job import run_plan, run_schedule
 from conset.execution.launcher import explain_end, find_launcher, start_job
-from conset.execution.plan import plan_schedule
+from conset.execution.planner import plan_schedule
 from conset.execution.result import VARIANTS
 from conset.schedule.schedule import Schedule
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from conset.errors import InputError
-from conset.execution.plan import Plan, plan_schedule
+from conset.execution.plan import Plan
+from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.network.routing import Routing

@@ -16,7 +16,6 @@ EXTRAS = {
     "pymetis": ("mesh", "meshes and graphs, --parts"),
     "meshio": ("mesh", "meshes"),
     "matplotlib": ("draw", "pictures, show -o"),
-    "networkx": ("graph", "GraphML machines"),
 }
 """Optional libraries: the extra that brings each, and what it is for."""
 TIMEOUT_S = 60.0

@@ -10,7 +10,8 @@ from typing import Any
 
 from conset.errors import ConsetError, InputError, UsageError
 from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
-from conset.execution.plan import MAX_BYTES, Plan, plan_schedule
+from conset.execution.plan import MAX_BYTES, Plan
+from conset.execution.planner import plan_schedule
 from conset.execution.result import VARIANTS, RunResult
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
