@@ -68,7 +68,7 @@ void Ejection::take_out(std::int32_t item, std::int64_t move) {
     place_outside_[item] = static_cast<std::int32_t>(outside_.size());
     outside_.push_back(item);
     tabu_[static_cast<std::size_t>(item) * phases_ + phase] =
-        move + 10 + static_cast<std::int64_t>(random_() % 10) + static_cast<std::int64_t>(outside_.size());
+        static_cast<std::int32_t>(move + 10 + static_cast<std::int64_t>(random_() % 10 + outside_.size()));
     ++thrown_[item];
 }
 

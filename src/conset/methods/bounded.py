@@ -1,13 +1,14 @@
 """bounded: complete exchange on a mesh or torus, with a limit on the contention of links.
 
-Problem: every rank sends one message to every other one over dimension-order routes; a node sends and receives at most one
-message in a phase, a link carries at most c.
-Idea: every ordered pair of nodes of a side stands once in a family of permutations that load the side's links evenly; the
-sides are combined so that what meets on a link stands in different steps, and steps are merged as far as c allows. One
-construction per file in `complete_exchange`, each with its proof in short; where none meets the bound, a search packs the
-leftovers. The table of them is `complete_exchange.chooser.CONSTRUCTIONS`.
+Problem: every rank sends one message to every other one over dimension-order routes; a node sends and receives at most
+one message in a phase, a link carries at most c.
+Idea: every ordered pair of nodes of a side stands once in a family of permutations that load the side's links evenly;
+the sides are combined so that what meets on a link stands in different steps, and steps are merged as far as c allows.
+One construction per file in `complete_exchange`, each with its proof in short; where none meets the bound, a search
+packs the leftovers. The table of them is `complete_exchange.chooser.CONSTRUCTIONS`.
 Invariant: send 1, receive 1, link c in every phase, also where c is larger than any use of it.
-Guarantee: never more phases than the best construction. Bound: the larger of N - 1 and the largest load of a link over c.
+Guarantee: never more phases than the best construction. Bound: the larger of N - 1 and the largest load of a link over
+c.
     mesh n × n, 4 | n        ⌈n³/4c⌉ for every c ≤ n/4: the bound; each rank's part in O(1) per step (`partner_at`)
     mesh n × n, other n      the bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it for n = 4m+1; n² at c = ⌈n/4⌉
     mesh R × C               the bound at c = 1 on nearly all rectangles
@@ -39,8 +40,8 @@ def schedule_bounded(problem: Problem) -> Phases:
     """Phases of a complete exchange under send 1, receive 1, link c.
 
     Raises:
-        InputError: the pattern is no complete exchange of all nodes or has an order, two ranks share a node, the network is
-            no mesh or torus, or other limits are asked for.
+        InputError: the pattern is no complete exchange of all nodes or has an order, two ranks share a node, the
+            network is no mesh or torus, or other limits are asked for.
     """
     require_no_order(problem, "bounded")
     require_one_rank_per_node(problem, "bounded")

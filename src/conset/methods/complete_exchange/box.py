@@ -70,19 +70,33 @@ class Box:
         tie = getattr(_core.Tie, self.tie)
         return _core.Network.box(np.array([self.sides[axis]], np.int32), self.cycles[axis], tie)
 
-    def line_load(self, axis: int) -> int:
-        """The most messages on a link of one line along `axis` in a complete exchange of that line alone."""
+    @property
+    def ties_by_line(self) -> bool:
+        """Whether the ties of a line are decided by its own coordinate, or there are none."""
+        return self.tie != "checker" or not any(
+            c and side % 2 == 0 for side, c in zip(self.sides, self.cycles, strict=True)
+        )
+
+    def link_load(self, axis: int) -> int:
+        """Messages on the busiest link along `axis`: N/side times what a complete exchange of one line puts on it.
+
+        Where ties depend on other lines it is the mean over the links, rounded up, which the busiest one does not
+        undercut.
+        """
         side = self.sides[axis]
         source, target = np.divmod(np.arange(side * side, dtype=np.int32), np.int32(side))
         links = self.line(axis).route_links(source, target)[1]
-        return int(np.bincount(links).max()) if links.size else 0
+        if not links.size:
+            return 0
+        lines = self.nodes // side
+        return int(np.bincount(links).max()) * lines if self.ties_by_line else -(-links.size * lines // (2 * side))
 
     @cached_property
     def bound(self) -> int:
-        """max(N - 1, ⌈largest link load / contention⌉): a link of a line carries N/side times what the line alone puts on it."""
+        """max(N - 1, ⌈largest link load / contention⌉)."""
         if self.nodes == 1:
             return 0
-        load = max(self.line_load(k) * (self.nodes // self.sides[k]) for k in self.axes)
+        load = max(self.link_load(k) for k in self.axes)
         return max(self.nodes - 1, -(-load // self.contention))
 
     def message_ids(self, source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:

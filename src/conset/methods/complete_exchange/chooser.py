@@ -1,4 +1,4 @@
-"""The chooser: all constructions as a table, tried in order; the best, mended and searched where the bound is not met."""
+"""The chooser: all constructions as a table, tried in order; the best is searched where the bound is not met."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction("square 4m+3", "square mesh, side 3 mod 4", applies_square_4m3, schedule_square_4m3),
     Construction("torus cube", "three equal cycles, 8 | side", applies_torus_cube, schedule_torus_cube),
     Construction("torus", "one or two cycles", applies_torus, schedule_torus),
-    Construction("torus, lines absorbed", "two cycles, one of side 3 mod 4", applies_torus_absorbed, schedule_torus_absorbed),
+    Construction(
+        "torus, lines absorbed", "two cycles, one of side 3 mod 4", applies_torus_absorbed, schedule_torus_absorbed
+    ),
     Construction("product", "any box", lambda box: True, schedule_product),
 )
 """Every construction, the most special first."""
@@ -82,4 +84,6 @@ def choose_exchange(box: Box, *, effort: int, seed: int) -> Chosen:
 
 def _other_ties(box: Box) -> bool:
     """Whether a cycle ties and its rule is not the one the constructions are made for."""
-    return box.tie != "parity" and any(cycle and side % 2 == 0 for side, cycle in zip(box.sides, box.cycles, strict=True))
+    return box.tie != "parity" and any(
+        cycle and side % 2 == 0 for side, cycle in zip(box.sides, box.cycles, strict=True)
+    )

@@ -3,8 +3,9 @@
 Arcs of a permutation with one label share no link in either direction, so a permutation needs as many labels as it
 loads its busiest link. Three families:
 
-- `folded_family`, path: factor and type make a permutation; its blocks are the labels, in an order in which label k of a
-  factor meets only the labels k and k+1 of the factor before, so that products walked boustrophedon can be merged in windows.
+- `folded_family`, path: factor and type make a permutation; its blocks are the labels, in an order in which label k of
+  a factor meets only the labels k and k+1 of the factor before, so that products walked boustrophedon can be merged in
+  windows.
 - `folded_family`, cycle: a permutation takes every other block in type 0 (upwards) and the rest in type 1 (downwards):
   both directions of the links work, ⌈blocks/2⌉ labels.
 - `full_family`, path of 4m+1 nodes: the folded family has n+1 permutations that leave nodes out; here are n full ones
@@ -100,11 +101,11 @@ def _family(
 
 
 def full_family(side: int, seed: int) -> Family | None:
-    """N full permutations of a path of n = 4m+1 nodes, load at most m+1 each; None where the search found no transversal.
+    """The n full permutations of a path of n = 4m+1 nodes, of load at most m+1; None where no transversal was found.
 
-    One arc x → y is taken out of each of the n-1 permutations of the path of n-1 nodes, all sources and targets distinct;
-    the new middle node z goes into its place as x → z → y, which adds at most 1 to any link; the arcs taken out and z → z
-    are the n-th permutation.
+    One arc x → y is taken out of each of the n-1 permutations of the path of n-1 nodes, all sources and targets
+    distinct; the new middle node z goes into its place as x → z → y, which adds at most 1 to any link; the arcs taken
+    out and z → z are the n-th permutation.
     """
     if side < 5 or side % 4 != 1:
         return None
@@ -128,8 +129,8 @@ def full_family(side: int, seed: int) -> Family | None:
 def interval_labels(permutation: NDArray[np.int32], count: int) -> NDArray[np.int32]:
     """shape=(side, side): fewest labels for each permutation of a path, by colouring intervals.
 
-    Arcs that go up, and arcs that go down, are intervals of links; swept from the left each takes the lowest free label,
-    which needs no more labels than the busiest link has arcs.
+    Arcs that go up, and arcs that go down, are intervals of links; swept from the left each takes the lowest free
+    label, which needs no more labels than the busiest link has arcs.
     """
     side = permutation.shape[0]
     label = np.zeros((side, side), np.int32)

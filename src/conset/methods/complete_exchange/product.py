@@ -1,15 +1,16 @@
 """Product: a complete exchange on any mesh or torus, from one family per side.
 
-Problem: phases of a complete exchange in which no link carries more than c messages and no node sends or receives twice.
-Idea: choose one permutation on each side. Their product moves every node once; the messages whose labels add to s modulo
-T, the largest load among the permutations, form step s of T: in any line of links the arcs of the other sides are
-fixed, so one label's arcs remain, which share no link. Over all products every ordered pair occurs once.
+Problem: phases of a complete exchange in which no link carries more than c messages and no node sends or receives
+twice.
+Idea: choose one permutation on each side. Their product moves every node once; the messages whose labels add to s
+modulo T, the largest load among the permutations, form step s of T: in any line of links the arcs of the other sides
+are fixed, so one label's arcs remain, which share no link. Over all products every ordered pair occurs once.
 Merging c steps of a product gives contention c with one send and one receive still: ⌈T/c⌉ phases. The side with the
 largest total load leads: for each of its permutations the others may choose the cheaper of their families.
-Windows: products are walked forth and back (reflected order) over the factors, and the sum of labels is turned back by one
-for each step back; then on equal sides divisible by 4, consecutive steps can be merged across products too.
-Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides m, the bisection bound. Mesh R×C, R < C: exact at c = 1 unless a
-side is 3 mod 4 or R is close to C. Other sides and dimensions: any, without a guarantee.
+Windows: products are walked forth and back (reflected order) over the factors, and the sum of labels is turned back by
+one for each step back; then on equal sides divisible by 4, consecutive steps can be merged across products too.
+Guarantee: mesh, all sides 4m: n^{d+1}/4c where c divides m, the bisection bound. Mesh R×C, R < C: exact at c = 1
+unless a side is 3 mod 4 or R is close to C. Other sides and dimensions: any, without a guarantee.
 Complexity: O(messages) in the core, O(products) here.
 When not to use it: squares of side 4m have a closed form, 4m+2 a better packing, tori of two dimensions a denser one.
 Reference: the product of two paths of 4m nodes is Scott's schedule as Bokhari and Nicol (1997) use it; the rest is new.
@@ -137,7 +138,8 @@ def steps_of(plan: Plan, box: Box, merge: int) -> NDArray[np.int32]:
         at += -(-slots // merge)
     tables = [family for families in plan.families for family in families]
     return _core.product_steps(
-        np.array([box.sides[k] for k in plan.axes], np.int32), np.array([box.stride(k) for k in plan.axes], np.int32), width,
+        np.array([box.sides[k] for k in plan.axes], np.int32),
+        np.array([box.stride(k) for k in plan.axes], np.int32), width,
         np.concatenate([family.permutation.ravel() for family in tables]),
         np.concatenate([family.label.ravel() for family in tables]),
         strides.ravel(), plan.variant, base, modulus, shift, empty(), 0, merge,
@@ -167,8 +169,8 @@ def _leading_blocks(plan: Plan, lead: Family) -> list[list[int]]:
     """The leading family by factors, permutations of one factor apart where they choose different variants."""
     blocks: list[list[int]] = []
     for permutations in _by_factor(lead):
-        for v in np.unique(plan.variant[permutations]):
-            blocks.append([p for p in permutations if plan.variant[p] == v])
+        variants = np.unique(plan.variant[permutations])
+        blocks.extend([p for p in permutations if plan.variant[p] == v] for v in variants)
     return blocks
 
 

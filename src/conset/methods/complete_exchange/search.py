@@ -1,18 +1,19 @@
 """Search: the general fallback, and what absorbs the leftovers of a construction. The engine is in the core.
 
 Problem: few phases on a box for which no construction meets the bound, at any contention.
-Idea, in turn, each from the best so far and each ending at the bound: iterated greedy from the constructions' best, which
-fits their leftovers into earlier phases; peeling, then iterated greedy; the same over orbits under symmetries of the
-network with ejection, where the search is smaller by the order of the group; ejection from the best.
+Idea, in turn, each from the best so far and each ending at the bound: iterated greedy from the constructions' best,
+which fits their leftovers into earlier phases; peeling, then iterated greedy; the same over orbits under symmetries of
+the network with ejection, where the search is smaller by the order of the group; ejection from the best.
 Guarantee: never worse than what it was given.
-Complexity: `effort` times a budget of elementary operations that is the same for all sizes, at least one round of greedy;
-nothing is searched on boxes with more messages than `MOST_MESSAGES`.
+Complexity: `effort` times a budget of elementary operations that is the same for all sizes, at least one round of
+greedy; nothing is searched on boxes with more messages than `MOST_MESSAGES`.
 Reference: see `cpp/include/conset/exchange_search.hpp`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +24,25 @@ from conset.methods.complete_exchange.symmetry import Orbits, build_orbits, symm
 from conset.methods.problem import Phases
 
 MOST_MESSAGES = 1_000_000
+"""More than these are never searched; more than a tenth of them not by orbits."""
+WORTH = 200
+"""A gap below 1 / WORTH of the bound is not worth a search of effort 1."""
+MOST_ROUNDS = 400
+"""Rounds of iterated greedy from one start, per unit of effort."""
 ROUND_BUDGET = 40_000_000
 """Resources looked at by the iterated greedy of one start, per unit of effort."""
+PEEL_BUDGET = 400_000_000
+"""Resources looked at by peeling, per unit of effort; without it there is none."""
 MOVE_BUDGET = 30_000_000
 """Places looked at by one ejection, per unit of effort."""
+MOST_PLACES = 20_000_000
+"""Messages times phases that an ejection keeps a number for."""
 
 Steps = NDArray[np.int32]
 
 
 def mend_phases(box: Box, phases: Phases) -> Phases:
-    """Phases whose links carry too much, made valid: what does not fit moves to the first phase with room, or a new one."""
+    """Phases whose links carry too much, made valid: what does not fit moves to the first phase with room."""
     packed = _singles(box).fill(phase_of(phases))[0]
     return Phases(*_core.group_phases(packed))
 
@@ -48,28 +58,36 @@ def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
 def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Phases:
     """Fewer phases than the first, best of `starts`, or that itself."""
     best = starts[0]
-    if box.messages > MOST_MESSAGES or effort < 1:
+    gap = best.offsets.size - 1 - box.bound
+    if box.messages > MOST_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
         return best
     seed %= 2**64
-    step = phase_of(best)
-    singles = _singles(box)
-    own = np.arange(box.messages, dtype=np.int64)
-    rounds = max(1, effort * ROUND_BUDGET // (box.messages * _width(box)))
-    nowhere = np.full(box.messages, -1, np.int32)
-    fresh = (lambda: singles.peel(seed)[0], lambda: singles.fill(nowhere)[0])
-    for make in (*(lambda phases=phases: phase_of(phases) for phases in starts), *fresh):
-        start = make()
-        found = singles.reorder(start, own, box.bound, min(rounds, 400 * effort), seed)[0]
-        step = min(step, found, key=_count)
-        if _count(step) <= box.bound:
-            return Phases(*_core.group_phases(step))
-    for group in symmetry_groups(box, most=16):
-        if -(-box.bound // len(group)) * len(group) < _count(step):
-            step = min(step, _search_orbits(box, build_orbits(box, group), effort, seed), key=_count)
-    if _count(step) > box.bound:
+    step = _reorder_all(box, starts, effort, seed)
+    if box.messages <= MOST_MESSAGES // 10:
+        for group in symmetry_groups(box, most=16):
+            if -(-box.bound // len(group)) * len(group) < _count(step):
+                step = min(step, _search_orbits(box, build_orbits(box, group), effort, seed), key=_count)
+    if box.bound < _count(step) and box.messages * _count(step) <= MOST_PLACES:
         moves = effort * MOVE_BUDGET // (_count(step) * _width(box))
-        step = min(step, singles.eject(step, own, box.bound, moves, seed)[0], key=_count)
+        step = min(step, _singles(box).eject(step, _own(box), box.bound, moves, seed)[0], key=_count)
     return Phases(*_core.group_phases(step)) if _count(step) < best.offsets.size - 1 else best
+
+
+def _reorder_all(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Steps:
+    """A quarter of the rounds from each start, from peeling and from first fit; then all of them from the two best."""
+    singles, own = _singles(box), _own(box)
+    rounds = min(max(1, effort * ROUND_BUDGET // (box.messages * _width(box))), MOST_ROUNDS * effort)
+    makers: list[Callable[[], Steps]] = [partial(phase_of, phases) for phases in starts]
+    if box.bound * box.messages * _width(box) <= PEEL_BUDGET * effort:
+        makers.append(lambda: singles.peel(seed)[0])
+    makers.append(lambda: singles.fill(np.full(box.messages, -1, np.int32))[0])
+    found: list[Steps] = []
+    for make in makers:
+        found.append(singles.reorder(make(), own, box.bound, -(-rounds // 4), seed)[0])
+        if _count(found[-1]) <= box.bound:
+            return found[-1]
+    longer = [singles.reorder(step, own, box.bound, rounds, seed + 1)[0] for step in sorted(found, key=_count)[:2]]
+    return min(longer, key=_count)
 
 
 def _search_orbits(box: Box, orbits: Orbits, effort: int, seed: int) -> Steps:
@@ -82,6 +100,11 @@ def _search_orbits(box: Box, orbits: Orbits, effort: int, seed: int) -> Steps:
     looks = orbits.order * _count(packed[0]) * _width(box)
     packed = search.eject(*packed, target, effort * MOVE_BUDGET // (2 * looks), seed)
     return orbits.expand(*packed)
+
+
+def _own(box: Box) -> NDArray[np.int64]:
+    """The alternative of every message: itself."""
+    return np.arange(box.messages, dtype=np.int64)
 
 
 def _singles(box: Box) -> _core.ExchangeSearch:

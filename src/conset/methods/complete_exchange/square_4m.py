@@ -1,8 +1,8 @@
 """Squares of side n = 4m: the closed form, ⌈n³/4c⌉ phases for every contention c ≤ n/4, which is optimal.
 
-The algorithm, its proof in short, its complexity and its sources stand in `cpp/include/conset/complete_exchange.hpp`. Steps
-are numbered from 0 to n³/4 - 1; phase p of a schedule of contention c holds the steps c·p … c·p + c - 1. Beyond c = n/4 the
-schedule stays at n/4, so that every phase keeps one send and one receive.
+The algorithm, its proof in short, its complexity and its sources stand in `cpp/include/conset/complete_exchange.hpp`.
+Steps are numbered from 0 to n³/4 - 1; phase p of a schedule of contention c holds the steps c·p … c·p + c - 1. Beyond
+c = n/4 the schedule stays at n/4, so that every phase keeps one send and one receive.
 
 `partner_at` and `step_of` are for applications: each rank computes its own part in O(1) per step, without a table and
 without a word to anybody.
@@ -30,7 +30,9 @@ def schedule_square_4m(box: Box, seed: int) -> Phases:
 
 
 def partner_at(side: int, rank: int, step: int) -> int | None:
-    """The rank that `rank` sends to at `step` on a `side` × `side` mesh: itself for its own data, None where it is idle.
+    """The rank that `rank` sends to at `step` on a `side` × `side` mesh.
+
+    The rank itself where its own data are due, None where it is idle.
 
     Args:
         side: n, divisible by 4; ranks are row-major, rank r on node r.

@@ -1,17 +1,18 @@
 """Squares of side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1.
 
-Problem: a factor of a path of n = 4m+2 nodes has m tiles and one vertex left out, which stays in one type and flips in the
-other. As permutations the types load m and m+1, and their products need more steps than the bound.
-Idea: pack both types of a column factor and a row factor together, T = 4m+2 slots for a pair of factors. Column block k and
-row block l, tiles 0 … m-1, the vertex left out m; t the horizontal and t' the vertical type; times modulo T:
+Problem: a factor of a path of n = 4m+2 nodes has m tiles and one vertex left out, which stays in one type and flips in
+the other. As permutations the types load m and m+1, and their products need more steps than the bound.
+Idea: pack both types of a column factor and a row factor together, T = 4m+2 slots for a pair of factors. Column block
+k and row block l, tiles 0 … m-1, the vertex left out m; t the horizontal and t' the vertical type; times modulo T:
     k, l < m             (t, t') at k + l + {0, m, 2m+1, 3m+1}
     k = m, l < m         flips (1,0), (1,1) at l+2m, l-1; stays (0,0), (0,1) at l+m, l+3m
     k < m, l = m         flips (0,1), (1,1) at k+2m, k-1; stays (0,0), (1,0) at k+m-1, k+3m
     k = m, l = m         (1,1) at 4m, (1,0) at 2m-1, (0,1) at m-1, (0,0) at 3m-1
-Invariant: each row has at most one horizontal and each column at most one vertical tile or flip in a slot; a cell's items
-are at least m slots apart, cyclically, so c ≤ m aligned slots of a pair make a phase.
-Order: factors forth and back, blocks of odd factors in reverse, slots turned back by one whenever an even factor is left;
-then windows across pairs merge too (any of at most m-1 steps); they are cut greedily, which is optimal for the order.
+Invariant: each row has at most one horizontal and each column at most one vertical tile or flip in a slot; a cell's
+items are at least m slots apart, cyclically, so c ≤ m aligned slots of a pair make a phase.
+Order: factors forth and back, blocks of odd factors in reverse, slots turned back by one whenever an even factor is
+left; then windows across pairs merge too (any of at most m-1 steps); they are cut greedily, which is optimal for the
+order.
 Guarantee: the bisection bound ⌈n³/4c⌉ at c = 1, every c ≤ m-1, every c ≤ m that divides n; n² at c = m+1 is a product.
 Complexity: O(messages).
 Reference: none; new.
@@ -77,10 +78,9 @@ def _cells(m: int) -> NDArray[np.int32]:
     """shape=(2m+2, 2m+2), int32: the slot of (row class, column class); at least 0, to be taken modulo T."""
     slots = 4 * m + 2
     cell = np.zeros((m + 1, 2, m + 1, 2), np.int64)  # [l, t', k, t]
-    k, l = np.arange(m)[None, :], np.arange(m)[:, None]
-    for (t, u), at in zip(((0, 0), (0, 1), (1, 0), (1, 1)), (0, m, 2 * m + 1, 3 * m + 1), strict=True):
-        cell[:m, u, :m, t] = k + l + at
     block = np.arange(m)
+    for (t, u), at in zip(((0, 0), (0, 1), (1, 0), (1, 1)), (0, m, 2 * m + 1, 3 * m + 1), strict=True):
+        cell[:m, u, :m, t] = block + block[:, None] + at
     for (t, u), at in {(1, 0): 2 * m, (1, 1): -1, (0, 0): m, (0, 1): 3 * m}.items():
         cell[:m, u, m, t] = block + at
     for (t, u), at in {(0, 1): 2 * m, (1, 1): -1, (0, 0): m - 1, (1, 0): 3 * m}.items():

@@ -2,12 +2,12 @@
 
 Problem: the factors of a path of n = 4m+3 nodes leave out the stays. A product with the identity moves data along rows
 only, or along columns only, and wastes half of the links.
-Idea: the h = 2m+1 factors of M = m+1 tiles make h² · 4M steps as any product. For each factor i let the P_t (columns move in
-type t, rows stay) and the Q_t (rows move, columns stay) run together in 2M slots: with k and l the blocks of factor i that
-the column and the row of a node are in, P_t at k + l + M t and Q_t at k + l + M t + ⌊M/2⌋ modulo 2M.
+Idea: the h = 2m+1 factors of M = m+1 tiles make h² · 4M steps as any product. For each factor i let the P_t (columns
+move in type t, rows stay) and the Q_t (rows move, columns stay) run together in 2M slots: with k and l the blocks of
+factor i that the column and the row of a node are in, P_t at k + l + M t and Q_t at k + l + M t + ⌊M/2⌋ modulo 2M.
 Invariant: a row sees one k in a slot, a column one l, a cell's four items stand in four slots (M ≥ 2).
-Guarantee: n(n²-1)/4 steps at c = 1, the bisection bound; c of them in a phase in windows of at most m steps. At c = m+1 the
-product of the n permutations, n² - 1 phases, is the port bound itself.
+Guarantee: n(n²-1)/4 steps at c = 1, the bisection bound; c of them in a phase in windows of at most m steps. At c =
+m+1 the product of the n permutations, n² - 1 phases, is the port bound itself.
 Complexity: O(messages).
 Reference: none; new.
 """

@@ -1,8 +1,9 @@
 """Symmetries of a box that keep its routes, and the orbits of messages under them.
 
-Where a group G of node permutations takes every route to a route, a packing of one message per orbit into K phases becomes,
-with its images, |G| K phases of all messages: the search is |G| times smaller. On a mesh the half turn keeps routes; on a
-cycle of odd length all translations do, on one of even length those that agree with the rule for ties, which is checked.
+Where a group G of node permutations takes every route to a route, a packing of one message per orbit into K phases
+becomes, with its images, |G| K phases of all messages: the search is |G| times smaller. On a mesh the half turn keeps
+routes; on a cycle of odd length all translations do, on one of even length those that agree with the rule for ties,
+which is checked line by line.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def build_orbits(box: Box, group: NDArray[np.int64]) -> Orbits:
 
 def symmetry_groups(box: Box, most: int) -> list[NDArray[np.int64]]:
     """Groups worth trying, at most `most` elements each: the half turn of a mesh, translations along each cycle."""
+    if not box.ties_by_line:
+        return []
     if box.is_mesh:
         return [np.stack([np.arange(box.nodes), np.arange(box.nodes)[::-1]])] if box.nodes > 1 else []
     groups: dict[bytes, NDArray[np.int64]] = {}

@@ -1,11 +1,12 @@
 """Tori of one and two dimensions: both directions of every cycle and both types of every factor packed together.
 
-Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has four items in each cell (k, l) of
-column block k and row block l: horizontal type σ, vertical type σ'. Row block l has a link resource for each σ, column block
-k one for each σ'.
+Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has four items in each cell (k,
+l) of column block k and row block l: horizontal type σ, vertical type σ'. Row block l has a link resource for each σ,
+column block k one for each σ'.
 Idea: the item stands in slot a(l, σ) + b(k, σ') modulo T = 2M, b(k, ·) = k, k+M and a(l, ·) = x, x+δ, where the pairs
 (x, x+δ) tile Z_T, δ = M/2 or, M odd, the odd one of (M±1)/2. M is the larger of the two numbers of blocks; T ≥ 4.
-Invariant: row resource (l, σ) meets each b once, column resource (k, σ') each a once; a cell's items differ by δ, M, M±δ.
+Invariant: row resource (l, σ) meets each b once, column resource (k, σ') each a once; a cell's items differ by δ, M,
+M±δ.
     n = 4k+2   the vertex left out is a block: it flips upwards in one type, downwards or not at all in the other.
     n = 4k+1   the vertex left out stays: it uses the slots of block 0 and no link of its dimension.
     n = 4k+3   the stays belong to no factor: what moves in one dimension only is packed for itself, for each factor in
@@ -102,17 +103,14 @@ def _cells(rows: int, columns: int, slots: int) -> NDArray[np.int32]:
     half = slots // 2
     a = tiling(slots)[:rows]  # [l, horizontal type]
     b = np.arange(columns)[:, None] + np.array([0, half])  # [k, vertical type]
-    cell = a[:, None, None, :] + b.T[None, :, :, None]  # [l, vertical type, k, horizontal type]
+    cell: NDArray[np.int64] = a[:, None, None, :] + b.T[None, :, :, None]  # [l, vertical type, k, horizontal type]
     return (cell % slots).astype(np.int32).reshape(2 * rows, 2 * columns)
 
 
 def tiling(slots: int) -> NDArray[np.int64]:
     """shape=(slots / 2, 2): pairs (x, x + δ) that tile the integers modulo `slots`, δ near a quarter of them."""
     half = slots // 2
-    if half % 2 == 0:
-        delta = half // 2
-    else:
-        delta = next(d for d in ((half - 1) // 2, (half + 1) // 2) if d % 2 == 1)
+    delta = half // 2 if half % 2 == 0 else half // 2 + (half // 2 + 1) % 2
     pairs, taken = [], np.zeros(slots, bool)
     for start in range(slots):
         x = start
@@ -141,7 +139,7 @@ def _pack_axis(
     box: Box, step: NDArray[np.int32], axis: int, factors: Factors, first: NDArray[np.int64],
     slots: NDArray[np.int64], shifts: NDArray[np.int32] | None, offset: int, together: int,
 ) -> None:  # fmt: skip
-    """One dimension of `_pack_lines`: factor i from `first[i]` in `slots[i]`, shifted by the other dimension's blocks."""
+    """One dimension of `_pack_lines`: factor i from `first[i]` in `slots[i]`, shifted by blocks of the other one."""
     side, stride = box.sides[axis], box.stride(axis)
     x, y = np.nonzero(~np.eye(side, dtype=bool))
     i = factors.factor[x, y]

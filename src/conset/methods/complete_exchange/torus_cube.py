@@ -1,11 +1,12 @@
 """Tori of three equal sides 8k: both types of all factors packed together, n⁴/8c phases.
 
-Problem: a cell of three blocks has 2³ items, one for each combination of types, but a residue class of T = 4M slots only half
-as many per label sum; sums of labels, which serve meshes of any dimension, waste half of the links.
-Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) stands in slot Σ A_i(k_i) + σ_i d_i modulo
-4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x < k, else x + k; A_3(x) = x for x < k, else x + 3k.
-Invariant: fix two of the three blocks and the type that names the link direction; what remains takes each slot at most once.
-A cell's items are k slots apart, so c | k aligned slots merge.
+Problem: a cell of three blocks has 2³ items, one for each combination of types, but a residue class of T = 4M slots
+only half as many per label sum; sums of labels, which serve meshes of any dimension, waste half of the links.
+Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) stands in slot Σ A_i(k_i) + σ_i d_i
+modulo 4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x < k, else x + k; A_3(x) = x for x < k, else x +
+3k.
+Invariant: fix two of the three blocks and the type that names the link direction; what remains takes each slot at most
+once. A cell's items are k slots apart, so c | k aligned slots merge.
 Guarantee: n⁴/8 steps, the bound; n⁴/8c phases where c divides k. Requires ties by parity.
 Complexity: O(messages).
 Reference: none; new.
