@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from conset.arrays import frozen
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
+
+Routes = Literal["fixed", "free"]
+"""The machine's routes, or routes that the method chooses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +30,7 @@ class Problem:
         placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
         seed: of every random choice.
         effort: how long to search, counted in sweeps, never in seconds.
+        routes: the machine's, or chosen by a method that can.
     """
 
     pattern: Pattern
@@ -34,6 +39,7 @@ class Problem:
     placement: NDArray[np.int32] | None = None
     seed: int = 0
     effort: int = 1
+    routes: Routes = "fixed"
 
     @cached_property
     def source_node(self) -> NDArray[np.int32]:
@@ -64,6 +70,7 @@ class Phases:
         route_offsets: shape=(transfers + 1), int64, where the method chose routes.
         route_nodes: int32 node ids, ends included.
         timetable: shape=(transfers, 2), float64 [s].
+        channels: int32, the channel each route takes in each node of `route_nodes`, where connections are opened.
         stopped_early: the search was interrupted; the phases are valid all the same.
     """
 
@@ -73,6 +80,7 @@ class Phases:
     route_offsets: NDArray[np.int64] | None = None
     route_nodes: NDArray[np.int32] | None = None
     timetable: NDArray[np.float64] | None = None
+    channels: NDArray[np.int32] | None = None
     stopped_early: bool = False
 
     @staticmethod

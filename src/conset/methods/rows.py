@@ -9,6 +9,7 @@ from conset.methods.first_fit import schedule_first_fit
 from conset.methods.gen import schedule_gen
 from conset.methods.lp import limits_lp, schedule_lp
 from conset.methods.naive import schedule_naive
+from conset.methods.negotiated import schedule_negotiated
 from conset.methods.pex import schedule_pex
 from conset.methods.pex_gen import schedule_pex_gen
 from conset.methods.pex_gen_shift import schedule_pex_gen_shift
@@ -165,6 +166,19 @@ ROWS: tuple[Method, ...] = (
         guarantee="⌈n³/4c⌉ phases on n × n meshes with 4 | n, c ≤ n/4: the bound; elsewhere the best construction or search",
         complexity="O(messages) by construction, a fixed number of sweeps more by search; O(messages)",
         reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5; Scott (DMCC 1991)",
+    ),
+    Method(
+        name="negotiated",
+        schedule=schedule_negotiated,
+        title="negotiated phases, and routes where they are free: what too many want becomes dear",
+        limits=lambda topology: ANY,
+        honours=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        ordered=True,
+        domain="any; duplex exchange with send 1, receive 1 and the machine's routes",
+        guarantee="no more phases than first-fit",
+        complexity="O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)",
+        reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
+        free_routes=True,
     ),
 )
 """All methods, in the order of the documentation."""

@@ -30,6 +30,7 @@ class Method:
         guarantee: what it promises, in words.
         complexity: time, then memory.
         reference: where it comes from.
+        free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Method:
     guarantee: str
     complexity: str
     reference: str
+    free_routes: bool = False
 
     def limits_for(self, topology: Topology, asked: Limits | None) -> Limits:
         """The limits of a compile: the row's own, or what options asked for.

@@ -1,0 +1,241 @@
+"""negotiated: messages share phases by negotiation; whatever is asked for too often becomes dear.
+
+Problem: cut a pattern into the fewest phases under any limits on ports, links and channels, over the machine's routes
+(`routes=fixed`) or over routes that are chosen with the phases (`routes=free`).
+Idea: fix the number of phases P and let every message stand somewhere, too many to a place if need be. Sweep after
+sweep the messages on overused places are taken out, one at a time in random order, and put where the sum of prices is
+least: a place costs for what is there now, times a weight that rises each time it was overused (its history). Places
+that all want become dear and those that can go elsewhere do. P starts at the bound and goes up; every P starts anew.
+With free routes a place is a path in a phase: A* over all phases at once, hops as the heuristic, a node costs 1, so
+detours are taken where they are cheaper than waiting.
+Prices, with over = max(0, used + 1 - capacity): fixed routes over · (1 + history), a history of 0.2 for each message
+too many and sweep, which are whole numbers in steps of 0.2: exact sums, true ties, broken at random. Free routes
+(1 + history) · (1 + pressure · over), less 1 for ports and links; pressure rises sweep by sweep (`Pressure`).
+Invariant: a message stands in one phase; an assignment without overuse keeps every limit. first-fit stands as the
+fallback, so the result never takes more phases.
+Complexity: a sweep reads hops · P prices for each message on an overused place (fixed), or searches a part of
+nodes · P states (free); memory O((nodes + links) · P). Effort is a cap on sweeps and on prices read, for each P:
+5000 · effort sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit).
+Where the cap on prices ends a try, P rises in doubling steps and the range is halved after the first success.
+When to use it: sparse and irregular patterns, and wherever a phase more matters. Structured ones (a complete exchange
+on a mesh) have constructions that reach their bounds and cost nothing.
+Order: message j is kept out of the phases up to that of i before it as by another price that rises when it is paid.
+Exchange: with send 1 and receive 1, over fixed routes, messages and those that come back are placed together (see
+half_duplex); other values are refused.
+Departures: one A* over all phases in place of one for each; only rows that can fill are kept; prices are stored.
+Measured: 6-cube, d-regular both ways, 50 seeds: 0, 0.2, 1.0, 1.0, 1.1 phases above each instance's bound at d = 4, 8, 16,
+32, 48 (benchmarks/bench_negotiated.py).
+Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router for FPGAs,
+doi:10.1145/201310.201328. Notation: P phases, d messages out of and into each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.errors import InputError
+from conset.methods.core import core_order
+from conset.methods.first_fit import schedule_first_fit
+from conset.methods.problem import Phases, Problem, Routes
+from conset.network.routes import core_network, route_nodes
+
+Limit = int | Sequence[int] | NDArray[np.int32] | None
+"""How much a slot may hold: one number for all slots, one for each, or None for no limit."""
+
+
+@dataclass(frozen=True)
+class Pressure:
+    """How prices of overuse rise, and for how long.
+
+    Attributes:
+        start: price of overuse in the first sweep, relative to a hop.
+        growth: factor on it after every sweep.
+        most: its largest value.
+        history: what each message too many adds for good to the weight of a place, sweep by sweep.
+        sweeps: before a number of slots is given up.
+        work: prices read (fixed routes) or states searched (free routes) before it is given up.
+    """
+
+    start: float
+    growth: float
+    history: float
+    most: float
+    sweeps: int
+    work: int
+
+
+FIXED = Pressure(1.0, 1.0, 0.2, 1.0, sweeps=5_000, work=500_000_000)
+CHANNELS = Pressure(0.5, 1.1, 0.3, 1000.0, sweeps=300, work=20_000_000)
+LINKS = Pressure(0.5, 1.05, 0.2, 20.0, sweeps=400, work=20_000_000)
+TIGHT = Pressure(0.3, 1.005, 0.05, 3.0, sweeps=3_000, work=200_000_000)
+_CELLS = 1 << 28
+"""Cells (resources · slots) that are worth their memory; 20 bytes each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Where every message stands; within all limits where `excess` is 0, else the incumbent when the caps ended the try.
+
+    Attributes:
+        slot: shape=(messages), int32.
+        excess: messages too many, summed over all resources and slots, and broken pairs of the order.
+        sweeps: made.
+        work: prices read or states searched.
+        route_offsets: free routes, shape=(messages + 1), int64.
+        route_nodes: free routes: message `m` visits `route_nodes[route_offsets[m] : route_offsets[m + 1]]`.
+    """
+
+    slot: NDArray[np.int32]
+    excess: int
+    sweeps: int
+    work: int
+    route_offsets: NDArray[np.int64] | None = None
+    route_nodes: NDArray[np.int32] | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all limits are kept."""
+        return self.excess == 0
+
+
+def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = False) -> _core.NegotiatedItems:
+    """What is to be assigned: each message of the problem, or with `exchange` pairs that go both ways; for `negotiate`.
+
+    Args:
+        problem: placed pattern, machine and order; its limits are not read.
+        routes: `fixed`: the machine's; `free`: chosen by `negotiate`; a crossbar has only one.
+        exchange: a node is busy with one partner in a slot; fixed routes only.
+    """
+    machine, topology = problem.machine, problem.machine.topology
+    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    ends = (np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node))
+    if routes == "fixed" or not topology.link_slots:
+        network = core_network(topology, machine.routing)
+        return _core.NegotiatedItems(network, *ends, *core_order(problem), width, exchange)
+    links = (np.ascontiguousarray(node, np.int32) for node in topology.ends)
+    return _core.NegotiatedItems.free(topology.nodes, *links, *ends, *core_order(problem), width)
+
+
+def negotiate(
+    items: _core.NegotiatedItems,
+    slots: int,
+    *,
+    send: Limit = None,
+    receive: Limit = None,
+    link: Limit = None,
+    channels: Limit = None,
+    pressure: Pressure = LINKS,
+    seed: int = 0,
+) -> Assignment:
+    """One try at `slots` slots: the same arguments give the same assignment.
+
+    Args:
+        items: from `items_of`.
+        slots: phases, or parts of phases.
+        send: messages out of a node, in each slot.
+        receive: messages into a node.
+        link: messages on a link, per unit of its width.
+        channels: routes through a node, its own ends included.
+        pressure: how prices rise and when to give up; `FIXED` for fixed routes.
+        seed: of every random choice.
+    """
+    negotiation = _core.Negotiation(
+        items, slots, *(_per_slot(limit, slots) for limit in (send, receive, link, channels)),
+        pressure.start, pressure.growth, pressure.history, pressure.most, seed % 2**64,
+    )  # fmt: skip
+    excess = negotiation.run(pressure.sweeps, pressure.work)
+    offsets, nodes = negotiation.paths() if items.has_free_routes else (None, None)
+    return Assignment(negotiation.slot_of_messages(), excess, negotiation.sweeps, negotiation.work, offsets, nodes)
+
+
+def _per_slot(limit: Limit, slots: int) -> NDArray[np.int32]:
+    if limit is None:
+        return np.zeros(0, np.int32)
+    values = np.atleast_1d(np.asarray(limit, np.int32))
+    if values.size not in (1, slots):
+        raise InputError(f"a limit has {values.size} values for {slots} slots: one for all or one for each is required")
+    return np.ascontiguousarray(values)
+
+
+def fewest_slots(least: int, most: int, attempt: Callable[[int], Assignment], sweeps: int) -> Assignment | None:
+    """The best of tries from `least` up to `most` - 1 slots, or None.
+
+    A try that its cap on sweeps ended was thorough: the next one has a slot more. Where the cap on work ended it the
+    steps double, and the range is halved after the first success.
+    """
+    best, slots, step, low = None, least, 1, least
+    while slots < most and not _core.stop_asked():
+        found = attempt(slots)
+        if found.complete:
+            best, most = found, slots
+            slots = (low + most) // 2
+            continue
+        low = slots + 1
+        if best is not None:
+            slots = (low + most) // 2
+            continue
+        if found.sweeps < sweeps:
+            step *= 2
+        slots += step
+    return best
+
+
+def schedule_negotiated(problem: Problem) -> Phases:
+    """The fewest phases that negotiation finds from the bound upwards; first-fit's where it finds none below them.
+
+    Raises:
+        InputError: duplex exchange with other limits of ports than 1, or with free routes.
+    """
+    limits = problem.limits
+    if limits.duplex == "exchange" and ((limits.send, limits.receive) != (1, 1) or problem.routes == "free"):
+        raise InputError(
+            f"method negotiated with duplex exchange requires send=1, receive=1 and the machine's routes, given "
+            f"send={limits.send}, receive={limits.receive} and {problem.routes} routes; first-fit keeps any"
+        )
+    return improve(problem, schedule_first_fit(problem))
+
+
+def improve(problem: Problem, fallback: Phases) -> Phases:
+    """A schedule with fewer phases than `fallback` found by negotiation, or the fallback."""
+    limits, most = problem.limits, fallback.offsets.size - 1
+    items = items_of(problem, routes=problem.routes, exchange=limits.duplex == "exchange")
+    free = items.has_free_routes
+    kept = {"send": limits.send, "receive": limits.receive, "link": limits.link, "channels": limits.channels}
+    least = items.least_slots(*(_per_slot(limit, 1) for limit in kept.values()))
+    _core.publish(most, least)
+    pressure = FIXED if not free else CHANNELS if limits.link is None else LINKS
+    pressure = replace(pressure, sweeps=pressure.sweeps * problem.effort, work=pressure.work * problem.effort)
+
+    def attempt(slots: int) -> Assignment:
+        return negotiate(items, slots, **kept, pressure=pressure, seed=problem.seed)
+
+    best = None if _cells(problem) * most > _CELLS else fewest_slots(least, most, attempt, pressure.sweeps)
+    stopped = _core.should_stop(True)
+    if best is None:
+        found = fallback
+        if free:
+            offsets, nodes = route_nodes(problem.machine.topology, problem.machine.routing, problem.source_node, problem.target_node)
+            found = _with_routes(fallback, offsets, nodes)
+    else:
+        found = Phases.of(best.slot)
+        if best.route_offsets is not None and best.route_nodes is not None:
+            found = _with_routes(found, best.route_offsets, best.route_nodes)
+    return replace(found, stopped_early=stopped or fallback.stopped_early)
+
+
+def _cells(problem: Problem) -> int:
+    """Resources a slot has."""
+    return 3 * problem.nodes + problem.machine.topology.link_slots
+
+
+def _with_routes(phases: Phases, offsets: NDArray[np.int64], nodes: NDArray[np.int32]) -> Phases:
+    """`phases` with the routes of messages put in the order of transfers."""
+    length = np.diff(offsets)[phases.message]
+    begin = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+    index = np.arange(begin[-1]) + np.repeat(offsets[phases.message] - begin[:-1], length)
+    return replace(phases, route_offsets=begin, route_nodes=nodes[index])
