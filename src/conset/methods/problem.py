@@ -31,6 +31,9 @@ class Problem:
         seed: of every random choice.
         effort: how long to search, counted in sweeps, never in seconds.
         routes: the machine's, or chosen by a method that can.
+        router: which one finds the routes of `connections`; None: the best of those that apply.
+        objective: `time`, or `phases`: fewest phases, then least ΣL.
+        min_bandwidth: shape=(messages), float64 [B/s]: what every connection must be guaranteed; or None.
     """
 
     pattern: Pattern
@@ -40,6 +43,9 @@ class Problem:
     seed: int = 0
     effort: int = 1
     routes: Routes = "fixed"
+    router: str | None = None
+    objective: Literal["time", "phases"] = "time"
+    min_bandwidth: NDArray[np.float64] | None = None
 
     @cached_property
     def source_node(self) -> NDArray[np.int32]:
