@@ -2,6 +2,7 @@
 
 namespace conset::bindings {
 void bind_complete_exchange(nb::module_& module);
+void bind_connections(nb::module_& module);
 void bind_exchange_search(nb::module_& module);
 void bind_negotiated(nb::module_& module);
 void bind_network(nb::module_& module);
@@ -15,6 +16,7 @@ void bind_stop(nb::module_& module);
 NB_MODULE(_core, module) {
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
     conset::bindings::bind_complete_exchange(module);
+    conset::bindings::bind_connections(module);
     conset::bindings::bind_exchange_search(module);
     conset::bindings::bind_negotiated(module);
     conset::bindings::bind_network(module);
