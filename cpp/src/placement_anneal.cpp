@@ -55,7 +55,7 @@ public:
 private:
     static constexpr std::int32_t kNobody = -1;
     static constexpr int kLevels = 128;
-    static constexpr double kFactor = 0.965;  // 1 % is left after 128 levels
+    static constexpr double kFactor = 0.982;  // 10 % is left after 128 levels
 
     struct Swap {
         std::int32_t place, other;

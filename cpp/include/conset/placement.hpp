@@ -27,7 +27,7 @@ private:
     static constexpr std::int32_t kLargestTable = 4096;  // endpoints; 64 MiB
 
     std::int32_t measure(std::int32_t u, std::int32_t v) const {
-        return u == v ? 0 : (network_.has_links() ? network_.hops(u, v) : 0) + 1;
+        return u == v ? 0 : (network_.has_links() ? network_.hops(u, v) : 1) + 1;
     }
 
     const Network& network_;

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 from conset.errors import InputError, UsageError
-from conset.machine.placement import place
 from conset.network.topology import Topology
+from conset.pattern.pattern import Pattern
+from conset.placement import place as place_pattern
 
 MESH = Topology.mesh(4, 4)
+
+
+def place(name: str, *, ranks: int, topology: Topology, **options: int) -> np.ndarray | None:
+    """Ranks that send nothing: all that names and files look at."""
+    silent = Pattern.from_messages(ranks, [], [], [])
+    return place_pattern(name, pattern=silent, topology=topology, **options)
 
 
 def test_identity() -> None:

@@ -1,0 +1,109 @@
+"""Place: the node of each rank, by name or from a file; the table of all names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError, UsageError, unknown_name
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.pattern.pattern import Pattern
+from conset.placement.annealed import place_annealed, place_annealed_bytes
+from conset.placement.bisection import place_bisection
+from conset.placement.file import read_placement
+from conset.placement.plain import place_gray, place_identity, place_random
+from conset.placement.site import Site
+
+PLACEMENTS: dict[str, Callable[[Site], NDArray[np.int32] | None]] = {
+    "identity": place_identity,
+    "gray": place_gray,
+    "random": place_random,
+    "bisection": place_bisection,
+    "annealed": place_annealed,
+    "annealed-bytes": place_annealed_bytes,
+}
+"""Placements by name."""
+
+AUTO = "auto"
+"""The best of several, each compiled: the compiler's choice, as nothing else can tell which one is best."""
+TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
+"""What `auto` tries beside the identity, where it can be applied."""
+
+
+def place(
+    name_or_file: str,
+    *,
+    pattern: Pattern,
+    topology: Topology,
+    routing: Routing | None = None,
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    effort: int = 1,
+) -> NDArray[np.int32] | None:
+    """shape=(ranks), int32: the node of each rank; None where rank r is on node r.
+
+    Args:
+        name_or_file: a name of `PLACEMENTS`, or a file of node ids: a JSON list, or one per line.
+        pattern: whose ranks are placed; what they send decides where, except for the plain names.
+        topology: where they go.
+        routing: how messages will travel; None: the network's usual rule.
+        ranks_per_node: most ranks on a node.
+        seed: of every random choice.
+        effort: how long to search, in sweeps.
+
+    Raises:
+        UsageError: an unknown name, `auto` (which only a compile can answer), or `ranks_per_node` below 1.
+        InputError: more ranks than places, a network that the name cannot be applied to, or a file whose ids are out
+            of range, too few or too many, or crowd a node.
+    """
+    site = _site(pattern, topology, routing, ranks_per_node, seed, effort)
+    named = PLACEMENTS.get(name_or_file)
+    if named is not None:
+        return named(site)
+    if name_or_file == AUTO:
+        raise UsageError("placement auto: is chosen by compiling; name one of the others here")
+    if Path(name_or_file).suffix or os.path.exists(name_or_file) or "/" in name_or_file:
+        return read_placement(Path(name_or_file), pattern.ranks, topology, ranks_per_node)
+    raise unknown_name("placement", name_or_file, (*PLACEMENTS, AUTO))
+
+
+def candidates(
+    *,
+    pattern: Pattern,
+    topology: Topology,
+    routing: Routing | None = None,
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    effort: int = 1,
+) -> Iterator[tuple[str, NDArray[np.int32] | None]]:
+    """(name, placement) of all that `auto` chooses from, the identity first, equal ones once; arguments as `place`."""
+    site = _site(pattern, topology, routing, ranks_per_node, seed, effort)
+    seen = []
+    for name in ("identity", *TRIED):
+        try:
+            placement = PLACEMENTS[name](site)
+        except InputError:
+            continue
+        node = site.node_of(placement)
+        if not any(np.array_equal(node, other) for other in seen):
+            seen.append(node)
+            yield name, placement
+
+
+def _site(
+    pattern: Pattern, topology: Topology, routing: Routing | None, ranks_per_node: int, seed: int, effort: int
+) -> Site:
+    if ranks_per_node < 1:
+        raise UsageError(f"--ranks-per-node {ranks_per_node}: must be at least 1")
+    ranks, places = pattern.ranks, topology.endpoints * ranks_per_node
+    if ranks > places:
+        raise InputError(
+            f"{ranks} ranks on {topology.endpoints} nodes with {ranks_per_node} a node: at most {places} fit; "
+            f"--ranks-per-node {-(-ranks // topology.endpoints)} would do"
+        )
+    return Site(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)
