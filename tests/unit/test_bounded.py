@@ -200,8 +200,9 @@ def test_every_construction_keeps_the_limits_on_its_domain(construction, spec: s
     "spec",
     [
         "mesh:1x1", "mesh:1x2", "mesh:7x1", "mesh:2x9", "mesh:1x6x1x5", "ring:1", "ring:2", "ring:3", "ring:10",
-        "torus:2x2", "torus:1x9", "torus:2x7", "torus:3x3x3", "torus:4x4,tie=plus", "torus:8x6,tie=plus", "torus:6x10,tie=plus",
-        "torus:8x8,tie=checker", "torus:6x3x4,tie=checker", "torus:8x8,routing=no-wrap", "torus:5x6,routing=no-wrap",
+        "torus:2x2", "torus:1x9", "torus:2x7", "torus:3x3x3", "torus:4x4,tie=plus", "torus:8x6,tie=plus",
+        "torus:6x10,tie=plus", "torus:8x8,tie=checker", "torus:6x3x4,tie=checker",
+        "torus:8x8,routing=no-wrap", "torus:5x6,routing=no-wrap",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("contention", [1, 2, 9, None])

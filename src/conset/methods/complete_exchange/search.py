@@ -5,8 +5,8 @@ Idea, in turn, each from the best so far and each ending at the bound: iterated 
 which fits their leftovers into earlier phases; peeling, then iterated greedy; the same over orbits under symmetries of
 the network with ejection, where the search is smaller by the order of the group; ejection from the best.
 Guarantee: never worse than what it was given.
-Complexity: `effort` times a budget of elementary operations that is the same for all sizes, at least one round of
-greedy; nothing is searched on boxes with more messages than `MOST_MESSAGES`.
+Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all sizes, at least one
+round of greedy; nothing is searched on boxes with more messages than `MOST_MESSAGES`.
 Reference: see `cpp/include/conset/exchange_search.hpp`.
 """
 
@@ -28,13 +28,13 @@ MOST_MESSAGES = 1_000_000
 WORTH = 200
 """A gap below 1 / WORTH of the bound is not worth a search of effort 1."""
 MOST_ROUNDS = 400
-"""Rounds of iterated greedy from one start, per unit of effort."""
+"""Rounds of iterated greedy from one start, in one sweep."""
 ROUND_BUDGET = 40_000_000
-"""Resources looked at by the iterated greedy of one start, per unit of effort."""
+"""Resources looked at by the iterated greedy of one start, in one sweep."""
 PEEL_BUDGET = 400_000_000
-"""Resources looked at by peeling, per unit of effort; without it there is none."""
+"""Resources looked at by peeling; above, there is none."""
 MOVE_BUDGET = 30_000_000
-"""Places looked at by one ejection, per unit of effort."""
+"""Places looked at by one ejection, in one sweep."""
 MOST_PLACES = 20_000_000
 """Messages times phases that an ejection keeps a number for."""
 
@@ -56,29 +56,40 @@ def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
 
 
 def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Phases:
-    """Fewer phases than the first, best of `starts`, or that itself."""
+    """Fewer phases than the first, best of `starts`, or that itself; `effort` sweeps, each from the best so far."""
     best = starts[0]
     gap = best.offsets.size - 1 - box.bound
     if box.messages > MOST_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
         return best
-    seed %= 2**64
-    step = _reorder_all(box, starts, effort, seed)
+    steps = [phase_of(phases) for phases in starts]
+    for sweep in range(effort):
+        found = _sweep(box, steps, (seed + sweep) % 2**64)
+        if _count(found) < _count(steps[0]):
+            steps.insert(0, found)
+        if _count(steps[0]) <= box.bound:
+            break
+    return Phases(*_core.group_phases(steps[0])) if _count(steps[0]) < best.offsets.size - 1 else best
+
+
+def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
+    """One unit of effort."""
+    step = _reorder_all(box, starts, seed)
     if box.messages <= MOST_MESSAGES // 10:
         for group in symmetry_groups(box, most=16):
             if -(-box.bound // len(group)) * len(group) < _count(step):
-                step = min(step, _search_orbits(box, build_orbits(box, group), effort, seed), key=_count)
+                step = min(step, _search_orbits(box, build_orbits(box, group), seed), key=_count)
     if box.bound < _count(step) and box.messages * _count(step) <= MOST_PLACES:
-        moves = effort * MOVE_BUDGET // (_count(step) * _width(box))
+        moves = MOVE_BUDGET // (_count(step) * _width(box))
         step = min(step, _singles(box).eject(step, _own(box), box.bound, moves, seed)[0], key=_count)
-    return Phases(*_core.group_phases(step)) if _count(step) < best.offsets.size - 1 else best
+    return step
 
 
-def _reorder_all(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> Steps:
+def _reorder_all(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
     """A quarter of the rounds from each start, from peeling and from first fit; then all of them from the two best."""
     singles, own = _singles(box), _own(box)
-    rounds = min(max(1, effort * ROUND_BUDGET // (box.messages * _width(box))), MOST_ROUNDS * effort)
-    makers: list[Callable[[], Steps]] = [partial(phase_of, phases) for phases in starts]
-    if box.bound * box.messages * _width(box) <= PEEL_BUDGET * effort:
+    rounds = min(max(1, ROUND_BUDGET // (box.messages * _width(box))), MOST_ROUNDS)
+    makers: list[Callable[[], Steps]] = [partial(np.copy, step) for step in starts]
+    if box.bound * box.messages * _width(box) <= PEEL_BUDGET:
         makers.append(lambda: singles.peel(seed)[0])
     makers.append(lambda: singles.fill(np.full(box.messages, -1, np.int32))[0])
     found: list[Steps] = []
@@ -86,19 +97,21 @@ def _reorder_all(box: Box, starts: Sequence[Phases], effort: int, seed: int) -> 
         found.append(singles.reorder(make(), own, box.bound, -(-rounds // 4), seed)[0])
         if _count(found[-1]) <= box.bound:
             return found[-1]
-    longer = [singles.reorder(step, own, box.bound, rounds, seed + 1)[0] for step in sorted(found, key=_count)[:2]]
+    longer = [
+        singles.reorder(step, own, box.bound, rounds, (seed + 1) % 2**64)[0] for step in sorted(found, key=_count)[:2]
+    ]
     return min(longer, key=_count)
 
 
-def _search_orbits(box: Box, orbits: Orbits, effort: int, seed: int) -> Steps:
+def _search_orbits(box: Box, orbits: Orbits, seed: int) -> Steps:
     """The phase of every message from a search over orbits."""
     search = _core.ExchangeSearch(box.network, box.contention, orbits.offsets, orbits.message)
     target = -(-box.bound // orbits.order)
     packed = search.fill(np.full(orbits.offsets.size - 1, -1, np.int32))
-    rounds = max(1, effort * ROUND_BUDGET // (4 * box.messages * _width(box)))
-    packed = search.reorder(*packed, target, min(rounds, 50 * effort), seed)
+    rounds = max(1, ROUND_BUDGET // (4 * box.messages * _width(box)))
+    packed = search.reorder(*packed, target, min(rounds, MOST_ROUNDS // 8), seed)
     looks = orbits.order * _count(packed[0]) * _width(box)
-    packed = search.eject(*packed, target, effort * MOVE_BUDGET // (2 * looks), seed)
+    packed = search.eject(*packed, target, MOVE_BUDGET // (2 * looks), seed)
     return orbits.expand(*packed)
 
 

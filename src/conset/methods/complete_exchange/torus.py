@@ -39,8 +39,9 @@ def applies_torus(box: Box) -> bool:
 
 
 def applies_torus_absorbed(box: Box) -> bool:
-    """As `applies_torus`, where moves in one dimension are left over beside those in two."""
-    return applies_torus(box) and len(box.axes) == 2 and any(box.sides[k] % 4 == 3 for k in box.axes)
+    """As `applies_torus`, where moves in one dimension are left over, or flips whose ties are not by parity."""
+    left_over = (3,) if box.tie == "parity" else (3, 0)
+    return applies_torus(box) and len(box.axes) == 2 and any(box.sides[k] % 4 in left_over for k in box.axes)
 
 
 def schedule_torus(box: Box, seed: int) -> Phases:
@@ -49,8 +50,22 @@ def schedule_torus(box: Box, seed: int) -> Phases:
 
 
 def schedule_torus_absorbed(box: Box, seed: int) -> Phases:
-    """The packing, what moves in one dimension fitted into the gaps of the rest first."""
-    return merge_steps(box, absorb_leftovers(box, *_steps(box)))
+    """The packing, what moves in one dimension and what ties another way fitted into the gaps of the rest first."""
+    step, first = _steps(box)
+    if box.tie != "parity":
+        step[_in_identity_factors(box)] = first
+    return merge_steps(box, absorb_leftovers(box, step, first))
+
+
+def _in_identity_factors(box: Box) -> NDArray[np.bool_]:
+    """shape=(messages): whether a message flips or stays in a dimension of 4k nodes: both types may want one way."""
+    source, rest = np.divmod(np.arange(box.messages), box.nodes - 1)
+    target = rest + (rest >= source)
+    found = np.zeros(box.messages, bool)
+    for axis in (k for k in box.axes if box.sides[k] % 4 == 0):
+        side, stride = box.sides[axis], box.stride(axis)
+        found |= build_factors(side, True).factor[source // stride % side, target // stride % side] == 0
+    return found
 
 
 def _steps(box: Box) -> tuple[NDArray[np.int32], int]:
