@@ -49,15 +49,15 @@ def cut_network(site: Site) -> tuple[Ints, Ints, Ints, Ints]:
     parts: list[tuple[int, int, int]] = []
     queue = deque([(0, order.size)])
     while queue:
-        low, high = queue.popleft()
-        if high - low < 2:
+        begin, end = queue.popleft()
+        if end - begin < 2:
             continue
-        nodes, first = _cut(site, order[low:high])
-        order[low:high] = nodes
-        parts.append((low, low + first, high))
-        queue.extend(((low, low + first), (low + first, high)))
-    columns = np.array(parts, np.int32).reshape(-1, 3)
-    return order, *(np.ascontiguousarray(column) for column in columns.T)
+        nodes, first = _cut(site, order[begin:end])
+        order[begin:end] = nodes
+        parts.append((begin, begin + first, end))
+        queue.extend(((begin, begin + first), (begin + first, end)))
+    low, middle, high = (np.ascontiguousarray(column) for column in np.array(parts, np.int32).reshape(-1, 3).T)
+    return order, low, middle, high
 
 
 def _cut(site: Site, nodes: Ints) -> tuple[Ints, int]:

@@ -83,7 +83,7 @@ def candidates(
 ) -> Iterator[tuple[str, NDArray[np.int32] | None]]:
     """(name, placement) of all that `auto` chooses from, the identity first, equal ones once; arguments as `place`."""
     site = _site(pattern, topology, routing, ranks_per_node, seed, effort)
-    seen = []
+    seen: list[NDArray[np.int32]] = []
     for name in ("identity", *TRIED):
         try:
             placement = PLACEMENTS[name](site)

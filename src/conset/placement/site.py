@@ -93,7 +93,8 @@ class Site:
         ranks, source, target = self.pattern.ranks, self.pattern.source, self.pattern.target
         key = np.concatenate([source.astype(np.int64) * ranks + target, target.astype(np.int64) * ranks + source])
         pairs, position = np.unique(key, return_inverse=True)
-        total = np.bincount(position, weights=np.tile(self.weights(weight), 2), minlength=pairs.size)
+        total = np.zeros(pairs.size)
+        np.add.at(total, position, np.tile(self.weights(weight), 2))
         return _rows(ranks, pairs // ranks, pairs % ranks, total)
 
 
