@@ -2,8 +2,8 @@
 
 PYTHONPATH=src python benchmarks/bench_bounded.py [all]
 
-Each line: machine, contention, messages, phases, bound, their ratio, what made it, seconds on one core (best of three
-where that is quick), verified; at its end the goal that it missed, if any. `all` adds every mesh and torus up to 16 × 16
+Each line: machine, contention, messages, phases, bound, ratio, what made it, seconds on one core (best of three where
+that is quick), verified; at its end the goal that it missed, if any. `all` adds every mesh and torus up to 16 × 16
 at contention 1 that does not meet its bound. Seed 0, effort 1.
 """
 

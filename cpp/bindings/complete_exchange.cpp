@@ -17,10 +17,10 @@ auto square_phases(const SquareExchange& square, std::int32_t contention) {
     return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));
 }
 
-auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int32_t variants, In<std::int32_t> permutation,
-                      In<std::int32_t> label, In<std::int32_t> group_stride, In<std::int32_t> variant, In<std::int32_t> base,
-                      In<std::int32_t> modulus, In<std::int32_t> shift, In<std::int32_t> cells, std::int32_t cell_columns,
-                      std::int32_t merge) {
+auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int32_t variants,
+                      In<std::int32_t> permutation, In<std::int32_t> label, In<std::int32_t> group_stride,
+                      In<std::int32_t> variant, In<std::int32_t> base, In<std::int32_t> modulus, In<std::int32_t> shift,
+                      In<std::int32_t> cells, std::int32_t cell_columns, std::int32_t merge) {
     std::vector<std::int32_t> step;
     {
         nb::gil_scoped_release released;
@@ -64,7 +64,8 @@ void bind_complete_exchange(nb::module_& module) {
                nb::arg("cell_columns"), nb::arg("merge"));
     module.def("merge_phases", &merged_offsets, nb::arg("nodes"), nb::arg("offsets").noconvert(),
                nb::arg("message").noconvert(), nb::arg("most"));
-    module.def("find_transversal", &transversal, nb::arg("nodes"), nb::arg("symbol").noconvert(), nb::arg("most"), nb::arg("seed"));
+    module.def("find_transversal", &transversal, nb::arg("nodes"), nb::arg("symbol").noconvert(), nb::arg("most"),
+               nb::arg("seed"));
 }
 
 }  // namespace conset::bindings

@@ -43,8 +43,8 @@ auto reorder(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t>
     return packed([&] { return (*search).reorder({copy(phase), copy(chosen)}, target, rounds, seed); });
 }
 
-auto eject(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target, std::int64_t moves,
-           std::uint64_t seed) {
+auto eject(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
+           std::int64_t moves, std::uint64_t seed) {
     return packed([&] { return (*search).eject({copy(phase), copy(chosen)}, target, moves, seed); });
 }
 
@@ -58,8 +58,8 @@ void bind_exchange_search(nb::module_& module) {
         .def("peel", &peel, nb::arg("seed"))
         .def("reorder", &reorder, nb::arg("phase").noconvert(), nb::arg("chosen").noconvert(), nb::arg("target"),
              nb::arg("rounds"), nb::arg("seed"))
-        .def("eject", &eject, nb::arg("phase").noconvert(), nb::arg("chosen").noconvert(), nb::arg("target"), nb::arg("moves"),
-             nb::arg("seed"));
+        .def("eject", &eject, nb::arg("phase").noconvert(), nb::arg("chosen").noconvert(), nb::arg("target"),
+             nb::arg("moves"), nb::arg("seed"));
 }
 
 }  // namespace conset::bindings

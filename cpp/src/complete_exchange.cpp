@@ -6,7 +6,8 @@
 namespace conset {
 
 SquareExchange::SquareExchange(std::int32_t side) : n_(side), h_(side / 2), m_(side / 4), q_(side / 2 - 1) {
-    if (side < 4 || side % 4 != 0) throw std::invalid_argument("square exchange: the side must be a positive multiple of 4");
+    if (side < 4 || side % 4 != 0)
+        throw std::invalid_argument("square exchange: the side must be a positive multiple of 4");
 }
 
 // Which pair of the factor a vertex is in: pair 0 is {i, h-1}, pair k is {i+2k, i-2k} mod q.

@@ -7,7 +7,10 @@
 namespace conset {
 
 Ejection::Ejection(const ExchangeSearch& search, ExchangePacking packing, std::uint64_t seed)
-    : search_(search), packing_(std::move(packing)), random_(seed), mark_(packing_.phase.size(), 0),
+    : search_(search),
+      packing_(std::move(packing)),
+      random_(seed),
+      mark_(packing_.phase.size(), 0),
       thrown_(packing_.phase.size(), 0) {}
 
 ExchangePacking Ejection::run(std::int32_t target, std::int64_t moves) {

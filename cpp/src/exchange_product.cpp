@@ -44,8 +44,10 @@ struct Walk {
         for (std::int32_t y = 0; y < side; ++y) {
             for (std::int32_t v = 0; v < product.variants; ++v) {
                 const std::size_t at = table[k] + (static_cast<std::size_t>(v) * side + x) * side + y;
-                const std::int32_t group_stride = product.group_stride[k * static_cast<std::size_t>(product.variants) + v];
-                next[v] = {partial[v].group + product.permutation[at] * group_stride, partial[v].label + product.label[at]};
+                const std::int32_t group_stride =
+                    product.group_stride[k * static_cast<std::size_t>(product.variants) + v];
+                next[v] = {partial[v].group + product.permutation[at] * group_stride,
+                           partial[v].label + product.label[at]};
             }
             axis(k + 1, prefix + y * stride, next);
         }
@@ -72,7 +74,8 @@ std::vector<std::int32_t> product_steps(const ExchangeProduct& product) {
 std::vector<std::int64_t> merge_phases(std::int32_t nodes, std::span<const std::int64_t> offsets,
                                        std::span<const std::int32_t> message, std::int32_t most) {
     std::vector<std::int64_t> merged{0};
-    std::vector<std::int32_t> sent(static_cast<std::size_t>(nodes), -1), received(sent);  // the merged phase of the last one
+    std::vector<std::int32_t> sent(static_cast<std::size_t>(nodes), -1),
+        received(sent);  // the merged phase of the last one
     std::int32_t held = 0, current = 0;
     for (std::size_t p = 0; p + 1 < offsets.size(); ++p) {
         bool fits = held < most;

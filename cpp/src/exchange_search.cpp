@@ -21,7 +21,8 @@ Occupancy empty_occupancy(const std::vector<std::int32_t>& capacity) {
 // Calls visit(resource) for the ports and links of a message: sends, then receives, then links.
 template <class Visit>
 void each_resource(const Network& network, std::int32_t message, Visit&& visit) {
-    const std::int32_t nodes = network.nodes(), s = message / (nodes - 1), rest = message % (nodes - 1), t = rest + (rest >= s);
+    const std::int32_t nodes = network.nodes(), s = message / (nodes - 1), rest = message % (nodes - 1),
+                       t = rest + (rest >= s);
     visit(s);
     visit(nodes + t);
     network.walk(s, t, [&](std::int32_t link, std::int32_t) { visit(2 * nodes + link); });
@@ -29,7 +30,8 @@ void each_resource(const Network& network, std::int32_t message, Visit&& visit) 
 
 }  // namespace
 
-ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention, const ExchangeItems& items) : items_(items) {
+ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention, const ExchangeItems& items)
+    : items_(items) {
     const auto resources = static_cast<std::size_t>(2 * network.nodes() + network.link_slots());
     std::vector<std::int32_t> row_of(resources, -1);
     row_offsets_.reserve(items.message.size() + 1);
@@ -48,7 +50,8 @@ ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention, 
 
 // The earliest phase any alternative fits in, tried from `first` on cyclically.
 template <class Occupied>
-std::int32_t ExchangeSearch::place(Occupied& occupied, std::int32_t item, std::int64_t first, std::int64_t& chosen) const {
+std::int32_t ExchangeSearch::place(Occupied& occupied, std::int32_t item, std::int64_t first,
+                                   std::int64_t& chosen) const {
     const std::int64_t begin = items_.offsets[item], count = items_.offsets[item + 1] - begin;
     std::int32_t best = -1;
     for (std::int64_t k = 0; k < count; ++k) {
@@ -90,7 +93,8 @@ ExchangePacking ExchangeSearch::peel(std::uint64_t seed) const {
     std::mt19937_64 random(seed);
     ExchangePacking packing{std::vector<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
     packing.chosen.assign(items_.offsets.begin(), items_.offsets.end() - 1);
-    std::vector<std::int32_t> remaining(capacity_.size(), 0), used(capacity_.size(), 0), left(static_cast<std::size_t>(items()));
+    std::vector<std::int32_t> remaining(capacity_.size(), 0), used(capacity_.size(), 0),
+        left(static_cast<std::size_t>(items()));
     std::iota(left.begin(), left.end(), 0);
     std::shuffle(left.begin(), left.end(), random);
     for (std::int64_t offset : packing.chosen)
@@ -101,14 +105,16 @@ ExchangePacking ExchangeSearch::peel(std::uint64_t seed) const {
         for (const std::int32_t i : left) {
             std::int32_t most = 0;
             const auto taken = rows(packing.chosen[i]);
-            for (const std::int32_t row : taken) most = std::max(most, (remaining[row] + capacity_[row] - 1) / capacity_[row]);
+            for (const std::int32_t row : taken)
+                most = std::max(most, (remaining[row] + capacity_[row] - 1) / capacity_[row]);
             order.emplace_back(-(std::int64_t{most} * 4096 + static_cast<std::int64_t>(taken.size())), i);
         }
         std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         std::fill(used.begin(), used.end(), 0);
         for (const auto& [key, i] : order) {
             const auto taken = rows(packing.chosen[i]);
-            if (std::any_of(taken.begin(), taken.end(), [&](std::int32_t row) { return used[row] == capacity_[row]; })) continue;
+            if (std::any_of(taken.begin(), taken.end(), [&](std::int32_t row) { return used[row] == capacity_[row]; }))
+                continue;
             for (const std::int32_t row : taken) {
                 ++used[row];
                 --remaining[row];
@@ -131,8 +137,10 @@ ExchangePacking ExchangeSearch::reorder(ExchangePacking packing, std::int32_t ta
         std::iota(key.begin(), key.end(), 0);
         size.assign(key.size(), 0);
         for (const std::int32_t p : packing.phase) ++size[p];
-        if (round > 0 && random() % 8 == 0) std::shuffle(key.begin(), key.end(), random);
-        else std::reverse(key.begin(), key.end());
+        if (round > 0 && random() % 8 == 0)
+            std::shuffle(key.begin(), key.end(), random);
+        else
+            std::reverse(key.begin(), key.end());
         if (random() % 4 == 0)
             std::stable_sort(key.begin(), key.end(), [&](std::int32_t a, std::int32_t b) { return size[a] > size[b]; });
         next.assign(key.size(), 0);

@@ -10,8 +10,16 @@ namespace {
 class Search {
 public:
     Search(std::int32_t n, std::span<const std::int32_t> symbol, std::int32_t most, std::uint64_t seed)
-        : n_(n), symbol_(symbol), most_(most), random_(seed), target_(size(), -1), source_(size(), -1), holder_(size(), -1),
-          up_(size(), 0), down_(size(), 0), tabu_(size() * size(), 0) {
+        : n_(n),
+          symbol_(symbol),
+          most_(most),
+          random_(seed),
+          target_(size(), -1),
+          source_(size(), -1),
+          holder_(size(), -1),
+          up_(size(), 0),
+          down_(size(), 0),
+          tabu_(size() * size(), 0) {
         const std::int32_t ring = n / 2 - 1;  // vertices that have a next one in the circle method
         for (std::int32_t u = 0; u < ring; ++u) {
             start(u, (u + 1) % ring);
@@ -25,8 +33,10 @@ public:
             for (std::int32_t x = 0; x < n_; ++x)
                 if (target_[x] < 0) holes.push_back(x);
             if (holes.empty()) return target_;
-            if (holes.size() == 1 && stuck(holes[0])) eject(below(n_), move);
-            else fill(holes[static_cast<std::size_t>(below(static_cast<std::int32_t>(holes.size())))], move);
+            if (holes.size() == 1 && stuck(holes[0]))
+                eject(below(n_), move);
+            else
+                fill(holes[static_cast<std::size_t>(below(static_cast<std::int32_t>(holes.size())))], move);
         }
         return {};
     }
@@ -34,7 +44,9 @@ public:
 private:
     std::size_t size() const { return static_cast<std::size_t>(n_); }
     std::int32_t at(std::int32_t x, std::int32_t y) const { return symbol_[static_cast<std::size_t>(x) * size() + y]; }
-    std::int32_t below(std::int32_t count) { return static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(count)); }
+    std::int32_t below(std::int32_t count) {
+        return static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(count));
+    }
 
     bool stuck(std::int32_t hole) const {
         const auto y = static_cast<std::int32_t>(std::find(source_.begin(), source_.end(), -1) - source_.begin());

@@ -1,4 +1,5 @@
-// The closed-form complete exchange of an n x n mesh, n = 4m: who sends to whom at which step, without tables or search.
+// The closed-form complete exchange of an n x n mesh, n = 4m: who sends to whom at which step, without tables or
+// search.
 //
 // Problem. Every node sends one message to every other one, rows first along the row (XY), at most one message on any
 // link in any step; merged into phases of c steps, at most one send and one receive per node in any phase.
@@ -63,7 +64,9 @@ private:
     void arc(std::int32_t x, std::int32_t y, std::int32_t& factor, std::int32_t& type) const;
 
     std::int32_t fold(std::int32_t x) const { return x < h_ ? x : n_ - 1 - x; }
-    static std::int32_t modulo(std::int32_t value, std::int32_t modulus) { return (value % modulus + modulus) % modulus; }
+    static std::int32_t modulo(std::int32_t value, std::int32_t modulus) {
+        return (value % modulus + modulus) % modulus;
+    }
 
     std::int32_t n_, h_, m_, q_;  // side, vertices, pairs per factor, modulus of the circle method
 };

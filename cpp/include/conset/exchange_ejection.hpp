@@ -34,9 +34,9 @@ private:
     std::int32_t phases_ = 0;
     std::vector<std::int64_t> first_holder_;
     std::vector<std::int32_t> holder_, outside_, place_outside_, found_;
-    std::vector<std::int32_t> tabu_;      // [item * phases + phase]: the move until which it may not return
-    std::vector<std::int64_t> mark_;      // [item]: the evaluation that counted it last
-    std::vector<std::int64_t> thrown_;    // [item]: how often it was thrown out; breaks ties towards the patient
+    std::vector<std::int32_t> tabu_;    // [item * phases + phase]: the move until which it may not return
+    std::vector<std::int64_t> mark_;    // [item]: the evaluation that counted it last
+    std::vector<std::int64_t> thrown_;  // [item]: how often it was thrown out; breaks ties towards the patient
     std::int64_t evaluation_ = 0;
 };
 

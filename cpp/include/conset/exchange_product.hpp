@@ -18,15 +18,15 @@ namespace conset {
 
 // The last axis leads: its permutation chooses, for every other axis, which of `variants` decompositions is used.
 struct ExchangeProduct {
-    std::span<const std::int32_t> sides, strides;        // per axis; node = sum of coordinate * stride
+    std::span<const std::int32_t> sides, strides;  // per axis; node = sum of coordinate * stride
     std::int32_t variants;
     std::span<const std::int32_t> permutation, label;    // axis after axis: [variant][x][y]
     std::span<const std::int32_t> group_stride;          // [axis][variant]
     std::span<const std::int32_t> variant;               // [permutation of the last axis]
     std::span<const std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
-    std::span<const std::int32_t> cells;                 // two axes: slot of labels (a, b) at a * cell_columns + b; or empty
+    std::span<const std::int32_t> cells;  // two axes: slot of labels (a, b) at a * cell_columns + b; or empty
     std::int32_t cell_columns;
-    std::int32_t merge;                                  // consecutive slots of a group that share a step
+    std::int32_t merge;  // consecutive slots of a group that share a step
 };
 
 // The step of each message s (N-1) + t - (t > s).

@@ -29,9 +29,9 @@ WORTH = 200
 """A gap below 1 / WORTH of the bound is not worth a search of effort 1."""
 MOST_ROUNDS = 400
 """Rounds of iterated greedy from one start, in one sweep."""
-ROUND_BUDGET = 40_000_000
+ROUND_BUDGET = 25_000_000
 """Resources looked at by the iterated greedy of one start, in one sweep."""
-PEEL_BUDGET = 400_000_000
+PEEL_BUDGET = 250_000_000
 """Resources looked at by peeling; above, there is none."""
 MOVE_BUDGET = 30_000_000
 """Places looked at by one ejection, in one sweep."""
