@@ -1,0 +1,81 @@
+"""Settings: how a workload is executed, in the same words for every model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from conset.errors import UsageError, unknown_name
+from conset.machine.costs import Costs
+
+ReceiveOrder = Literal["list", "any"]
+Fairness = Literal["equal", "rtt"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an execution does beside what the machine costs.
+
+    Attributes:
+        sync: policy between phases: `none`, `local`, `ready`, `barrier`, `barrier:K`; a trace knows only `none`.
+        in_flight: sends a rank keeps open at once, in list order; None: all.
+        receives: receives a rank takes at once; None: all.
+        receive_order: `list`: in list order; `any`: first come, first served; None: the model's own.
+        fairness: `equal`: flows that share a bottleneck get the same rate; `rtt`: weighted by 1 / latency of the
+            route, as in SimGrid.
+        lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
+        record: whether the timeline keeps every change of a rate, for the checker and for pictures over time.
+    """
+
+    sync: str = "none"
+    in_flight: int | None = None
+    receives: int | None = None
+    receive_order: ReceiveOrder | None = None
+    fairness: Fairness = "equal"
+    lanes: int | None = None
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("in_flight", "receives", "lanes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name} = {value}: must be at least 1, or all")
+        if self.receive_order not in (None, "list", "any"):
+            raise unknown_name("receive order", str(self.receive_order), ("list", "any"))
+        if self.fairness not in ("equal", "rtt"):
+            raise unknown_name("fairness", str(self.fairness), ("equal", "rtt"))
+
+    @staticmethod
+    def of(
+        costs: Costs, *, in_flight: str | int | None = None, receives: str | int | None = None, **words: Any
+    ) -> Settings:
+        """Settings in the words of the command line; what is None comes from the machine.
+
+        Args:
+            costs: whose `in_flight` and `receives` hold where nothing is said; a bare network's are all.
+            in_flight: a number or `all`.
+            receives: a number or `all`.
+            words: other fields of `Settings`.
+
+        Raises:
+            UsageError: a value that is neither a whole number of at least 1 nor `all`.
+        """
+        return Settings(
+            in_flight=costs.in_flight if in_flight is None else parse_count(in_flight, "--in-flight"),
+            receives=costs.receives if receives is None else parse_count(receives, "--receives"),
+            **words,
+        )
+
+
+def parse_count(value: str | int, what: str) -> int | None:
+    """A whole number of at least 1, or None for `all`.
+
+    Raises:
+        UsageError: anything else.
+    """
+    text = str(value).strip()
+    if text == "all":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < 1:
+        raise UsageError(f"{what} '{value}': must be a whole number of at least 1, or all")
+    return int(text)

@@ -1,0 +1,129 @@
+"""Timeline: what happened, message by message and link by link; the result of every model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.simulation.workload import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Every change of a rate: from `time_s[k]` on message `message[k]` flows at `rate_Bps[k]`, 0 when it has ended.
+
+    Attributes:
+        time_s: shape=(changes), float64 [s], not falling.
+        message: shape=(changes), int32.
+        rate_Bps: shape=(changes), float64 [B/s].
+    """
+
+    time_s: NDArray[np.float64]
+    message: NDArray[np.int32]
+    rate_Bps: NDArray[np.float64]  # noqa: N815
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """What a model says a workload takes.
+
+    Attributes:
+        model: `flow`, `wormhole`, `circuit`, `flit`.
+        sync: the policy it ran under.
+        in_flight: sends a rank kept open at once; None: all.
+        machine: the machine's name.
+        workload: what was played; None where the timeline was read from a file.
+        start_s: shape=(messages), float64 [s]: when the execution let a message go.
+        end_s: shape=(messages), float64 [s]: when its last byte was delivered.
+        phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those before; one entry for a
+            trace.
+        link_bytes: shape=(link_slots), int64 [B] that crossed each link.
+        link_busy_s: shape=(link_slots), float64 [s]: how long bytes flowed on it.
+        out_bytes: shape=(nodes), int64 [B] that left each node.
+        out_busy_s: shape=(nodes), float64 [s].
+        in_bytes: shape=(nodes), int64 [B] that entered each node.
+        in_busy_s: shape=(nodes), float64 [s].
+        mean_latency_s: delivery minus release, over messages that cross the network (`flow`, `wormhole`, `circuit`)
+            or over all (`flit`) [s].
+        held_by: shape=(messages), int32: what held a message for most of its bytes: a link slot, `link_slots + node`
+            for the port out of a node, `link_slots + nodes + node` for the port into it, `link_slots + 2 nodes + node`
+            for both together, -1 where nothing did; (0) for models that do not say.
+        events: changes the model handled.
+        elapsed_s: what the simulation alone took [s]; never in a file.
+        rates: every change of a rate where `Settings.record` asked for it.
+        figures: further numbers of one model (`flit_hops`, …).
+    """
+
+    model: str
+    sync: str
+    in_flight: int | None
+    machine: str
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    phase_end_s: NDArray[np.float64]
+    link_bytes: NDArray[np.int64]
+    link_busy_s: NDArray[np.float64]
+    out_bytes: NDArray[np.int64]
+    out_busy_s: NDArray[np.float64]
+    in_bytes: NDArray[np.int64]
+    in_busy_s: NDArray[np.float64]
+    mean_latency_s: float
+    held_by: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    events: int = 0
+    elapsed_s: float = 0.0
+    workload: Workload | None = None
+    rates: Rates | None = None
+    figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def time_s(self) -> float:
+        """The last delivery [s]; 0 without messages."""
+        return float(self.end_s.max(initial=0.0))
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return int(self.end_s.size)
+
+    def to_object(self) -> dict[str, Any]:
+        """As `simulate --json` prints it."""
+        return {
+            "time_s": self.time_s,
+            "mean_latency_s": self.mean_latency_s,
+            "model": self.model,
+            "sync": self.sync,
+            "in_flight": "all" if self.in_flight is None else self.in_flight,
+            "machine": self.machine,
+            "phase_end_s": self.phase_end_s.tolist(),
+            "link_bytes_max": int(self.link_bytes.max(initial=0)),
+            "messages": self.messages,
+            "events": self.events,
+            "elapsed_s": self.elapsed_s,
+            **self.figures,
+        }
+
+    def __repr__(self) -> str:
+        return f"Timeline({self.time_s:.6g} s by {self.model}, sync={self.sync}, messages={self.messages})"
+
+
+def phase_ends(workload: Workload, end_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """shape=(phases): the last delivery of each phase and of those before it; of everything for a trace."""
+    if not workload.phases:
+        return np.array([end_s.max(initial=0.0)])
+    ends = np.zeros(workload.phases)
+    full = np.flatnonzero(np.diff(workload.phase_offsets))
+    if full.size:
+        ends[full] = np.maximum.reduceat(end_s, workload.phase_offsets[full])
+    return np.maximum.accumulate(ends)
+
+
+def mean_latency(workload: Workload, end_s: NDArray[np.float64], which: NDArray[np.bool_] | None = None) -> float:
+    """Mean of delivery minus release [s] over `which` messages (all where None); 0 without any."""
+    latency = end_s - workload.time_s
+    chosen = latency if which is None else latency[which]
+    return float(chosen.mean()) if chosen.size else 0.0

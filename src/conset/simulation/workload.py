@@ -1,0 +1,162 @@
+"""Workload: what a simulator plays, whether it came from a schedule or from a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import frozen, frozen_ints
+from conset.errors import InputError
+from conset.schedule.loads import chosen_links
+from conset.schedule.schedule import Schedule
+
+
+def _no_int32() -> NDArray[np.int32]:
+    return np.zeros(0, np.int32)
+
+
+def _no_int64() -> NDArray[np.int64]:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Messages between nodes: when each is released, what it waits for, and in which order ranks take them.
+
+    A message is known by its index: the transfer of a schedule, or the line of a trace. Ranks take their messages in
+    the order of the indices unless `order` says otherwise.
+
+    Attributes:
+        source: shape=(messages), int32: the node a message leaves.
+        target: shape=(messages), int32: the node it enters; the same node: it never touches the network.
+        bytes: shape=(messages), int64 [B], at least 0.
+        time_s: shape=(messages), float64 [s]: not released earlier; given as (0): 0 everywhere.
+        dep_offsets: shape=(messages + 1), int64; given as (0): nothing waits for anything.
+        deps: int32: message m is not released before messages `deps[dep_offsets[m] : dep_offsets[m + 1]]` are
+            delivered.
+        phase_offsets: shape=(phases + 1), int64: phase p of a schedule holds messages `phase_offsets[p] …`; (0) for a
+            trace, which has no phases, pays no set-up and knows no synchronization.
+        order: shape=(messages), int32: the messages in list order, phase after phase; (0): by index.
+        sender: shape=(messages), int32: the rank that sends; (0): ranks are nodes.
+        receiver: shape=(messages), int32: the rank that receives; (0): ranks are nodes.
+        link_offsets: shape=(messages + 1), int64: routes a compiler chose; (0) for the machine's own.
+        links: int32: the links of message m in order are `links[link_offsets[m] : link_offsets[m + 1]]`.
+        nodes: nodes of the network that messages may name.
+        name: what it was made from, for people.
+        method: what made the schedule, for machines whose costs depend on it.
+    """
+
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    bytes: NDArray[np.int64]
+    nodes: int
+    time_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    dep_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
+    deps: NDArray[np.int32] = field(default_factory=_no_int32)
+    phase_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
+    order: NDArray[np.int32] = field(default_factory=_no_int32)
+    sender: NDArray[np.int32] = field(default_factory=_no_int32)
+    receiver: NDArray[np.int32] = field(default_factory=_no_int32)
+    link_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
+    links: NDArray[np.int32] = field(default_factory=_no_int32)
+    name: str = "workload"
+    method: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("source", "target", "deps", "order", "sender", "receiver", "links"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
+        for name in ("bytes", "dep_offsets", "phase_offsets", "link_offsets"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        time_s = np.asarray(self.time_s, np.float64)
+        object.__setattr__(self, "time_s", frozen(time_s if time_s.size else np.zeros(self.source.size)))
+        if not self.dep_offsets.size:
+            object.__setattr__(self, "dep_offsets", frozen(np.broadcast_to(np.int64(0), self.source.size + 1)))
+        self._check_shapes()
+        self._check_values()
+
+    def _check_shapes(self) -> None:
+        n = self.source.size
+        for name in ("target", "bytes"):
+            if getattr(self, name).shape != (n,):
+                raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source")
+        for name in ("time_s", "order", "sender", "receiver"):
+            if getattr(self, name).size not in (0, n):
+                raise InputError(f"{name}: {getattr(self, name).size} values for {n} messages")
+        for name, rows in (("dep_offsets", self.deps), ("link_offsets", self.links)):
+            offsets = getattr(self, name)
+            if offsets.size and (offsets.size != n + 1 or offsets[0] != 0 or offsets[-1] != rows.size):
+                raise InputError(f"{name}: must rise from 0 to {rows.size} in {n + 1} entries")
+        phases = self.phase_offsets
+        if phases.size and (phases[0] != 0 or phases[-1] != n or np.any(np.diff(phases) < 0)):
+            raise InputError(f"phase_offsets: must rise from 0 to the {n} messages")
+
+    def _check_values(self) -> None:
+        for name, below in (("source", self.nodes), ("target", self.nodes), ("deps", self.messages)):
+            values = getattr(self, name)
+            wrong = np.flatnonzero((values < 0) | (values >= below))
+            if wrong.size:
+                raise InputError(f"{name}[{wrong[0]}] = {values[wrong[0]]}: must be from 0 to {below - 1}")
+        if self.messages and self.bytes.min() < 0:
+            m = int(np.argmin(self.bytes))
+            raise InputError(f"bytes[{m}] = {self.bytes[m]}: must be at least 0 B")
+        wrong = np.flatnonzero(~((self.time_s >= 0) & np.isfinite(self.time_s)))
+        if wrong.size:
+            raise InputError(f"time_s[{wrong[0]}] = {self.time_s[wrong[0]]}: must be finite and at least 0 s")
+        if self.order.size and not np.array_equal(np.sort(self.order), np.arange(self.messages)):
+            raise InputError("order: must name every message once")
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return int(self.source.size)
+
+    @property
+    def phases(self) -> int:
+        """Number of phases; 0 for a trace."""
+        return max(int(self.phase_offsets.size) - 1, 0)
+
+    @cached_property
+    def phase_of(self) -> NDArray[np.int32]:
+        """shape=(messages), int32: the phase of each message; 0 everywhere for a trace."""
+        if not self.phases:
+            return frozen(np.zeros(self.messages, np.int32))
+        return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))
+
+    @property
+    def sending_rank(self) -> NDArray[np.int32]:
+        """shape=(messages), int32: who sends; a node where ranks are nodes."""
+        return self.sender if self.sender.size else self.source
+
+    @property
+    def receiving_rank(self) -> NDArray[np.int32]:
+        """shape=(messages), int32: who receives."""
+        return self.receiver if self.receiver.size else self.target
+
+    @property
+    def crosses(self) -> NDArray[np.bool_]:
+        """shape=(messages): whether a message leaves its node."""
+        crosses: NDArray[np.bool_] = self.source != self.target
+        return crosses
+
+    @staticmethod
+    def of_schedule(schedule: Schedule) -> Workload:
+        """The transfers of a schedule, in list order: start in the timetable where there is one, else as stored."""
+        pattern, message = schedule.pattern, schedule.message
+        order = np.zeros(0, np.int32)
+        if schedule.timetable is not None:
+            order = np.lexsort((schedule.timetable[:, 0], schedule.phase_of)).astype(np.int32)
+        placed = schedule.placement is not None
+        offsets, links = chosen_links(schedule)
+        return Workload(
+            schedule.source_node, schedule.target_node, schedule.size, schedule.machine.topology.nodes,
+            phase_offsets=schedule.phase_offsets, order=order,
+            sender=pattern.source[message] if placed else np.zeros(0, np.int32),
+            receiver=pattern.target[message] if placed else np.zeros(0, np.int32),
+            link_offsets=offsets, links=links, name=f"{pattern.name} by {schedule.method}", method=schedule.method,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Workload({self.name}, messages={self.messages}, phases={self.phases})"
