@@ -11,6 +11,7 @@ void bind_methods(nb::module_& module);
 void bind_placement(nb::module_& module);
 void bind_profile(nb::module_& module);
 void bind_stop(nb::module_& module);
+void bind_unequal(nb::module_& module);
 }  // namespace conset::bindings
 
 NB_MODULE(_core, module) {
@@ -25,4 +26,5 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_placement(module);
     conset::bindings::bind_profile(module);
     conset::bindings::bind_stop(module);
+    conset::bindings::bind_unequal(module);
 }

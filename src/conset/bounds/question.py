@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -127,8 +127,13 @@ class Question:
 
     @cached_property
     def work(self) -> Work:
-        """Costs of messages under the policy; where messages may be split, parts may be cheaper than the whole."""
+        """Costs of messages under the policy; where messages may be split, parts may be cheaper than the whole.
+
+        A timetable keeps messages on a link apart, so that none is slowed down by others.
+        """
         work = work_of(self.machine, self.costs, self.sync.kind)
+        if self.timetabled:
+            work = replace(work, blocking=0.0)
         if not self.split:
             return work
         least = Steps(tuple(np.minimum.accumulate(work.overhead.seconds).tolist()), work.overhead.up_to_B)

@@ -92,6 +92,45 @@ def _link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> ND
     return per_byte if per_byte.any() else np.zeros(0)
 
 
+def transfer_s(
+    machine: Machine,
+    work: Work,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    size: NDArray[np.int64],
+    links: Links = NO_LINKS,
+) -> NDArray[np.float64]:
+    """shape=(transfers), float64 [s]: what each takes alone with its ports and one unit of width of every link.
+
+    That is how long it stands in a timetable; 0 inside a node.
+
+    Args:
+        machine: whose network.
+        work: what messages cost.
+        source: shape=(transfers), int32: nodes.
+        target: shape=(transfers), int32: nodes.
+        size: shape=(transfers), int64 [B].
+        links: routes a compiler chose.
+    """
+    per_byte = np.full(size.shape, max(work.out, work.into, work.node))
+    leaves = source != target
+    if work.link.size:
+        slots = machine.topology.link_slots
+        unit = np.ascontiguousarray(np.broadcast_to(work.link * work.width, slots))
+        offsets, chosen = links
+        if offsets.size:
+            long = np.flatnonzero(np.diff(offsets))
+            per_byte[long] = np.maximum(per_byte[long], np.maximum.reduceat(unit[chosen], offsets[long]))
+        elif np.ptp(unit) == 0:
+            per_byte = np.maximum(per_byte, unit[0])
+        else:
+            ends = (np.ascontiguousarray(end, np.int32) for end in (source, target))
+            per_byte = np.maximum(
+                per_byte, _core.slowest_links(core_network(machine.topology, machine.routing), *ends, unit)
+            )
+    return np.where(leaves, work.overhead.of(size) + size * per_byte, 0.0)
+
+
 def synchronization_s(machine: Machine, costs: Costs) -> float:
     """The time of one barrier [s], over every node that may hold ranks: the machine stands for the partition in use."""
     return costs.synchronization.at(machine.topology.endpoints)

@@ -1,0 +1,115 @@
+#include <tuple>
+
+#include "bindings.hpp"
+#include "conset/birkhoff.hpp"
+#include "conset/decreasing.hpp"
+#include "conset/event_list.hpp"
+#include "conset/timetable_as.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+namespace conset::bindings {
+
+namespace {
+
+auto event_list(const Network& network, In<std::int32_t> source, In<std::int32_t> target,
+                In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int32_t> width, bool serial,
+                In<std::int64_t> phase_offsets, In<double> duration, In<std::int32_t> first, In<std::int32_t> second,
+                std::int32_t restarts, double noise, std::uint64_t seed) {
+    Timetable table;
+    {
+        nb::gil_scoped_release released;
+        const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
+                              view(width), serial);
+        table = time_event_list(lines, view(phase_offsets), view(duration), view(first), view(second), restarts, noise,
+                                seed);
+    }
+    return std::make_pair(give(std::move(table.start)), give(std::move(table.end)));
+}
+
+auto as(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+        In<std::int32_t> route_links, In<std::int32_t> width, bool serial, In<std::int64_t> phase_offsets,
+        In<double> duration, In<std::int32_t> first, In<std::int32_t> second, std::uint64_t seed) {
+    Timetable table;
+    {
+        nb::gil_scoped_release released;
+        const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
+                              view(width), serial);
+        table = time_as(lines, view(source), view(target), view(phase_offsets), view(duration), view(first),
+                        view(second), seed);
+    }
+    return std::make_pair(give(std::move(table.start)), give(std::move(table.end)));
+}
+
+auto replay(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+            In<std::int32_t> route_links, In<std::int32_t> width, bool serial, In<std::int32_t> order,
+            In<std::int64_t> batch_offsets, In<double> duration, In<std::int32_t> first, In<std::int32_t> second) {
+    std::vector<double> latest;
+    {
+        nb::gil_scoped_release released;
+        const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
+                              view(width), serial);
+        latest = replay_timetable(lines, view(order), view(batch_offsets), view(duration), view(first), view(second));
+    }
+    return give(std::move(latest));
+}
+
+auto anneal(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
+            const Limits& limits, In<double> duration, double opening, In<std::int32_t> phase, In<std::int32_t> first,
+            In<std::int32_t> second, std::int64_t steps, double hot, double cold, std::uint64_t seed) {
+    std::vector<std::int32_t> better;
+    {
+        nb::gil_scoped_release released;
+        const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+        better = anneal_lengths(resources, view(duration), opening, copy(phase), view(first), view(second),
+                                {steps, hot, cold, seed});
+    }
+    return give(std::move(better));
+}
+
+double least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
+             const Limits& limits, In<double> duration, double opening) {
+    nb::gil_scoped_release released;
+    const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+    return least_length(resources, view(duration), opening);
+}
+
+auto birkhoff(std::int32_t nodes, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> size) {
+    Pieces pieces;
+    {
+        nb::gil_scoped_release released;
+        pieces = decompose_birkhoff(nodes, view(source), view(target), view(size));
+    }
+    return std::make_tuple(give(std::move(pieces.offsets)), give(std::move(pieces.transfer)),
+                           give(std::move(pieces.part)));
+}
+
+}  // namespace
+
+void bind_unequal(nb::module_& module) {
+    module.def("time_event_list", &event_list, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
+               nb::arg("width").noconvert(), nb::arg("serial"), nb::arg("phase_offsets").noconvert(),
+               nb::arg("duration").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+               nb::arg("restarts"), nb::arg("noise"), nb::arg("seed"));
+    module.def("time_as", &as, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+               nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(), nb::arg("width").noconvert(),
+               nb::arg("serial"), nb::arg("phase_offsets").noconvert(), nb::arg("duration").noconvert(),
+               nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("seed"));
+    module.def("replay_timetable", &replay, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
+               nb::arg("width").noconvert(), nb::arg("serial"), nb::arg("order").noconvert(),
+               nb::arg("batch_offsets").noconvert(), nb::arg("duration").noconvert(), nb::arg("first").noconvert(),
+               nb::arg("second").noconvert());
+    module.def("anneal_lengths", &anneal, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("width").noconvert(), nb::arg("limits"),
+               nb::arg("duration").noconvert(), nb::arg("opening"), nb::arg("phase").noconvert(),
+               nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("steps"), nb::arg("hot"),
+               nb::arg("cold"), nb::arg("seed"));
+    module.def("least_length", &least, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+               nb::arg("width").noconvert(), nb::arg("limits"), nb::arg("duration").noconvert(), nb::arg("opening"));
+    module.def("decompose_birkhoff", &birkhoff, nb::arg("nodes"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("size").noconvert());
+}
+
+}  // namespace conset::bindings

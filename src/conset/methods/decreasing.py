@@ -1,0 +1,89 @@
+"""decreasing: phases of messages of like size: first fit by decreasing length, then annealing.
+
+Problem: with a barrier after every phase a phase lasts as long as its longest message, and each costs a barrier and a
+set-up; cut a pattern of unequal sizes so that all this adds up to little, under any limits.
+Idea: the fewest phases mix large and small. First fit in the order of falling length puts each message into the first
+phase with room, so that the long ones share theirs. Then anneal, with as many phases: half the time take the longest
+message of a random phase, else any message, and a random other phase for it; alternately (i) by a Kempe chain: what
+holds its place there comes back in exchange, what that displaces goes there, and so on, up to 12 messages; (ii) by
+ejection: up to 3 messages in its way go where they raise the longest of a phase least. Accepted as Metropolis has it.
+Start: first fit by length, or by longest routes (as `first-fit`) where that is shorter.
+Invariant: limits and order are kept after every move; the best phases seen are given.
+Complexity: first fit as `first-fit`; annealing O(steps · (hops + messages of a phase)) in time, O(phases · contended
+resources) in memory. Left out above 2^27 entries, and under the duplex rule, whose state is not that of one resource.
+Effort: 300,000 steps each; it stops early at the bound (the sum of the i-th longest at any port or link).
+Temperature: from 0.002 to 0.0001 of the mean length of a phase, geometric. (The notes' 0.02 undoes first fit where
+there are some thousand messages, and gains nothing where there are few.)
+When to use it: sizes differ and there are barriers. Without barriers `event-list` is better by far.
+Guarantee: never longer than first fit by length and than one sweep of `first-fit`.
+Order: kept by phases; moves that break it are refused.
+Reference: none for the whole; list scheduling by decreasing length of batches, Kempe chains and ejections as in graph
+colouring (Johnson, Aragon, McGeoch, Schevon, doi:10.1287/opre.39.3.378).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.machine.work import synchronization_s, transfer_s, work_of
+from conset.methods.core import core_arguments, core_order
+from conset.methods.problem import Phases, Problem
+
+STEPS = 300_000
+"""Of annealing, in a sweep of effort."""
+HOT, COLD = 0.002, 0.0001
+MOST_ENTRIES = 2**27
+
+
+def schedule_decreasing(problem: Problem) -> Phases:
+    """First fit by decreasing length under `problem.limits`, annealed for `problem.effort` sweeps; honours an order."""
+    if problem.pattern.messages == 0:
+        return Phases.of(np.zeros(0, np.int32))
+    arguments = core_arguments(problem)
+    first, second = core_order(problem)
+    duration = lengths(problem)
+    opening = opening_s(problem)
+    size = np.zeros(0, np.int64) if problem.pattern.equal_sizes else np.ascontiguousarray(problem.pattern.size)
+    by_length = np.argsort(-duration, kind="stable").astype(np.int32)
+    starts = [
+        _core.first_fit(*arguments, order, first, second)
+        for order in (by_length, _core.order_longest_first(*arguments, size))
+    ]
+    phase = min(starts, key=lambda found: total_length(found, duration, opening))
+    if problem.limits.duplex == "full" and _entries(problem, phase) <= MOST_ENTRIES:
+        phase = _core.anneal_lengths(
+            *arguments, duration, opening, phase, first, second, STEPS * problem.effort, HOT, COLD,
+            problem.seed % 2**64,
+        )  # fmt: skip
+    return Phases.of(phase)
+
+
+def lengths(problem: Problem) -> NDArray[np.float64]:
+    """shape=(messages), float64 [s]: what each message takes alone, 0 inside a node."""
+    machine = problem.machine
+    work = work_of(machine, machine.costs_for("decreasing"), "barrier")
+    return transfer_s(machine, work, problem.source_node, problem.target_node, problem.pattern.size)
+
+
+def opening_s(problem: Problem) -> float:
+    """What a further phase costs before anything flows [s]: a barrier and a set-up."""
+    costs = problem.machine.costs_for("decreasing")
+    return synchronization_s(problem.machine, costs) + costs.setup_s
+
+
+def total_length(phase: NDArray[np.int32], duration: NDArray[np.float64], opening: float) -> float:
+    """The sum over phases of `opening` and the longest duration [s]."""
+    longest = np.zeros(int(phase.max(initial=-1)) + 1)
+    np.maximum.at(longest, phase, duration)
+    return float(longest.sum()) + opening * int(np.unique(phase).size)
+
+
+def _entries(problem: Problem, phase: NDArray[np.int32]) -> int:
+    """Entries of the annealing's state at most: who holds what in which phase."""
+    limits = problem.limits
+    topology = problem.machine.topology
+    room = sum(limit or 0 for limit in (limits.send, limits.receive, limits.channels)) * topology.nodes
+    room += (limits.link or 0) * int(topology.widths().sum(dtype=np.int64))
+    return room * (int(phase.max(initial=0)) + 1)
