@@ -51,7 +51,8 @@ any_limits = st.builds(
 def check(problem: Problem, method: str, phases: Phases) -> None:
     schedule = Schedule(
         problem.pattern, problem.machine, method, problem.limits, phases.offsets, phases.message,
-        placement=problem.placement, limits_asked=True,
+        parts=phases.parts, placement=problem.placement, route_offsets=phases.route_offsets,
+        route_nodes=phases.route_nodes, timetable=phases.timetable, limits_asked=True,
     )  # fmt: skip
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
