@@ -47,6 +47,7 @@ class Document:
         transfer_message: shape=(transfers): index of the message.
         route_offsets: shape=(transfers + 1), or None where the machine's routing is used.
         route_nodes: node ids of the routes one after the other, ends included; or None.
+        channels: shape as `route_nodes`: the channel of each stop, or None.
         timetable: shape=(transfers, 2), float64 [s], or None.
         figures: `phases`, `load` {send, receive, link, channels, sum}, `phase_bytes`.
         manifest: version, seed, command, input_sha256.
@@ -73,6 +74,7 @@ class Document:
     timetable: NDArray[np.float64] | None
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
+    channels: IntArray | None = None
 
     @property
     def phases(self) -> int:
@@ -108,5 +110,5 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         transfer_source=pattern.source[schedule.message], transfer_target=pattern.target[schedule.message],
         transfer_size=schedule.size, transfer_message=schedule.message,
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
-        figures=figures, manifest=schedule.manifest.to_object(),
+        figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
     )  # fmt: skip

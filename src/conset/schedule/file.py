@@ -118,6 +118,7 @@ def to_schedule(document: Document) -> Schedule:
         placement=None if document.placement is None else _int32(document.placement, "placement"),
         route_offsets=None if document.route_offsets is None else _int64(document.route_offsets, "route_offsets"),
         route_nodes=None if document.route_nodes is None else _int32(document.route_nodes, "route_nodes"),
+        channels=None if document.channels is None else _int32(document.channels, "channels"),
         timetable=document.timetable, sync=document.sync, limits_asked=document.limits_asked,
         manifest=Manifest(**document.manifest),
     )  # fmt: skip

@@ -20,6 +20,8 @@ _KEYS = (
     "schema", "machine", "method", "sync", "limits", "limits_asked", "pattern", "placement",
     "phases", "routes", "timetable", "figures", "manifest",
 )  # fmt: skip
+_OPTIONAL = ("channels",)
+"""Keys that are left out where there is nothing to say."""
 _BLOCK = 1 << 15
 _PER_LINE = 8
 
@@ -41,7 +43,10 @@ def _pieces(d: Document) -> Iterator[str]:
     yield ',\n"phases": ['
     yield from _phases(d, (d.transfer_source, d.transfer_target, d.transfer_size, d.transfer_message))
     yield '],\n"routes": '
-    yield from ["null"] if d.route_offsets is None or d.route_nodes is None else _routes(d)
+    yield from ["null"] if d.route_offsets is None or d.route_nodes is None else _routes(d, d.route_nodes)
+    if d.route_offsets is not None and d.channels is not None:
+        yield ',\n"channels": '
+        yield from _routes(d, d.channels)
     yield ',\n"timetable": '
     table = d.timetable
     yield from ["null"] if table is None else chain("[", _phases(d, (table[:, 0], table[:, 1])), "]")
@@ -78,16 +83,16 @@ def _phases(d: Document, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     yield "\n" if len(bounds) > 1 else ""
 
 
-def _routes(d: Document) -> Iterator[str]:
+def _routes(d: Document, values: NDArray[Any]) -> Iterator[str]:
+    """What every stop of a route has, one phase to the line."""
     assert d.route_offsets is not None  # the caller looked
-    assert d.route_nodes is not None
     bounds = d.phase_offsets.tolist()
     yield "["
     for p, (low, high) in enumerate(pairwise(bounds)):
         yield ",\n[" if p else "\n["
         for begin in range(low, high, _BLOCK):
             cut = d.route_offsets[begin : min(begin + _BLOCK, high) + 1]
-            nodes, offsets = d.route_nodes[cut[0] : cut[-1]].tolist(), (cut - cut[0]).tolist()
+            nodes, offsets = values[cut[0] : cut[-1]].tolist(), (cut - cut[0]).tolist()
             routes = [nodes[a:b] for a, b in pairwise(offsets)]
             yield ", " if begin > low else ""
             yield json.dumps(routes, separators=(",", ":"))[1:-1].replace("],[", "], [")
@@ -134,14 +139,18 @@ def _no_constant(name: str) -> float:
 
 
 def _document(found: Any) -> Document:
-    head = require_keys(found, _KEYS, "schedule")
+    given = found if isinstance(found, dict) else {}
+    head = require_keys(found, (*_KEYS, *(key for key in _OPTIONAL if key in given)), "schedule")
     check_head(head)
     pattern = require_keys(head["pattern"], ("ranks", "messages", "before"), "pattern")
     messages = _int_rows(require(pattern["messages"], list, "pattern.messages"), 3, "pattern.messages[{}]")
     before = pattern["before"]
     placement = head["placement"]
     offsets, transfers = _phase_rows(head["phases"])
-    route_offsets, route_nodes = _route_lists(head["routes"], offsets)
+    route_offsets, route_nodes = _route_lists(head["routes"], offsets, "routes")
+    cuts, channels = _route_lists(head.get("channels"), offsets, "channels")
+    if cuts is not None and (route_offsets is None or not np.array_equal(cuts, route_offsets)):
+        raise InputError("channels: one for each node of `routes` required")
     return Document(
         machine=head["machine"], method=head["method"], sync=head["sync"], limits=head["limits"],
         limits_asked=head["limits_asked"], ranks=_rank_count(pattern["ranks"]),
@@ -151,7 +160,7 @@ def _document(found: Any) -> Document:
         phase_offsets=offsets, transfer_source=transfers[:, 0], transfer_target=transfers[:, 1],
         transfer_size=transfers[:, 2], transfer_message=transfers[:, 3],
         route_offsets=route_offsets, route_nodes=route_nodes, timetable=_timetable(head["timetable"], offsets),
-        figures=head["figures"], manifest=head["manifest"],
+        figures=head["figures"], manifest=head["manifest"], channels=channels,
     )  # fmt: skip
 
 
@@ -227,10 +236,12 @@ def _same_shape(phases: Any, offsets: NDArray[np.int64], what: str) -> list[Any]
     return entries
 
 
-def _route_lists(routes: Any, offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+def _route_lists(
+    routes: Any, offsets: NDArray[np.int64], what: str
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
     if routes is None:
         return None, None
-    entries = _same_shape(routes, offsets, "routes")
+    entries = _same_shape(routes, offsets, what)
     try:
         for entry in entries:
             require(entry, list, "")
@@ -238,7 +249,7 @@ def _route_lists(routes: Any, offsets: NDArray[np.int64]) -> tuple[NDArray[np.in
     except InputError:
         for p, phase in enumerate(routes):
             for k, route in enumerate(phase):
-                _ints(require(route, list, f"routes[{p}][{k}]"), f"routes[{p}][{k}][{{}}]")
+                _ints(require(route, list, f"{what}[{p}][{k}]"), f"{what}[{p}][{k}][{{}}]")
         raise
     route_offsets = np.zeros(len(entries) + 1, np.int64)
     np.cumsum([len(entry) for entry in entries], out=route_offsets[1:])

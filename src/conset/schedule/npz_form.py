@@ -2,7 +2,8 @@
 
 `header` is a text of the object without its long lists; `source`, `target` and `size` are the messages' columns,
 `transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the transfers of phase p. `before`,
-`placement`, `route_offsets` with `route_nodes`, and `timetable` are there only where the JSON form is not null.
+`placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are there only where the JSON form
+is not null.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ALWAYS = (
     "source", "target", "size", "phase_offsets",
     "transfer_source", "transfer_target", "transfer_size", "transfer_message",
 )  # fmt: skip
-_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "timetable")
+_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "channels", "timetable")
 _LEVEL = 1
 """Deflate's fastest level: a schedule of millions of messages compresses 3 times faster and little worse than at 6."""
 
@@ -134,6 +135,9 @@ def _check_sizes(entries: dict[str, NDArray[Any]]) -> None:
                 f"entry 'route_offsets': {transfers + 1} values required, given {entries['route_offsets'].size}"
             )
         _check_offsets("route_offsets", entries["route_offsets"], entries["route_nodes"].size)
+    stops = entries["route_nodes"].size if "route_nodes" in entries else None
+    if "channels" in entries and entries["channels"].size != stops:
+        raise InputError("entry 'channels': one value for each of 'route_nodes' required")
     table = entries.get("timetable")
     if table is not None and (table.dtype != np.float64 or table.shape != (transfers, 2)):
         raise InputError(

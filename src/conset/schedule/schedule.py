@@ -35,6 +35,8 @@ class Schedule:
         route_offsets: shape=(transfers + 1), int64, or None where the machine's routing is used.
         route_nodes: int32: nodes of the route of transfer k are `route_nodes[route_offsets[k] : route_offsets[k + 1]]`,
             ends included.
+        channels: int32, shape as `route_nodes`: the channel of each stop of a route, where connections are opened; -1
+            for a message inside its node.
         timetable: shape=(transfers, 2), float64 [s]: start and end counted from the start of the phase; or None.
         sync: the policy it is meant to run under.
         limits_asked: whether options changed the limits.
@@ -52,6 +54,7 @@ class Schedule:
     placement: NDArray[np.int32] | None = None
     route_offsets: NDArray[np.int64] | None = None
     route_nodes: NDArray[np.int32] | None = None
+    channels: NDArray[np.int32] | None = None
     timetable: NDArray[np.float64] | None = None
     sync: str = "barrier"
     limits_asked: bool = False
@@ -79,6 +82,10 @@ class Schedule:
         if self.route_offsets is not None:
             set_(self, "route_offsets", frozen_ints(self.route_offsets, np.int64, "route_offsets"))
             set_(self, "route_nodes", frozen_ints(self.route_nodes, np.int32, "route_nodes"))  # type: ignore[arg-type]
+        if self.channels is not None:
+            set_(self, "channels", frozen_ints(self.channels, np.int32, "channels"))
+            if self.route_nodes is None or self.channels.shape != self.route_nodes.shape:
+                raise InputError("channels: one for each node of the routes required")
         if self.timetable is not None:
             set_(self, "timetable", frozen(np.asarray(self.timetable, np.float64)))
 

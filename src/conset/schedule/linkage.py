@@ -1,0 +1,119 @@
+"""Linkage tables: what every node must be loaded with so that the connections of a phase are open.
+
+A connection takes one channel in every node of its route, both ends included. The gate of the source feeds its first
+channel; at every node a channel is linked to a link and to a channel of the node behind it; the last channel feeds
+the gate of the target. A channel of a node is used once in a phase.
+
+Numbers of channels are free, as any of a node may be linked to any of a neighbour: the routes through a node are
+numbered in the order of the phase's transfers, from 0. So tables are a function of the routes; files carry the
+numbers all the same, so that whoever loads a machine, and `verify`, need no rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.schedule.schedule import Schedule
+
+GATE = -1
+"""In place of a node or channel: the processor's own end of a connection."""
+
+
+def number_channels(
+    phase_offsets: NDArray[np.int64], route_offsets: NDArray[np.int64], route_nodes: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """shape=(route_nodes), int32: the channel of each stop; a stop inside a node that sends to itself has none, -1.
+
+    In a phase the stops at a node are numbered from 0 in the order of transfers: as many channels as routes.
+    """
+    length = np.diff(route_offsets)
+    phase = np.repeat(np.repeat(np.arange(phase_offsets.size - 1), np.diff(phase_offsets)), length)
+    used = np.repeat(length > 1, length)
+    at = np.flatnonzero(used)
+    order = at[np.lexsort((route_nodes[at], phase[at]))]  # stable: transfers stay in order
+    new = np.ones(order.size, bool)
+    new[1:] = (np.diff(route_nodes[order]) != 0) | (np.diff(phase[order]) != 0)
+    rank = np.arange(order.size)
+    channel = np.full(route_nodes.size, -1, np.int32)
+    channel[order] = rank - np.maximum.accumulate(np.where(new, rank, 0))
+    return channel
+
+
+@dataclass(frozen=True, eq=False)
+class LinkageTable:
+    """The rows of one or all nodes, ordered by phase, node and channel; all shape=(rows), int32.
+
+    Row k: in `phase[k]` at `node[k]`, what arrives on `channel[k]` goes over the link to `next_node[k]`, there on
+    `next_channel[k]`, or out of the gate (both `GATE`). It arrives from `from_node[k]`, or from the gate.
+
+    Attributes:
+        phase: the phase.
+        node: whose table.
+        channel: of this node.
+        from_node: where it comes from, or `GATE`.
+        next_node: where it goes, or `GATE`.
+        next_channel: channel of `next_node`, or `GATE`.
+        transfer: index of the transfer it belongs to.
+    """
+
+    phase: NDArray[np.int32]
+    node: NDArray[np.int32]
+    channel: NDArray[np.int32]
+    from_node: NDArray[np.int32]
+    next_node: NDArray[np.int32]
+    next_channel: NDArray[np.int32]
+    transfer: NDArray[np.int32]
+
+    def to_rows(self) -> list[dict[str, int | str]]:
+        """One object a row, for people and machines: gates are the word `gate`."""
+        columns = zip(
+            *(getattr(self, name).tolist() for name in self.__dataclass_fields__),
+            strict=True,
+        )  # fmt: skip
+        return [
+            {
+                "phase": phase, "node": node, "channel": channel, "from": _gate(start), "to": _gate(end),
+                "to_channel": _gate(then), "transfer": transfer,
+            }
+            for phase, node, channel, start, end, then, transfer in columns
+        ]  # fmt: skip
+
+
+def _gate(value: int) -> int | str:
+    return "gate" if value == GATE else value
+
+
+def linkage(schedule: Schedule, node: int | None = None) -> LinkageTable:
+    """The tables of all nodes, or of one.
+
+    Raises:
+        InputError: the schedule has no routes of its own, or there is no such node.
+    """
+    if schedule.route_offsets is None or schedule.route_nodes is None:
+        raise InputError(f"a linkage table needs the routes of connections, method {schedule.method} chose none")
+    nodes = schedule.machine.topology.nodes
+    if node is not None and not 0 <= node < nodes:
+        raise InputError(f"node {node}: must be from 0 to {nodes - 1}")
+    channels = schedule.channels
+    if channels is None:
+        channels = number_channels(schedule.phase_offsets, schedule.route_offsets, schedule.route_nodes)
+    length = np.diff(schedule.route_offsets)
+    transfer = np.repeat(np.arange(schedule.transfers), length)
+    stops = schedule.route_nodes
+    first, last = np.zeros((2, stops.size), bool)
+    first[schedule.route_offsets[:-1]] = True
+    last[schedule.route_offsets[1:] - 1] = True
+    before, after, then = (np.full(stops.size, GATE, np.int32) for _ in range(3))
+    before[1:][~first[1:]] = stops[:-1][~first[1:]]
+    after[:-1][~last[:-1]] = stops[1:][~last[:-1]]
+    then[:-1][~last[:-1]] = channels[1:][~last[:-1]]
+    kept = channels >= 0 if node is None else (channels >= 0) & (stops == node)
+    phase = schedule.phase_of[transfer]
+    at = np.flatnonzero(kept)
+    at = at[np.lexsort((channels[at], stops[at], phase[at]))]
+    columns = (phase, stops, channels, before, after, then, transfer.astype(np.int32))
+    return LinkageTable(*(np.ascontiguousarray(column[at]) for column in columns))
