@@ -5,6 +5,7 @@ from __future__ import annotations
 from conset.machine.limits import Limits
 from conset.methods.bounded import schedule_bounded
 from conset.methods.coloring import schedule_coloring
+from conset.methods.connections import limits_connections, schedule_connections
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.gen import schedule_gen
 from conset.methods.lp import limits_lp, schedule_lp
@@ -179,6 +180,18 @@ ROWS: tuple[Method, ...] = (
         complexity="O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)",
         reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
         free_routes=True,
+    ),
+    Method(
+        name="connections",
+        schedule=schedule_connections,
+        title="sets of open connections over chosen routes, a channel in every node (ConSet)",
+        limits=limits_connections,
+        honours=frozenset({"send", "receive", "link", "channels"}),
+        ordered=True,
+        domain="any; the best of all routers that apply",
+        guarantee="never worse than a router alone; ΣL = n³/8 for a complete exchange on a torus n × n, 4 | n",
+        complexity="that of the routers: sequential, negotiated, orbits, closed-form",
+        reference="Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp, Section 4.4.1",
     ),
 )
 """All methods, in the order of the documentation."""
