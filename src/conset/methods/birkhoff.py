@@ -5,10 +5,10 @@ of them, and the largest parts of all phases shall add up to the most bytes that
 Idea: with T bytes of time left no port may have more than T bytes left; a phase of length δ must therefore serve every
 port with more than T - δ. Take the longest δ for which a matching serves all these, found by bisection over δ, as
 longer phases bind more ports and leave fewer messages usable: message m may serve a port with load w if it fills the
-phase (m ≥ δ) or the port can afford what is missing (δ - m ≤ T - w). A matching that covers the bound senders and one that
-covers the bound receivers make one that covers both (Mendelsohn, Dulmage), built by alternating paths that end at a
-free port or take the partner of a port that may pause. Ports that may pause are then matched as far as they go.
-Each phase carries min(rest, δ) of its messages.
+phase (m ≥ δ) or the port can afford what is missing (δ - m ≤ T - w). A matching that covers the bound senders and one
+that covers the bound receivers make one that covers both (Mendelsohn, Dulmage), built by alternating paths that end at
+a free port or take the partner of a port that may pause. Ports that may pause are then matched as far as they go. Each
+phase carries min(rest, δ) of its messages.
 Invariant: T equals or exceeds what every port still has to do, so the lengths add up to the port bound, byte for byte.
 Existence: for δ = 1 there is always such a matching (König), so it ends.
 Complexity: pieces · log(bytes) · nodes · messages at worst, in practice near pieces · messages · log(bytes); memory

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from conset.machine.limits import Limits
+from conset.methods.birkhoff import schedule_birkhoff
 from conset.methods.bounded import schedule_bounded
 from conset.methods.coloring import schedule_coloring
+from conset.methods.decreasing import schedule_decreasing
+from conset.methods.event_list import schedule_event_list
 from conset.methods.connections import limits_connections, schedule_connections
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.gen import schedule_gen
+from conset.methods.half_duplex import limits_half_duplex, schedule_half_duplex
 from conset.methods.lp import limits_lp, schedule_lp
 from conset.methods.naive import schedule_naive
 from conset.methods.negotiated import schedule_negotiated
@@ -180,6 +184,54 @@ ROWS: tuple[Method, ...] = (
         complexity="O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)",
         reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
         free_routes=True,
+    ),
+    Method(
+        name="half-duplex",
+        schedule=schedule_half_duplex,
+        title="negotiated exchanges: a message and the one that comes back share a phase",
+        limits=limits_half_duplex,
+        honours=frozenset({"link", "channels"}),
+        ordered=True,
+        domain="any with fixed routes",
+        guarantee="no more phases than first-fit, nor than lp where lp keeps the same limits",
+        complexity="O(hops · phases) for each pair in trouble and sweep, O((nodes + links) · phases)",
+        reference=f"{WANG_RANKA}, Section 2.2 (the machine's rule)",
+    ),
+    Method(
+        name="decreasing",
+        schedule=schedule_decreasing,
+        title="first fit by decreasing length, annealed: barriers and unequal sizes",
+        limits=lambda topology: ANY,
+        honours=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        ordered=True,
+        domain="any",
+        guarantee="never longer, barriers included, than first fit by length or a sweep of first-fit",
+        complexity="first-fit, then O(steps · (hops + messages of a phase)), O(phases · resources + messages · hops)",
+        reference="none for the whole; moves after Johnson et al., doi:10.1287/opre.39.3.378",
+    ),
+    Method(
+        name="birkhoff",
+        schedule=schedule_birkhoff,
+        title="split messages in phases exactly as long as the busiest port",
+        limits=lambda topology: PORTS,
+        honours=frozenset(),
+        ordered=False,
+        domain="any pattern without an order",
+        guarantee="the largest parts of all phases add up to the most bytes out of or into a node",
+        complexity="O(phases · log(bytes) · messages) in practice, O(messages)",
+        reference="Gonzalez, Sahni, doi:10.1145/321978.321985; Birkhoff's theorem",
+    ),
+    Method(
+        name="event-list",
+        schedule=schedule_event_list,
+        title="one phase with a timetable: every transfer starts when all it holds is free",
+        limits=lambda topology: Limits(),
+        honours=frozenset(),
+        ordered=True,
+        domain="any",
+        guarantee="no transfer waits while its ports and links are free",
+        complexity="O(restarts · messages · degree · hops), O(messages · hops)",
+        reference="list scheduling, Gonzalez, Sahni, doi:10.1145/321978.321985",
     ),
     Method(
         name="connections",

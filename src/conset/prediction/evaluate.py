@@ -18,10 +18,14 @@ from conset.machine.work import KINDS, profile_phases, synchronization_s, work_o
 from conset.network.topology import Topology
 from conset.prediction.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.prediction.prediction import Prediction
+from conset.prediction.timetable import timetable_busy
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
+from conset.schedule.sync import Sync, parse_sync
 from conset.units import format_size, format_time
+
+ROUNDING = 1e-12
+"""Relative: a timetable and a port's work add the same terms in different orders."""
 
 
 def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | None = None) -> Prediction:
@@ -38,22 +42,29 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
         InputError: a rank lives on a node that the other machine does not have.
     """
     policy = parse_sync(schedule.sync if sync is None else sync)
+    own = machine is None
     if machine is not None:
         schedule = moved(schedule, machine)
     machine = schedule.machine
     costs = machine.costs_for(schedule.method)
     batches = batch_offsets(policy, schedule.phases)
+    work = work_of(machine, costs, policy.kind)
+    if schedule.timetable is not None:
+        work = replace(work, blocking=0.0)
     profile = profile_phases(
-        machine, work_of(machine, costs, policy.kind), schedule.source_node, schedule.target_node, schedule.size,
+        machine, work, schedule.source_node, schedule.target_node, schedule.size,
         phase_offsets=schedule.phase_offsets, batch_offsets=batches,
         phase_by_phase=POLICIES[policy.kind].phase_by_phase, links=chosen_links(schedule),
     )  # fmt: skip
     charged = synchronizations(policy, schedule.phases, costs.first_barrier)
-    phase_s, terms = _add_up(profile.busy, batches, charged, synchronization_s(machine, costs), costs.setup_s)
-    witness_kind, witness = _witness(schedule, profile, batches)
+    busy = profile.busy
+    if schedule.timetable is not None:
+        busy = np.maximum(busy, timetable_busy(schedule, work, costs.half_duplex, batches, latest_ends=own))
+    phase_s, terms = _add_up(busy, batches, charged, synchronization_s(machine, costs), costs.setup_s)
+    witness_kind, witness = _witness(schedule, profile, busy, batches)
     return Prediction(
-        sum(terms.values()), str(policy), phase_s, terms, _warnings(schedule, costs, charged), formula_of(policy),
-        witness, witness_kind, machine.name,
+        sum(terms.values()), str(policy), phase_s, terms, _warnings(schedule, costs, charged),
+        _formula(schedule, policy), witness, witness_kind, machine.name,
     )  # fmt: skip
 
 
@@ -75,12 +86,20 @@ def _add_up(
     return phase_s, terms
 
 
-def _witness(schedule: Schedule, profile: _core.Profile, batches: NDArray[np.int64]) -> tuple[str, str]:
+def _formula(schedule: Schedule, policy: Sync) -> str:
+    """The formula in words."""
+    formula = formula_of(policy)
+    return formula if schedule.timetable is None else f"{formula}; a phase with a timetable lasts until its last end"
+
+
+def _witness(
+    schedule: Schedule, profile: _core.Profile, busy: NDArray[np.float64], batches: NDArray[np.int64]
+) -> tuple[str, str]:
     """(kind, words) of the resource that keeps the longest batch busy."""
     if schedule.phases == 0:
         return "nothing", "no messages"
     last = batches[1:] - 1
-    b = int(np.argmax(profile.busy[last]))
+    b = int(np.argmax(busy[last]))
     kind, index = int(profile.kind[last[b]]), int(profile.index[last[b]])
     if kind < 0:
         return "nothing", "no message leaves its node"
@@ -89,6 +108,8 @@ def _witness(schedule: Schedule, profile: _core.Profile, batches: NDArray[np.int
         where = "all phases"
     else:
         where = f"phase {first}" if first == last[b] else f"phases {first} to {last[b]}"
+    if busy[last[b]] > profile.busy[last[b]] * (1 + ROUNDING):
+        return "timetable", f"{where}: the timetable, {format_time(busy[last[b]])} from start to end"
     topology = schedule.machine.topology
     if kind == 3:
         return KINDS[kind], f"{where}: {topology.link_name(index)}"
