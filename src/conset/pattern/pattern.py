@@ -27,7 +27,8 @@ class Pattern:
         offsets: shape=(ranks + 1), int64.
         target: shape=(messages), int32.
         size: shape=(messages), int64 [B], all above 0; equal sizes may be one broadcast element (no memory).
-        before: shape=(pairs, 2), int32, sorted and distinct, or None: message `before[k, 0]` ends before `before[k, 1]` starts.
+        before: shape=(pairs, 2), int32, sorted and distinct, or None: message `before[k, 0]` ends before message
+            `before[k, 1]` starts.
         local_bytes: what ranks send to themselves [B].
         name: what it was made from, for people.
     """
