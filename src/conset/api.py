@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.compiler import DEFAULT_METHOD, Request, compile_pattern, effective_limits
+from conset.compiler import BOUNDED_BY, DEFAULT_METHOD, Request, compile_pattern, effective_limits
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -99,7 +99,7 @@ def bound(
     Args:
         pattern: a schedule, a pattern or a spec.
         machine: required unless a schedule is given.
-        limits: of a phase; default those of the default method.
+        limits: of a phase; default those of first-fit.
         options: as in `conset.bounds.bound`.
     """
     from conset.bounds import bound as bound_pattern
@@ -115,7 +115,7 @@ def bound(
     if isinstance(pattern, str):
         pattern = load_pattern(pattern, target)
     if limits is None:
-        limits, _ = effective_limits(find_method(DEFAULT_METHOD), target, Request())
+        limits, _ = effective_limits(find_method(BOUNDED_BY), target, Request())
     return bound_pattern(pattern, target, limits, **options)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,17 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.problem import Phases, Problem
 from conset.methods.table import Method, find_method
+from conset.methods.timetables import find_timetable
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
 
-DEFAULT_METHOD = "first-fit"
+AUTO = "auto"
+"""The word for what the chooser decides: method, contention and policy, or the policy alone."""
+DEFAULT_METHOD = AUTO
+BOUNDED_BY = "first-fit"
+"""The method whose limits a bound has that names none: any of ports and links."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +33,17 @@ class Request:
     """The options of a compile, as on the command line.
 
     Attributes:
-        method: name in the table of methods.
+        method: name in the table of methods, or `auto`: the one with the least predicted time.
         contention: limit of every link, or None for the method's own.
         channels: limit of routes through a node, or None.
         limits: words as `send=1,link=2`, or None.
         placement: name of a placement, or a file of node ids.
         ranks_per_node: ranks on each node.
-        sync: policy, or None: `none` for one phase, else `barrier`.
+        sync: policy; `auto`: the one with the least predicted time; None: with method `auto` as `auto`, else `none` for
+            one phase and `barrier` for several.
         seed: of every random choice.
         effort: sweeps of search.
+        timetable: name in the table of timetables: put the transfers inside every phase one after the other; or None.
     """
 
     method: str = DEFAULT_METHOD
@@ -48,6 +55,7 @@ class Request:
     sync: str | None = None
     seed: int = 0
     effort: int = 1
+    timetable: str | None = None
 
     def asked_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""
@@ -81,28 +89,59 @@ def compile_pattern(
         UsageError: an unknown method, placement or policy, a limit that does not parse.
         InputError: pattern, machine and method do not fit each other; names what was required and what was given.
     """
+    from conset.chooser import best_policy, choose_schedule
     from conset.machine.placement import place
 
     request = request or Request()
-    method = find_method(request.method)
-    sync = None if request.sync is None else str(parse_sync(request.sync))
-    limits, asked = effective_limits(method, machine, request)
+    if request.method != AUTO:
+        find_method(request.method)
+    sync = None if request.sync in (None, AUTO) else str(parse_sync(request.sync))
     placement = place(
         request.placement, ranks=pattern.ranks, topology=machine.topology,
         ranks_per_node=request.ranks_per_node, seed=request.seed,
     )  # fmt: skip
+    manifest = manifest or Manifest(seed=request.seed)
+    asked = request.asked_limits(Limits()) is not None
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        changed = replace(request, method=method, effort=effort, contention=contention or request.contention)
+        return _compile_by(pattern, machine, changed, placement, manifest)
+
+    if request.method == AUTO:
+        start = time.perf_counter()
+        chosen = choose_schedule(make, pattern, machine, sync=sync, asked=asked, effort=request.effort)
+        return replace(chosen, compile_s=time.perf_counter() - start)
+    schedule = make(request.method, None, request.effort)
+    if request.sync == AUTO:
+        return best_policy(schedule, asked=asked).schedule
+    return schedule if sync is None else replace(schedule, sync=sync)
+
+
+def _compile_by(
+    pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
+) -> Schedule:
+    """A schedule by one method of the table, under its default policy."""
+    method = find_method(request.method)
+    limits, asked = effective_limits(method, machine, request)
     problem = Problem(pattern, machine, limits, placement, request.seed, request.effort)
     if pattern.before is not None and not method.ordered:
         raise InputError(
             f"method {method.name} requires a pattern without an order, "
             f"given {len(pattern.before)} ordered pairs of messages"
         )
-    phases, seconds = _timed(method.schedule, problem)
+    timetabler = None if request.timetable is None else find_timetable(request.timetable)
+
+    def run(problem: Problem) -> Phases:
+        phases = method.schedule(problem)
+        if timetabler is None:
+            return phases
+        return replace(phases, timetable=timetabler(problem, phases, method=method.name))
+
+    phases, seconds = _timed(run, problem)
     return Schedule(
         pattern, machine, method.name, limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        timetable=phases.timetable, sync=sync or default_sync(phases), limits_asked=asked,
-        manifest=manifest or Manifest(seed=request.seed), compile_s=seconds,
+        timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked, manifest=manifest, compile_s=seconds,
     )  # fmt: skip
 
 
@@ -121,8 +160,9 @@ def _timed(function: Callable[[Problem], Phases], problem: Problem) -> tuple[Pha
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
     """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
 
-    Keys: method, pattern, machine, limits, phases, load, phase_bytes, bound, gap, sync, predicted_s, compile_s,
-    verified, units. Sizes in [B], times in [s]; a gap is at least 1.
+    Keys: method, auto (whether `auto` chose it), why (in one sentence), pattern, machine, limits, phases, load,
+    phase_bytes, bound, gap, sync, predicted_s, compile_s, verified, units. Sizes in [B], times in [s]; a gap is at
+    least 1.
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
@@ -138,6 +178,8 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     counted = figures(schedule)
     return {
         "method": schedule.method,
+        "auto": bool(schedule.reason),
+        "why": schedule.reason or None,
         "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
         "limits": schedule.limits.to_object(),

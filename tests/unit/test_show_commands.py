@@ -47,7 +47,7 @@ def schedule_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     machine = parse_machine("mesh:2x3")
     pattern = parse_pattern("alltoall", topology=machine.topology)
     path = tmp_path_factory.mktemp("schedules") / "s.json"
-    schedule = compile_pattern(pattern, machine, Request())
+    schedule = compile_pattern(pattern, machine, Request(method="first-fit"))
     write_schedule(schedule, path)
     write_schedule(schedule, path.with_suffix(".npz"))
     return path

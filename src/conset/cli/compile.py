@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 def command(
     pattern: o.PatternArgument,
     on: o.MachineOption,
-    method: o.MethodOption = "first-fit",
+    method: o.MethodOption = "auto",
     contention: o.ContentionOption = None,
     channels: o.ChannelsOption = None,
     limits: o.LimitsOption = None,
     placement: o.PlacementOption = "identity",
     ranks_per_node: o.RanksPerNodeOption = 1,
-    sync: o.SyncOption = None,
+    sync: o.ChosenSyncOption = None,
     seed: o.SeedOption = 0,
     effort: Annotated[int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)] = 1,
+    timetable: o.TimetableOption = None,
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -40,7 +41,7 @@ def command(
 
     if output is not None:
         require_writable(output)
-    request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort)
+    request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable)
     with progress("reading"):
         traffic, machine = read_inputs(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
@@ -50,7 +51,7 @@ def command(
         {"method": method, "contention": contention, "channels": channels, "limits": limits,
          "placement": None if placement == "identity" else placement,
          "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
-         "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
+         "effort": None if effort == 1 else effort, "timetable": timetable, "parts": parts, "rows_to": rows_to,
          "word": None if word == "8" else word},
     )  # fmt: skip
     with progress(f"scheduling by {method}"):
@@ -87,6 +88,9 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
         f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
         "  verified   yes: every message once, every limit kept, figures recounted",
     ]
+    if summary["auto"]:
+        lines.insert(2, f"  why        {summary['why']}")
     if summary["units"] is not None:
-        lines.insert(3, f"  units      {summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)")
+        units = f"  units      {summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)"
+        lines.insert(3 + summary["auto"], units)
     return "\n".join(lines)

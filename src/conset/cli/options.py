@@ -27,7 +27,7 @@ OtherMachineOption = Annotated[
 ]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz).")]
 MethodOption = Annotated[
-    str, typer.Option("--method", metavar="M", help="How phases are found; `conset methods` lists all.")
+    str, typer.Option("--method", metavar="M", help="How phases are found: auto, or one that `conset methods` lists.")
 ]
 ContentionOption = Annotated[
     int | None, typer.Option("--contention", metavar="C", help="Messages a link may carry at once.")
@@ -45,7 +45,15 @@ RanksPerNodeOption = Annotated[int, typer.Option("--ranks-per-node", metavar="K"
 SyncOption = Annotated[
     str | None, typer.Option("--sync", metavar="S", help="none, local, ready, barrier or barrier:K.")
 ]
+ChosenSyncOption = Annotated[
+    str | None,
+    typer.Option("--sync", metavar="S", help="none, local, ready, barrier, barrier:K; auto: by predicted time."),
+]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
+TimetableOption = Annotated[
+    str | None,
+    typer.Option("--timetable", metavar="T", help="as or event-list: transfers of a phase one after the other."),
+]
 PartsOption = Annotated[
     int | None, typer.Option("--parts", metavar="N", help="Parts of a mesh or graph, by METIS; one rank each.")
 ]

@@ -42,6 +42,7 @@ class Schedule:
         limits_asked: whether options changed the limits.
         manifest: how it was made.
         compile_s: what the scheduling alone took [s]; never in a file.
+        reason: why this method and policy, in one sentence, where they were chosen by `auto`; never in a file.
     """
 
     pattern: Pattern
@@ -60,6 +61,7 @@ class Schedule:
     limits_asked: bool = False
     manifest: Manifest = field(default_factory=Manifest)
     compile_s: float = 0.0
+    reason: str = ""
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
