@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -30,6 +31,13 @@ PhaseOption = Annotated[
 PartnersOption = Annotated[
     bool, typer.Option("--partners", help="Who exchanges with whom: a row for each rank, a column for each phase.")
 ]
+LinkageOption = Annotated[
+    str | None,
+    typer.Option("--linkage", metavar="NODE", help="What a node is loaded with in each phase; `all` for every node."),
+]
+GuaranteesOption = Annotated[
+    bool, typer.Option("--guarantees", help="Least bandwidth and worst latency of every connection.")
+]
 PictureOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png.")
 ]  # fmt: skip
@@ -40,6 +48,8 @@ def command(
     on: ForMachineOption = None,
     phase: PhaseOption = None,
     partners: PartnersOption = False,
+    linkage: LinkageOption = None,
+    guarantees: GuaranteesOption = False,
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -57,19 +67,44 @@ def command(
         check_picture_path(output)
         require_matplotlib()
     kind = kind_of(thing)
-    if kind != "schedule" and (phase is not None or partners):
-        raise UsageError(f"{'--phase' if phase is not None else '--partners'}: '{thing}' is a {kind}, not a schedule")
+    of_schedules = {
+        "--phase": phase is not None, "--partners": partners, "--linkage": linkage is not None,
+        "--guarantees": guarantees,
+    }  # fmt: skip
+    asked = [name for name, given in of_schedules.items() if given]
+    if kind != "schedule" and asked:
+        raise UsageError(f"{asked[0]}: '{thing}' is a {kind}, not a schedule")
     reading = {"--on": on, "--parts": parts, "--rows-to": rows_to}
     refused = [name for name, value in reading.items() if value is not None]
     if kind != "pattern" and refused:
         raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
     if kind == "schedule":
-        _show_schedule(Path(thing), phase, partners, output, json)
+        _show_schedule(Path(thing), Views(phase, partners, _node_of(linkage), guarantees), output, json)
     elif kind == "machine":
         _show_machine(thing, output, json)
     else:
         traffic = _read_pattern(thing, on, ranks_per_node, seed, parts, rows_to, word)
         _show_pattern(traffic, _manifest(thing, seed), output, json)
+
+
+@dataclass(frozen=True)
+class Views:
+    """What is asked of a schedule beyond its summary; `linkage` is a node, or -1 for all of them."""
+
+    phase: int | None
+    partners: bool
+    linkage: int | None
+    guarantees: bool
+
+
+def _node_of(word: str | None) -> int | None:
+    from conset.errors import UsageError
+
+    if word is None or word == "all":
+        return None if word is None else -1
+    if not word.isdecimal():
+        raise UsageError(f"--linkage {word}: a node or `all` required")
+    return int(word)
 
 
 def kind_of(thing: str) -> Kind:
@@ -171,7 +206,7 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
     console(as_json).print(machine_text(machine))
 
 
-def _show_schedule(path: Path, phase: int | None, partners: bool, output: Path | None, as_json: bool) -> None:
+def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool) -> None:
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.compiler import summarize
@@ -180,19 +215,19 @@ def _show_schedule(path: Path, phase: int | None, partners: bool, output: Path |
 
     with progress("reading"):
         schedule = read_schedule(path)
-    if phase is not None:
-        check_phase(schedule, phase)
+    if views.phase is not None:
+        check_phase(schedule, views.phase)
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
     # what the scheduling took is not in a file
     del summary["compile_s"]
     if output is not None:
         with progress("drawing"):
-            _draw_schedule(schedule, summary, phase, output)
+            _draw_schedule(schedule, summary, views.phase, output)
     out = console(as_json)
     if as_json:
-        print_json(SCHEMA, _schedule_object(path, schedule, summary, phase, partners), schedule.manifest)
-    out.print(_schedule_text(schedule, summary, phase, partners, out.width))
+        print_json(SCHEMA, _schedule_object(path, schedule, summary, views), schedule.manifest)
+    out.print(_schedule_text(schedule, summary, views, out.width))
     if not summary["verified"]:
         out.print(f"[bold]this schedule breaks rules[/]: conset verify {path} names them")
 
@@ -210,29 +245,38 @@ def _draw_schedule(schedule: Schedule, summary: dict[str, Any], phase: int | Non
         save(lambda: picture_phase(schedule, phase), output)
 
 
-def _schedule_object(
-    path: Path, schedule: Schedule, summary: dict[str, Any], phase: int | None, partners: bool
-) -> dict[str, Any]:
+def _schedule_object(path: Path, schedule: Schedule, summary: dict[str, Any], views: Views) -> dict[str, Any]:
     from conset.report.objects import partners_object, phase_object, schedule_object
 
     body = {"kind": "schedule", "name": path.name, **schedule_object(schedule, summary)}
-    if phase is not None:
-        body["shown_phase"] = phase_object(schedule, phase)
-    if partners:
+    if views.phase is not None:
+        body["shown_phase"] = phase_object(schedule, views.phase)
+    if views.partners:
         body["partners"] = partners_object(schedule)
+    if views.linkage is not None:
+        from conset.schedule.linkage import linkage
+
+        body["linkage"] = linkage(schedule, None if views.linkage < 0 else views.linkage).to_rows()
+    if views.guarantees:
+        from conset.report.terminal_linkage import guarantees_object
+
+        body["guarantees"] = guarantees_object(schedule)
     return body
 
 
-def _schedule_text(
-    schedule: Schedule, summary: dict[str, Any], phase: int | None, partners: bool, width: int
-) -> str:  # fmt: skip
+def _schedule_text(schedule: Schedule, summary: dict[str, Any], views: Views, width: int) -> str:
+    from conset.report.terminal_linkage import guarantees_text, linkage_text
     from conset.report.terminal_partners import partners_text
     from conset.report.terminal_phase import phase_text
     from conset.report.terminal_schedule import schedule_text
 
     texts = []
-    if phase is not None:
-        texts.append(phase_text(schedule, phase))
-    if partners:
+    if views.phase is not None:
+        texts.append(phase_text(schedule, views.phase))
+    if views.partners:
         texts.append(partners_text(schedule, width=width))
+    if views.linkage is not None:
+        texts.append(linkage_text(schedule, None if views.linkage < 0 else views.linkage))
+    if views.guarantees:
+        texts.append(guarantees_text(schedule))
     return "\n\n".join(texts) or schedule_text(schedule, summary)

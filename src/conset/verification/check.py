@@ -21,6 +21,7 @@ from conset.schedule.schedule import Schedule
 from conset.verification.chosen import ChosenWalk, check_routes
 from conset.verification.duplex import check_duplex
 from conset.verification.graph_walks import GraphWalk, TableWalk
+from conset.verification.linkage import check_linkage
 from conset.verification.loads import measure, true_figures
 from conset.verification.messages import check_messages, check_pattern
 from conset.verification.order import check_order
@@ -55,7 +56,10 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
     traffic, found = put_on_nodes(document, machine)
     found += check_pattern(document) + check_messages(traffic) + _check_hard_limits(document, machine)
     walk = _walk(traffic, machine)
-    found += check_routes(traffic, walk) if isinstance(walk, ChosenWalk) else _check_lost(traffic, walk)
+    if isinstance(walk, ChosenWalk):
+        found += check_routes(traffic, walk) + check_linkage(traffic, walk)
+    else:
+        found += _check_lost(traffic, walk)
     groups = Groups.of_phases(traffic.offsets)
     measured = measure(traffic, walk, groups, document.limits)
     found += measured.violations

@@ -1,0 +1,70 @@
+"""Minimum bandwidths: one rate for every message, or a file of rates for some of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import frozen
+from conset.errors import InputError, UsageError
+from conset.files import require_file
+from conset.pattern.pattern import Pattern
+from conset.units import parse_rate
+
+_HEADER = "source,target,rate"
+
+
+def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
+    """shape=(messages), float64 [B/s]: what each message is to be guaranteed; 0: nothing.
+
+    Args:
+        rate_or_file: `5MB/s`, or a CSV file under `source,target,rate`: for all messages between two ranks. Empty
+            lines and lines that start with `#` are skipped.
+        pattern: whose messages.
+
+    Raises:
+        UsageError: no rate and no file.
+        InputError: a line of the file is wrong, or names ranks that no message joins.
+    """
+    if Path(rate_or_file).suffix.lower() != ".csv":
+        return frozen(np.full(pattern.messages, parse_rate(rate_or_file, "--min-bandwidth")))
+    path = require_file(Path(rate_or_file))
+    demand = np.zeros(pattern.messages)
+    source, header = pattern.source, False
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        words = [word.strip() for word in line.split(",")]
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not header:
+            if [word.lower() for word in words] != _HEADER.split(","):
+                raise InputError(f"{path}, line {number}: the header must be {_HEADER}, given '{line.strip()}'")
+            header = True
+            continue
+        ends, rate = _row(words, f"{path}, line {number}")
+        joined = np.flatnonzero((source == ends[0]) & (pattern.target == ends[1]))
+        if not joined.size:
+            raise InputError(f"{path}, line {number}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}")
+        demand[joined] = rate
+    return frozen(demand)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text (UTF-8 required)") from None
+
+
+def _row(words: list[str], place: str) -> tuple[tuple[int, int], float]:
+    if len(words) != 3:
+        raise InputError(f"{place}: 3 columns required, given {len(words)}")
+    try:
+        ends = int(words[0]), int(words[1])
+    except ValueError:
+        raise InputError(f"{place}: two whole numbers of ranks required, given '{words[0]}' and '{words[1]}'") from None
+    try:
+        return ends, parse_rate(words[2], "rate")
+    except UsageError as error:
+        raise InputError(f"{place}: {error}") from None
