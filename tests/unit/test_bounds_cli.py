@@ -52,12 +52,13 @@ def test_bound_as_an_object() -> None:
     body = json.loads(invoke(bound.command, "alltoall", "--on", "mesh:4x4", "--contention", "4", "--json").stdout)
     assert body["schema"] == "conset/bound@1"
     keys = {"phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class"}
+    keys |= {"load_sum", "load_sum_witness", "load_sum_class"}
     assert set(body["bound"]) == keys
     assert {key: body[key] for key in keys} == body["bound"]
     assert body["phases"] == 15, "the ports decide where links take 4"
     assert (body["limits"]["link"], body["sync"]) == (4, "barrier")
     assert body["manifest"]["command"].startswith("conset bound alltoall --on mesh:4x4")
-    assert {c["what"] for c in body["candidates"]} == {"phases", "time"}
+    assert {c["what"] for c in body["candidates"]} == {"phases", "time", "load"}
 
 
 def test_bound_of_free_routes_and_channels() -> None:

@@ -12,13 +12,13 @@ class Candidate:
 
     Attributes:
         name: of the argument: `port degree`, `link load` …
-        what: `phases`, or `time` [s].
+        what: `phases`, `time` [s], or `load`: the sum over phases of the largest load at any port or link.
         value: what no schedule of the class goes below.
         witness: the port, link, chain or message that proves it, in words.
     """
 
     name: str
-    what: Literal["phases", "time"]
+    what: Literal["phases", "time", "load"]
     value: float
     witness: str
 
@@ -35,6 +35,9 @@ class Bounds:
         time_witness: what proves it.
         time_class: which schedules it speaks of.
         candidates: every bound that was tried, phases first, each kind in the order of its table.
+        load_sum: least sum over phases of the largest load at any port or link (ΣL).
+        load_sum_witness: what proves it.
+        load_sum_class: which schedules it speaks of.
     """
 
     phases: int
@@ -44,8 +47,12 @@ class Bounds:
     time_witness: str
     time_class: str
     candidates: tuple[Candidate, ...] = ()
+    load_sum: int = 0
+    load_sum_witness: str = "no messages"
+    load_sum_class: str = ""
 
     def to_object(self) -> dict[str, Any]:
         """The largest bounds with witness and class, as in `compile --json`."""
-        names = ("phases", "phases_witness", "phases_class", "time_s", "time_witness", "time_class")
+        kinds = ("phases", "phases_witness", "phases_class"), ("time_s", "time_witness", "time_class")
+        names = (*kinds[0], *kinds[1], "load_sum", "load_sum_witness", "load_sum_class")
         return {name: getattr(self, name) for name in names}

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.question import Question, Routes
-from conset.bounds.table import PHASE_BOUNDS, TIME_BOUNDS
-from conset.errors import InputError, unknown_name
+from conset.bounds.table import LOAD_BOUNDS, PHASE_BOUNDS, TIME_BOUNDS
+from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -31,6 +31,8 @@ def bound(
     split: bool = False,
     timetable: bool = False,
     method: str = "",
+    phases: int | None = None,
+    lp: bool = False,
 ) -> Bounds:
     """What no schedule of a class beats.
 
@@ -44,13 +46,17 @@ def bound(
         split: whether messages may be cut over phases.
         timetable: whether an order may be kept inside a phase.
         method: whose costs, where a machine runs methods in several ways.
+        phases: number of phases that the sum of largest loads is asked for; None: any.
+        lp: whether to solve linear programs for free routes too, which takes seconds.
 
     Raises:
-        UsageError: an unknown policy or word for routes.
-        InputError: a rank has no node on the machine.
+        UsageError: an unknown policy or word for routes, linear programs for fixed routes.
+        InputError: a rank has no node on the machine; a linear program would be too large.
     """
     if routes not in ("fixed", "free"):
         raise unknown_name("routes", str(routes), ("fixed", "free"))
+    if lp and routes != "free":
+        raise UsageError("--lp: the linear program is about free routes; add --routes free")
     endpoints = machine.topology.endpoints
     last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
     if last >= endpoints:
@@ -65,6 +71,8 @@ def bound(
         routes == "free",
         split,
         timetable,
+        phases,
+        lp,
     )
     return _combine(question)
 
@@ -78,14 +86,14 @@ def bound_schedule(schedule: Schedule) -> Bounds:
     return bound(
         schedule.pattern, schedule.machine, schedule.limits, placement=schedule.placement, sync=schedule.sync,
         routes="fixed" if schedule.route_offsets is None else "free", split=schedule.parts is not None,
-        timetable=schedule.timetable is not None, method=schedule.method,
+        timetable=schedule.timetable is not None, method=schedule.method, phases=schedule.phases,
     )  # fmt: skip
 
 
 def _combine(question: Question) -> Bounds:
-    phases_class, time_class = _phases_class(question), _time_class(question)
+    phases_class, time_class, load_class = _phases_class(question), _time_class(question), _load_class(question)
     if question.pattern.messages == 0:
-        return Bounds(0, "no messages", phases_class, 0.0, "no messages", time_class)
+        return Bounds(0, "no messages", phases_class, 0.0, "no messages", time_class, (), 0, "no messages", load_class)
     counts = [
         Candidate(name, "phases", int(found.value), found.witness)
         for name, function in PHASE_BOUNDS.items()
@@ -102,10 +110,17 @@ def _combine(question: Question) -> Bounds:
         if (found := function(question)) is not None
     ]
     longest = max(times, key=lambda c: c.value)
+    loads = [
+        Candidate(name, "load", int(found.value), found.witness)
+        for name, function in LOAD_BOUNDS.items()
+        if (found := function(question)) is not None
+    ]
+    heaviest = max(loads, key=lambda c: c.value)
     added = f", and {_charged(question.sync, phases)} {format_time(charges)}" if charges else ""
     return Bounds(
-        phases, most.witness, phases_class, longest.value, longest.witness + added, time_class, (*counts, *times)
-    )
+        phases, most.witness, phases_class, longest.value, longest.witness + added, time_class,
+        (*counts, *times, *loads), int(heaviest.value), heaviest.witness, load_class,
+    )  # fmt: skip
 
 
 def _charged(sync: Sync, phases: int) -> str:
@@ -125,6 +140,12 @@ def _routes_words(question: Question) -> str:
 def _phases_class(question: Question) -> str:
     timetable = ", order kept by phases" if question.pattern.before is not None and not question.timetabled else ""
     return f"{_limits_words(question.limits)}, whole or split messages, {_routes_words(question)}{timetable}"
+
+
+def _load_class(question: Question) -> str:
+    limit = question.limits.channels
+    few = f", {question.phases} phases of {limit} channels" if limit is not None and question.phases is not None else ""
+    return f"{_routes_words(question)}, whole or split messages{few}"
 
 
 SYNC_WORDS = {

@@ -44,6 +44,8 @@ class Question:
         free: whether a schedule may choose routes; else the machine's.
         split: whether a message may be cut over several phases.
         timetabled: whether an order may be kept inside a phase.
+        phases: the number of phases that sums over phases are asked for; None: any.
+        lp: whether linear programs may be solved, which take seconds.
     """
 
     pattern: Pattern
@@ -55,6 +57,8 @@ class Question:
     free: bool
     split: bool
     timetabled: bool
+    phases: int | None = None
+    lp: bool = False
 
     @property
     def topology(self) -> Topology:

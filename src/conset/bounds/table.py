@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 from conset.bounds.barrier_time import bound_barrier_time
 from conset.bounds.channel_ends import bound_channel_ends
+from conset.bounds.channel_sum import bound_channel_sum
 from conset.bounds.channel_supply import bound_channel_supply
 from conset.bounds.channels import bound_channels
+from conset.bounds.free_link_lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
 from conset.bounds.link_load import bound_link_load
+from conset.bounds.link_sum import bound_link_sum
 from conset.bounds.link_supply import bound_link_supply
 from conset.bounds.link_supply_time import bound_link_supply_time
 from conset.bounds.link_time import bound_link_time
@@ -16,6 +19,7 @@ from conset.bounds.message_time import bound_message_time
 from conset.bounds.order import bound_order
 from conset.bounds.partners import bound_partners
 from conset.bounds.port_degree import bound_port_degree
+from conset.bounds.port_sum import bound_port_sum
 from conset.bounds.port_time import bound_port_time
 from conset.bounds.presence import bound_presence
 from conset.bounds.question import Found, Question
@@ -27,6 +31,7 @@ PHASE_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
     "link supply": bound_link_supply,
     "channel supply": bound_channel_supply,
     "channel ends": bound_channel_ends,
+    "linear program": bound_free_link_lp,
     "partners": bound_partners,
     "order": bound_order,
     "presence": bound_presence,
@@ -36,7 +41,16 @@ TIME_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
     "port time": bound_port_time,
     "link time": bound_link_time,
     "link supply time": bound_link_supply_time,
+    "linear program time": bound_free_link_lp_time,
     "message time": bound_message_time,
     "barrier time": bound_barrier_time,
 }
 """Work alone; synchronization and set-up of the least number of phases are added to each."""
+
+LOAD_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
+    "port sum": bound_port_sum,
+    "link sum": bound_link_sum,
+    "channel sum": bound_channel_sum,
+    "linear program sum": bound_free_link_lp_load,
+}
+"""The sum over phases of the largest load at any port or link."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 RoutesOption = Annotated[
     str, typer.Option("--routes", metavar="R", help="fixed: the machine's routes; free: whatever a router may choose.")
 ]
+LpOption = Annotated[
+    bool, typer.Option("--lp", help="With --routes free: linear programs too, which take seconds (HiGHS).")
+]
 
 
 def command(
@@ -33,6 +36,7 @@ def command(
     channels: o.ChannelsOption = None,
     limits: o.LimitsOption = None,
     routes: RoutesOption = "fixed",
+    lp: LpOption = False,
     placement: o.PlacementOption = "identity",
     ranks_per_node: o.RanksPerNodeOption = 1,
     sync: o.SyncOption = None,
@@ -61,11 +65,12 @@ def command(
         placement, ranks=traffic.ranks, topology=machine.topology, ranks_per_node=ranks_per_node, seed=seed
     )  # fmt: skip
     with progress("bounding"):
-        bounds, policy = _bound(traffic, machine, kept, nodes, sync, routes, method)
+        bounds, policy = _bound(traffic, machine, kept, nodes, sync, routes, method, lp)
     manifest = manifest_of(
         "bound", pattern, on, seed,
         {"method": method, "contention": contention, "channels": channels, "limits": limits,
-         "routes": None if routes == "fixed" else routes, "placement": None if placement == "identity" else placement,
+         "routes": None if routes == "fixed" else routes, "lp": lp,
+         "placement": None if placement == "identity" else placement,
          "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
          "parts": parts, "rows_to": rows_to, "word": None if word == "8" else word},
     )  # fmt: skip
@@ -84,13 +89,13 @@ def command(
 
 def _bound(
     traffic: Pattern, machine: Machine, limits: Limits, placement: NDArray[np.int32] | None,
-    sync: str | None, routes: str, method: str,
+    sync: str | None, routes: str, method: str, lp: bool,
 ) -> tuple[Bounds, str]:  # fmt: skip
     """(bounds, policy); without a policy asked for it is that of `compile`: none for one phase, else barrier."""
     from conset.bounds import bound
 
     policy = sync or "barrier"
-    options: dict[str, Any] = {"placement": placement, "routes": routes, "method": method}
+    options: dict[str, Any] = {"placement": placement, "routes": routes, "method": method, "lp": lp}
     bounds = bound(traffic, machine, limits, sync=policy, **options)
     if sync is None and bounds.phases <= 1:
         return bound(traffic, machine, limits, sync="none", **options), "none"
@@ -108,6 +113,8 @@ def describe(pattern: str, machine: str, bounds: Bounds) -> str:
             f"          class: {bounds.phases_class}",
             f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
             f"          class: {bounds.time_class}",
+            f"  load    of all phases, the largest each, at least {bounds.load_sum:,}: {bounds.load_sum_witness}",
+            f"          class: {bounds.load_sum_class}",
         )
     )
 
@@ -125,8 +132,9 @@ def tabulate(bounds: Bounds) -> Table:
     table.add_column("at least", justify="right")
     table.add_column("witness")
     for candidate in bounds.candidates:
-        value = f"{candidate.value:,} phases" if candidate.what == "phases" else format_time(candidate.value)
-        if candidate.value == 1 and candidate.what == "phases":
-            value = "1 phase"
+        value = format_time(candidate.value)
+        if candidate.what != "time":
+            unit = "sum of loads" if candidate.what == "load" else "phase" if candidate.value == 1 else "phases"
+            value = f"{candidate.value:,} {unit}"
         table.add_row(candidate.name, value, escape(candidate.witness))
     return table
