@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.problem import Phases, Problem
 from conset.methods.table import Method, find_method
 from conset.methods.timetables import find_timetable
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
@@ -44,6 +45,9 @@ class Request:
         seed: of every random choice.
         effort: sweeps of search.
         timetable: name in the table of timetables: put the transfers inside every phase one after the other; or None.
+        router: name in the table of routers, for `connections` alone (which it makes the method, if that is `auto`).
+        objective: `time`, or `phases`: fewest phases, then least ΣL.
+        min_bandwidth: what every connection must be guaranteed: a rate, or a file of rates; for `connections` alone.
     """
 
     method: str = DEFAULT_METHOD
@@ -56,6 +60,9 @@ class Request:
     seed: int = 0
     effort: int = 1
     timetable: str | None = None
+    router: str | None = None
+    objective: str = "time"
+    min_bandwidth: str | None = None
 
     def asked_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""
@@ -89,10 +96,10 @@ def compile_pattern(
         UsageError: an unknown method, placement or policy, a limit that does not parse.
         InputError: pattern, machine and method do not fit each other; names what was required and what was given.
     """
-    from conset.chooser import best_policy, choose_schedule
+    from conset.choice import best_policy, choose_schedule
     from conset.machine.placement import place
 
-    request = request or Request()
+    request = _checked(request or Request())
     if request.method != AUTO:
         find_method(request.method)
     sync = None if request.sync in (None, AUTO) else str(parse_sync(request.sync))
@@ -117,13 +124,34 @@ def compile_pattern(
     return schedule if sync is None else replace(schedule, sync=sync)
 
 
+def _checked(request: Request) -> Request:
+    """The request with `connections` as its method where options ask for what nothing else has.
+
+    Raises:
+        UsageError: an unknown objective, or an option of `connections` with another method.
+    """
+    if request.objective not in ("time", "phases"):
+        raise unknown_name("objective", request.objective, ("time", "phases"))
+    for option, value in (("--router", request.router), ("--min-bandwidth", request.min_bandwidth)):
+        if value is None:
+            continue
+        if request.method not in (AUTO, "connections"):
+            raise UsageError(f"{option} {value}: is for method connections, given {request.method}")
+        request = replace(request, method="connections")
+    return request
+
+
 def _compile_by(
     pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
 ) -> Schedule:
     """A schedule by one method of the table, under its default policy."""
     method = find_method(request.method)
     limits, asked = effective_limits(method, machine, request)
-    problem = Problem(pattern, machine, limits, placement, request.seed, request.effort)
+    problem = Problem(
+        pattern, machine, limits, placement, request.seed, request.effort, router=request.router,
+        objective="phases" if request.objective == "phases" else "time",
+        min_bandwidth=None if request.min_bandwidth is None else read_bandwidths(request.min_bandwidth, pattern),
+    )  # fmt: skip
     if pattern.before is not None and not method.ordered:
         raise InputError(
             f"method {method.name} requires a pattern without an order, "
@@ -141,7 +169,7 @@ def _compile_by(
     return Schedule(
         pattern, machine, method.name, limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked, manifest=manifest, compile_s=seconds,
+        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked, manifest=manifest, compile_s=seconds,
     )  # fmt: skip
 
 
@@ -166,6 +194,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
+    from conset.schedule.guarantees import guarantees
     from conset.schedule.loads import figures
 
     if verified is None:
@@ -196,6 +225,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "compile_s": schedule.compile_s,
         "verified": verified,
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
+        "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),
     }  # fmt: skip
 
 

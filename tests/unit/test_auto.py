@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.chooser import CANDIDATES, LARGE, candidates, contentions, least_time, policies, receives_fit
+from conset.choice.candidates import CANDIDATES, LARGE, candidates, contentions
+from conset.choice.chooser import least_time
+from conset.choice.trial import policies, receives_fit
 from conset.cli.main import run
 from conset.compiler import Request, compile_pattern, summarize
 from conset.errors import InputError, UsageError
