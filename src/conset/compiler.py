@@ -169,7 +169,8 @@ def _compile_by(
     return Schedule(
         pattern, machine, method.name, limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked, manifest=manifest, compile_s=seconds,
+        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked,
+        manifest=manifest, compile_s=seconds,
     )  # fmt: skip
 
 

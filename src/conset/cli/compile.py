@@ -25,6 +25,9 @@ def command(
     seed: o.SeedOption = 0,
     effort: Annotated[int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)] = 1,
     timetable: o.TimetableOption = None,
+    router: o.RouterOption = None,
+    objective: o.ObjectiveOption = "time",
+    min_bandwidth: o.MinBandwidthOption = None,
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -41,7 +44,10 @@ def command(
 
     if output is not None:
         require_writable(output)
-    request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable)
+    request = Request(
+        method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable, router,
+        objective, min_bandwidth,
+    )  # fmt: skip
     with progress("reading"):
         traffic, machine = read_inputs(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
@@ -51,7 +57,9 @@ def command(
         {"method": method, "contention": contention, "channels": channels, "limits": limits,
          "placement": None if placement == "identity" else placement,
          "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
-         "effort": None if effort == 1 else effort, "timetable": timetable, "parts": parts, "rows_to": rows_to,
+         "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
+         "objective": None if objective == "time" else objective, "min_bandwidth": min_bandwidth,
+         "parts": parts, "rows_to": rows_to,
          "word": None if word == "8" else word},
     )  # fmt: skip
     with progress(f"scheduling by {method}"):

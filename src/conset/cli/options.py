@@ -63,6 +63,17 @@ RowsToOption = Annotated[
 WordOption = Annotated[
     str, typer.Option("--word", metavar="SIZE", help="Bytes per entry or node where a file counts words.")
 ]
+RouterOption = Annotated[
+    str | None,
+    typer.Option("--router", metavar="R", help="Of connections: sequential, negotiated, orbits or closed-form."),
+]
+ObjectiveOption = Annotated[
+    str, typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL.")
+]
+MinBandwidthOption = Annotated[
+    str | None,
+    typer.Option("--min-bandwidth", metavar="RATE|FILE", help="What every connection is guaranteed, or a .csv of it."),
+]
 SetOption = Annotated[
     str | None, typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…")
 ]
