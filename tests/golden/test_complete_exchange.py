@@ -89,7 +89,9 @@ def test_squares_at_every_contention(side: int, c: int, steps: int) -> None:
     ("torus:8x8", 64), ("torus:12x12", 216), ("torus:16x16", 512),  # n³/8: sum of hops over links
     ("torus:8x8x8", 512), ("torus:15x15", 420), ("torus:19x19", 855),  # n⁴/8; n(n²-1)/8
     ("mesh:8x8x8", 1024), ("mesh:4x4x4x4", 256),  # n^{d+1}/4
-    ("ring:12", 18), ("ring:13", 21), ("torus:7x12", 126), ("torus:7x13", 147), ("torus:3x13", 63),  # R⌊C²/4⌋/2
+    ("ring:12", 18), ("ring:13", 21), ("torus:7x12", 126), ("torus:7x13", 147), ("torus:3x13", 63),
+    ("torus:5x8", 40), ("torus:5x9", 50),
+    ("torus:5x12", 90), ("torus:5x13", 105), ("torus:7x11", 105), ("torus:9x16", 288),  # R⌊C²/4⌋/2
 ])  # fmt: skip
 def test_tori_and_cubes_at_their_bound(spec: str, phases: int) -> None:
     problem, _ = compile_exchange(spec)

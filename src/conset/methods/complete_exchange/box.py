@@ -80,16 +80,19 @@ class Box:
     def link_load(self, axis: int) -> int:
         """Messages on the busiest link along `axis`: N/side times what a complete exchange of one line puts on it.
 
-        Where ties depend on other lines it is the mean over the links, rounded up, which the busiest one does not
-        undercut.
+        Path: all pairs across the middle. Cycle, h = side // 2: hops 1 + 2 + … of one direction, and for an even side
+        the ties, of which `parity` sends (h + 1) // 2 up over each link. Where ties depend on other lines (`checker`)
+        it is the mean over the links, rounded up, which the busiest one does not undercut.
         """
-        side = self.sides[axis]
-        source, target = np.divmod(np.arange(side * side, dtype=np.int32), np.int32(side))
-        links = self.line(axis).route_links(source, target)[1]
-        if not links.size:
-            return 0
+        side, half = self.sides[axis], self.sides[axis] // 2
         lines = self.nodes // side
-        return int(np.bincount(links).max()) * lines if self.ties_by_line else -(-links.size * lines // (2 * side))
+        if not self.cycles[axis]:
+            return lines * half * (side - half)
+        if side % 2 == 1:
+            return lines * half * (half + 1) // 2
+        if self.tie == "plus":
+            return lines * (half * (half + 1) // 2)
+        return lines * ((half * half + 1) // 2) if self.tie == "parity" else (lines * half * half + 1) // 2
 
     @cached_property
     def bound(self) -> int:

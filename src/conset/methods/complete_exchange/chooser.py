@@ -19,6 +19,7 @@ from conset.methods.complete_exchange.torus import (
     schedule_torus_absorbed,
 )
 from conset.methods.complete_exchange.torus_cube import applies_torus_cube, schedule_torus_cube
+from conset.methods.complete_exchange.torus_lines import applies_torus_lines, schedule_torus_lines
 from conset.methods.complete_exchange.translations import applies_translations, schedule_translations
 from conset.methods.problem import Phases
 
@@ -51,6 +52,7 @@ CONSTRUCTIONS: tuple[Construction, ...] = (
     Construction(
         "torus, lines absorbed", "two cycles, one of side 3 mod 4", applies_torus_absorbed, schedule_torus_absorbed
     ),
+    Construction("torus lines", "two cycles", applies_torus_lines, schedule_torus_lines),
     Construction("product", "any box", lambda box: True, schedule_product),
 )
 """Every construction, the most special first."""

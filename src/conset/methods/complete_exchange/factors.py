@@ -31,6 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Indices = NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:
@@ -65,69 +67,71 @@ class Factors:
         return self.side % 4 in (1, 2)
 
 
-def circle(vertices: int) -> Iterator[list[tuple[int, int]]]:
-    """The factors of the complete graph by the circle method; entry k is pair k, (i, i) the vertex i left out.
+def circle(vertices: int) -> Iterator[Indices]:
+    """The factors of the complete graph by the circle method, shape=(pairs, 2); (i, i) is the vertex i left out.
 
     Even: q = vertices - 1 factors, pair 0 is {i, q}. Odd: q = vertices factors, entry 0 is i alone. Pair k is
     {i + 2k, i - 2k} mod q.
     """
     even = vertices % 2 == 0
     q = vertices - 1 if even else vertices
+    twice = 2 * np.arange((q + 1) // 2)
     for i in range(q):
-        first = (i, q) if even else (i, i)
-        yield [first] + [((i + 2 * k) % q, (i - 2 * k) % q) for k in range(1, (q + 1) // 2)]
+        pairs = np.stack([(i + twice) % q, (i - twice) % q], axis=1)
+        pairs[0, 1] = q if even else i
+        yield pairs
 
 
 def build_factors(side: int, cycle: bool, *, ties_up: bool = False) -> Factors:
     """The factors of a path or cycle of `side` nodes; `ties_up`: vertices left out always flip upwards."""
     factor, block, kind = (np.full((side, side), fill, np.int32) for fill in (-1, 0, 0))
-    half = side // 2
-    vertices = half + side % 2
+    vertices = side // 2 + side % 2
     start = 1 if side % 4 == 0 else 0  # the identity factor comes first
-    count = 0
 
-    def put(f: int, k: int, t: int, x: int, y: int) -> None:
+    def put(f: int, k: Indices, t: int, x: Indices, y: Indices) -> None:
         factor[x, y], block[x, y], kind[x, y] = f, k, t
 
     for i, pairs in enumerate(circle(vertices)):
-        for k, (u, v) in enumerate(pairs):
-            u, v = min(u, v), max(u, v)
-            if u == v:
-                flip = u % 2 if cycle and not ties_up else int(not cycle)
-                for t, x, y in _left_out(side, cycle, u, flip):
-                    put(i, 0, t, x, y)
-                continue
-            nodes = _tile(side, cycle, u, v)
-            for x, y in zip(nodes, nodes[1:] + nodes[:1], strict=True):
-                put(i + start, k, 0, x, y)
-                put(i + start, k, 1, y, x)
-            if start and i == 0:
-                for x, t in ((u, 0), (v, 1)) if not cycle or u % 2 == 0 else ((v, 0), (u, 1)):
-                    bar = _bar(side, cycle, x)
-                    for a, b in ((x, bar), (bar, x)):
-                        put(0, k, t, a, b)
-                        put(0, k, 1 - t, a, a)
-        count = i + start + 1
+        k = np.arange(len(pairs))
+        u, v = pairs.min(axis=1), pairs.max(axis=1)
+        for chosen, nodes in _tiles(side, cycle, u, v):
+            following = np.roll(nodes, -1, axis=0)
+            put(i + start, k[chosen], 0, nodes, following)
+            put(i + start, k[chosen], 1, following, nodes)
+        if u[0] == v[0]:
+            flip = int(u[0]) % 2 if cycle and not ties_up else int(not cycle)
+            for t, x, y in _left_out(side, cycle, int(u[0]), flip):
+                factor[x, y], block[x, y], kind[x, y] = i + start, 0, t
+        if start and i == 0:
+            first = u if not cycle else np.where(u % 2 == 0, u, v)
+            for t, x in ((0, first), (1, u + v - first)):
+                bar = _bar(side, cycle, x)
+                put(0, k, t, np.stack([x, bar]), np.stack([bar, x]))
+                put(0, k, 1 - t, np.stack([x, bar]), np.stack([x, bar]))
+    count = vertices - 1 + vertices % 2 + start
     return Factors(side, cycle, factor, block, kind, count, (vertices + 1) // 2)
 
 
-def _bar(side: int, cycle: bool, u: int) -> int:
+def _bar(side: int, cycle: bool, u: Indices) -> Indices:
     return u + side // 2 if cycle else side - 1 - u
 
 
-def _tile(side: int, cycle: bool, u: int, v: int) -> list[int]:
-    """The nodes of the tile {u, v}, u < v, in the order of type 0."""
+def _tiles(side: int, cycle: bool, u: Indices, v: Indices) -> Iterator[tuple[NDArray[np.bool_], Indices]]:
+    """(which pairs, shape=(nodes, pairs): their nodes in the order of type 0), for edges {u, v} and {u, z}."""
+    z = side // 2 if side % 2 == 1 else side
     far = _bar(side, cycle, u)
-    if side % 2 == 1 and v == side // 2:  # z
-        return [u, far, side - 1] if cycle else [u, v, far]
-    return [u, v, far, _bar(side, cycle, v)]
+    chosen = (u != v) & (v != z)
+    yield chosen, np.stack([u, v, far, _bar(side, cycle, v)])[:, chosen]
+    chosen = (u != v) & (v == z)
+    last = np.full_like(u, side - 1)
+    yield chosen, np.stack([u, far, last] if cycle else [u, v, far])[:, chosen]
 
 
 def _left_out(side: int, cycle: bool, u: int, flip: int) -> list[tuple[int, int, int]]:
     """(type, x, y) of a vertex left out: stays, and for n even flips in type `flip`."""
+    bar = u + side // 2 if cycle else side - 1 - u
     if side % 2 == 1:
         z = side // 2
-        nodes = [u, _bar(side, cycle, u)] if u != z else [side - 1 if cycle else z]
+        nodes = [u, bar] if u != z else [side - 1 if cycle else z]
         return [(0, x, x) for x in nodes]
-    bar = _bar(side, cycle, u)
     return [(flip, u, bar), (flip, bar, u), (1 - flip, u, u), (1 - flip, bar, bar)]

@@ -1,7 +1,7 @@
 """Families: one side's ordered pairs as permutations whose arcs are labelled, ready for the product.
 
 Arcs of a permutation with one label share no link in either direction, so a permutation needs as many labels as it
-loads its busiest link. Three families:
+loads its busiest link. Four families:
 
 - `folded_family`, path: factor and type make a permutation; its blocks are the labels, in an order in which label k of
   a factor meets only the labels k and k+1 of the factor before, so that products walked boustrophedon can be merged in
@@ -10,6 +10,8 @@ loads its busiest link. Three families:
   both directions of the links work, ⌈blocks/2⌉ labels.
 - `full_family`, path of 4m+1 nodes: the folded family has n+1 permutations that leave nodes out; here are n full ones
   of load at most m+1, made from a transversal: see `cpp/include/conset/transversal.hpp`.
+
+- `reflected_family`, cycle of 4k+1 nodes: the reflections, n full permutations, for a side that has links to spare.
 
 Complexity: O(n²).
 """
@@ -23,6 +25,9 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.methods.complete_exchange.factors import Factors, build_factors
+
+LARGEST_FULL = 257
+"""Longer sides have their folded family only: full ones serve short sides and large contention."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +131,22 @@ def full_family(side: int, seed: int) -> Family | None:
     return _family(side, permutation, interval_labels(permutation, side), side, np.arange(side))
 
 
+def reflected_family(side: int) -> Family:
+    """The n reflections x → a - x of a cycle of odd length, all full, of load ⌈(n-1)/4⌉.
+
+    With 2c = a the nodes c + j and c - j change places: for small j across c, else across the opposite link, so the
+    arcs are two bundles of nested intervals that do not meet; both directions carry the same.
+    """
+    x, y = np.divmod(np.arange(side * side), side)
+    center = (x + y) * ((side + 1) // 2) % side
+    away = (x - center) % side
+    away = np.minimum(away, side - away)
+    near = away <= (side - 1) // 4
+    label = np.where(near, np.maximum(away - 1, 0), side // 2 - away).reshape(side, side)
+    permutation = ((x + y) % side).reshape(side, side).astype(np.int32)
+    return _family(side, permutation, label.astype(np.int32), side, np.arange(side))
+
+
 def interval_labels(permutation: NDArray[np.int32], count: int) -> NDArray[np.int32]:
     """shape=(side, side): fewest labels for each permutation of a path, by colouring intervals.
 
@@ -156,5 +177,8 @@ def interval_labels(permutation: NDArray[np.int32], count: int) -> NDArray[np.in
 
 def families_of(side: int, cycle: bool, seed: int) -> list[Family]:
     """The families of a side, the folded one first."""
-    full = None if cycle else full_family(side, seed)
-    return [folded_family(side, cycle)] + ([full] if full is not None else [])
+    folded = folded_family(side, cycle)
+    if side % 4 != 1 or not 1 < side <= LARGEST_FULL:
+        return [folded]
+    full = reflected_family(side) if cycle else full_family(side, seed)
+    return [folded] if full is None else [folded, full]
