@@ -18,6 +18,7 @@ from conset.methods.table import Method, find_method
 from conset.methods.timetables import find_timetable
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.placement import PLACEMENTS, candidates, place
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
@@ -25,6 +26,8 @@ from conset.schedule.sync import parse_sync
 AUTO = "auto"
 """The word for what the chooser decides: method, contention and policy, or the policy alone."""
 DEFAULT_METHOD = AUTO
+JUDGE = "first-fit"
+"""The cheap method that placements are judged by."""
 BOUNDED_BY = "first-fit"
 """The method whose limits a bound has that names none: any of ports and links."""
 
@@ -38,7 +41,7 @@ class Request:
         contention: limit of every link, or None for the method's own.
         channels: limit of routes through a node, or None.
         limits: words as `send=1,link=2`, or None.
-        placement: name of a placement, or a file of node ids.
+        placement: name of a placement, `auto`, or a file of node ids.
         ranks_per_node: ranks on each node.
         sync: policy; `auto`: the one with the least predicted time; None: with method `auto` as `auto`, else `none` for
             one phase and `barrier` for several.
@@ -96,18 +99,58 @@ def compile_pattern(
         UsageError: an unknown method, placement or policy, a limit that does not parse.
         InputError: pattern, machine and method do not fit each other; names what was required and what was given.
     """
-    from conset.choice import best_policy, choose_schedule
-    from conset.machine.placement import place
-
     request = _checked(request or Request())
     if request.method != AUTO:
         find_method(request.method)
-    sync = None if request.sync in (None, AUTO) else str(parse_sync(request.sync))
-    placement = place(
-        request.placement, ranks=pattern.ranks, topology=machine.topology,
-        ranks_per_node=request.ranks_per_node, seed=request.seed,
-    )  # fmt: skip
     manifest = manifest or Manifest(seed=request.seed)
+    if request.placement == AUTO:
+        return _compile_best_placed(pattern, machine, request, manifest)
+    placement = place(request.placement, **_site(pattern, machine, request))
+    name = request.placement if request.placement in PLACEMENTS else ""
+    return replace(_compile_placed(pattern, machine, request, placement, manifest), placement_name=name)
+
+
+def placement_of(pattern: Pattern, machine: Machine, request: Request) -> NDArray[np.int32] | None:
+    """The placement of a compile, as `compile_pattern` would find it; None where rank r is on node r."""
+    if request.placement == AUTO:
+        return compile_pattern(pattern, machine, request).placement
+    return place(request.placement, **_site(pattern, machine, request))
+
+
+def _site(pattern: Pattern, machine: Machine, request: Request) -> dict[str, Any]:
+    """The arguments of a placement."""
+    return {
+        "pattern": pattern, "topology": machine.topology, "routing": machine.routing,
+        "ranks_per_node": request.ranks_per_node, "seed": request.seed, "effort": request.effort,
+    }  # fmt: skip
+
+
+def _compile_best_placed(pattern: Pattern, machine: Machine, request: Request, manifest: Manifest) -> Schedule:
+    """`--placement auto`: several placements judged by first fit, the best and the identity compiled as asked."""
+    from conset.choice import choose_placed
+
+    quick = replace(request, method=JUDGE, effort=1, timetable=None, router=None, min_bandwidth=None)
+    if request.method != AUTO:
+        limits, _ = effective_limits(find_method(request.method), machine, request)
+        words = ",".join(f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
+        quick = replace(quick, contention=None, channels=None, limits=words)
+
+    def judge(placement: NDArray[np.int32] | None) -> Schedule:
+        return _compile_placed(pattern, machine, quick, placement, manifest)
+
+    def compile_on(placement: NDArray[np.int32] | None) -> Schedule:
+        return _compile_placed(pattern, machine, request, placement, manifest)
+
+    return choose_placed(candidates(**_site(pattern, machine, request)), judge, compile_on, objective=request.objective)
+
+
+def _compile_placed(
+    pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
+) -> Schedule:
+    """A schedule for ranks that have their nodes."""
+    from conset.choice import best_policy, choose_schedule
+
+    sync = None if request.sync in (None, AUTO) else str(parse_sync(request.sync))
     asked = request.asked_limits(Limits()) is not None
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
@@ -170,7 +213,7 @@ def _compile_by(
         pattern, machine, method.name, limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
         channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked,
-        manifest=manifest, compile_s=seconds,
+        manifest=manifest, compile_s=seconds, stopped_early=phases.stopped_early,
     )  # fmt: skip
 
 

@@ -50,8 +50,7 @@ def command(
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
-    from conset.compiler import Request, effective_limits
-    from conset.machine.placement import place
+    from conset.compiler import Request, effective_limits, placement_of
     from conset.methods.table import find_method
 
     request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
@@ -61,9 +60,8 @@ def command(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
         )
     kept, _ = effective_limits(row, machine, request)
-    nodes = place(
-        placement, ranks=traffic.ranks, topology=machine.topology, ranks_per_node=ranks_per_node, seed=seed
-    )  # fmt: skip
+    with progress("placing"):
+        nodes = placement_of(traffic, machine, request)
     with progress("bounding"):
         bounds, policy = _bound(traffic, machine, kept, nodes, sync, routes, method, lp)
     manifest = manifest_of(

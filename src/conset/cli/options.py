@@ -39,7 +39,12 @@ LimitsOption = Annotated[
     str | None, typer.Option("--limits", metavar="WORDS", help="send=1,receive=1,link=2,channels=none,duplex=exchange.")
 ]
 PlacementOption = Annotated[
-    str, typer.Option("--placement", metavar="P", help="identity, gray, random, or a file of node ids.")
+    str,
+    typer.Option(
+        "--placement",
+        metavar="P",
+        help="identity, gray, random, bisection, annealed, annealed-bytes, auto, or a file of node ids.",
+    ),
 ]
 RanksPerNodeOption = Annotated[int, typer.Option("--ranks-per-node", metavar="K", help="Ranks on each node.")]
 SyncOption = Annotated[

@@ -42,6 +42,8 @@ class Schedule:
         limits_asked: whether options changed the limits.
         manifest: how it was made.
         compile_s: what the scheduling alone took [s]; never in a file.
+        stopped_early: the search was interrupted and this is its best so far; never in a file.
+        placement_name: what the placement is called, where it has a name; never in a file.
         reason: why this method and policy, in one sentence, where they were chosen by `auto`; never in a file.
     """
 
@@ -61,6 +63,8 @@ class Schedule:
     limits_asked: bool = False
     manifest: Manifest = field(default_factory=Manifest)
     compile_s: float = 0.0
+    stopped_early: bool = False
+    placement_name: str = ""
     reason: str = ""
 
     def __post_init__(self) -> None:
