@@ -41,7 +41,7 @@ CASES = [
     Case("mesh:13x14", 1, 658), Case("mesh:10x10", 1, 250), Case("mesh:14x14", 3, 241), Case("mesh:15x15", 3, 290),
     Case("mesh:18x18", 4, 376), Case("mesh:22x22", 5, 545), Case("mesh:11x11", 2, 174), Case("mesh:23x23", 1, 3036),
     Case("mesh:16x32", 1, 4096, 0.2), Case("mesh:31x33", 1), Case("mesh:62x62", 15), Case("mesh:8x8x8", 1, 1024),
-    Case("mesh:6x6x6", 1, 341), Case("mesh:5x5x5", 1, 169), Case("mesh:7x7x7", 1, 626), Case("mesh:12x12x12", 2, 2592),
+    Case("mesh:6x6x6", 1, 341), Case("mesh:5x5x5", 1, 169), Case("mesh:7x7x7"), Case("mesh:12x12x12", 2, 2592),
     Case("torus:5x5", 1, 24), Case("torus:8x8", 1, 64), Case("torus:16x16", 1, 512), Case("torus:10x10", 1, 149),
     Case("torus:13x13", 1, 294), Case("torus:14x14", 1, 392), Case("torus:8x8,tie=plus", 1, 86),
     Case("torus:16x16,tie=plus", 1, 589), Case("torus:8x8x8", 1, 512, 0.2), Case("torus:6x6x6", 1, 236),

@@ -23,8 +23,10 @@ from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.symmetry import Orbits, build_orbits, symmetry_groups
 from conset.methods.problem import Phases
 
-MOST_MESSAGES = 1_000_000
-"""More than these are never searched; more than a tenth of them not by orbits."""
+MOST_ABSORBED = 2_000_000
+"""Messages of which leftovers are fitted into gaps."""
+MOST_MESSAGES = 400_000
+"""More than these are never searched; more than a quarter of them not by orbits."""
 WORTH = 200
 """A gap below 1 / WORTH of the bound is not worth a search of effort 1."""
 MOST_ROUNDS = 400
@@ -49,7 +51,7 @@ def mend_phases(box: Box, phases: Phases) -> Phases:
 
 def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
     """Steps from `first` on emptied into earlier ones, longest routes first; what fits nowhere gets new steps."""
-    if box.messages > MOST_MESSAGES or first > _count(step):
+    if box.messages > MOST_ABSORBED or first > _count(step):
         return step
     found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32))[0]
     return found
@@ -74,7 +76,7 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
 def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
     """One unit of effort."""
     step = _reorder_all(box, starts, seed)
-    if box.messages <= MOST_MESSAGES // 10:
+    if box.messages <= MOST_MESSAGES // 4:
         for group in symmetry_groups(box, most=16):
             if -(-box.bound // len(group)) * len(group) < _count(step):
                 step = min(step, _search_orbits(box, build_orbits(box, group), seed), key=_count)
