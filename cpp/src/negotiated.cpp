@@ -14,6 +14,10 @@ namespace {
 constexpr std::size_t kLanes = 8;  // slots priced together
 constexpr float kClosed = 1e30F;   // a place nothing pays for
 constexpr std::int32_t kNowhere = -1;
+constexpr std::size_t kTouch = 64;  // work of reaching a row, in prices read from it
+// A try is hopeless when after so many sweeps the excess is above half the items, and above a number that small
+// assignments may yet lose by wandering.
+constexpr std::int64_t kPatience = 10, kHopeless = 500;
 
 }  // namespace
 
@@ -132,6 +136,8 @@ std::int64_t Negotiation::run(std::int64_t sweeps, std::int64_t work) {
         if (!sweep(work)) return std::max<std::int64_t>(1, excess());
         const std::int64_t left = excess();
         if (left == 0 || sweeps_ >= sweeps || stop_asked()) return left;
+        if (sweeps_ >= kPatience && left > std::max(kHopeless, static_cast<std::int64_t>(slot_.size() / 2)))
+            return left;
         remember();
     }
 }
@@ -276,7 +282,7 @@ std::int32_t Negotiation::cheapest_slot(std::size_t item, const float* order) {
             lowest = std::min(lowest, sum[k]);
         }
     }
-    work_ += static_cast<std::int64_t>(row_step_ * (rows.size() + 1));
+    work_ += static_cast<std::int64_t>((row_step_ + kTouch) * (rows.size() + 1));
     std::int32_t at = static_cast<std::int32_t>(random_.below(static_cast<std::uint32_t>(slots_)));
     while (total_[at] != lowest) at = at + 1 == slots_ ? 0 : at + 1;
     return at;

@@ -14,17 +14,22 @@ too many and sweep, which are whole numbers in steps of 0.2: exact sums, true ti
 Invariant: a message stands in one phase; an assignment without overuse keeps every limit. first-fit stands as the
 fallback, so the result never takes more phases.
 Complexity: a sweep reads hops · P prices for each message on an overused place (fixed), or searches a part of
-nodes · P states (free); memory O((nodes + links) · P). Effort is a cap on sweeps and on prices read, for each P:
-5000 · effort sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit).
-Where the cap on prices ends a try, P rises in doubling steps and the range is halved after the first success.
+nodes · P states (free); memory O((nodes + links) · P). Effort is a cap on sweeps and on steps for each P: 5000 · effort
+sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit). Where the steps ended a try, or
+it was hopeless (after 10 sweeps half as many too many as there are messages), P rises in doubling steps and the range
+is halved after the first success.
+Free routes start from what fixed ones give. If the first P fails, tries under steep pressure, which is nearly first
+fit with a path search, bring the number down before the gentle ones go on: on a torus with links of capacity 1 they
+need a tenth of the steps, on channels and links of capacity 2 and more they fail where gentle ones succeed.
 When to use it: sparse and irregular patterns, and wherever a phase more matters. Structured ones (a complete exchange
 on a mesh) have constructions that reach their bounds and cost nothing.
 Order: message j is kept out of the phases up to that of i before it as by another price that rises when it is paid.
 Exchange: with send 1 and receive 1, over fixed routes, messages and those that come back are placed together (see
 half_duplex); other values are refused.
 Departures: one A* over all phases in place of one for each; only rows that can fill are kept; prices are stored.
-Measured: 6-cube, d-regular both ways, 50 seeds: 0, 0.2, 1.0, 1.0, 1.1 phases above each instance's bound at d = 4, 8, 16,
-32, 48 (benchmarks/bench_negotiated.py).
+Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50 seeds: 0, 0.18, 0.98, 1.0, 1.1 phases above
+each bound at d = 4, 8, 16, 32, 48; complete exchange on the 8×8 torus with 12 channels: 27 phases, the bound,
+also with 3 messages a port and link at most (ΣL = 81).
 Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router for FPGAs,
 doi:10.1145/201310.201328. Notation: P phases, d messages out of and into each node.
 """
@@ -69,17 +74,27 @@ class Pressure:
     work: int
 
 
-FIXED = Pressure(1.0, 1.0, 0.2, 1.0, sweeps=5_000, work=500_000_000)
+FIXED = Pressure(1.0, 1.0, 0.2, 1.0, sweeps=5_000, work=2_000_000_000)
+"""Fixed routes."""
+EXCHANGES = replace(FIXED, sweeps=100_000)
+"""Fixed routes, pairs as items: few items, many sweeps."""
 CHANNELS = Pressure(0.5, 1.1, 0.3, 1000.0, sweeps=300, work=20_000_000)
+"""Free routes where only channels limit."""
 LINKS = Pressure(0.5, 1.05, 0.2, 20.0, sweeps=400, work=20_000_000)
+"""Free routes where links limit."""
 TIGHT = Pressure(0.3, 1.005, 0.05, 3.0, sweeps=3_000, work=200_000_000)
-_CELLS = 1 << 28
-"""Cells (resources · slots) that are worth their memory; 20 bytes each."""
+"""Free routes where nearly all of the links must be used: slow and thorough."""
+FREE_WORK = 5_000_000
+"""States searched in one try of `schedule_negotiated`, which makes a dozen of them, for each unit of effort."""
+STEEP = Pressure(50.0, 1.0, 20.0, 50.0, sweeps=100, work=FREE_WORK)
+"""Free routes of capacity 1 with room to spare: nearly first fit, with routes searched for."""
+CELLS = 1 << 28
+"""Resources · slots that are worth their memory, 20 bytes each; beyond them the fallback stands."""
 
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Where every message stands; within all limits where `excess` is 0, else the incumbent when the caps ended the try.
+    """Where every message stands: within all limits, or (`excess` above 0) the incumbent when the caps ended the try.
 
     Attributes:
         slot: shape=(messages), int32.
@@ -101,6 +116,17 @@ class Assignment:
     def complete(self) -> bool:
         """Whether all limits are kept."""
         return self.excess == 0
+
+    @property
+    def routes(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """(route_offsets, route_nodes) of free routes.
+
+        Raises:
+            InputError: the routes were fixed.
+        """
+        if self.route_offsets is None or self.route_nodes is None:
+            raise InputError("an assignment over fixed routes has none of its own")
+        return self.route_offsets, self.route_nodes
 
 
 def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = False) -> _core.NegotiatedItems:
@@ -163,25 +189,21 @@ def _per_slot(limit: Limit, slots: int) -> NDArray[np.int32]:
 
 
 def fewest_slots(least: int, most: int, attempt: Callable[[int], Assignment], sweeps: int) -> Assignment | None:
-    """The best of tries from `least` up to `most` - 1 slots, or None.
+    """The best of tries from `least` up to `most` - 1 slots, or None where all fail.
 
-    A try that its cap on sweeps ended was thorough: the next one has a slot more. Where the cap on work ended it the
+    A try that its cap on `sweeps` ended was thorough: the next one has a slot more. Where the cap on work ended it the
     steps double, and the range is halved after the first success.
     """
-    best, slots, step, low = None, least, 1, least
+    best, low, slots, step = None, least, least, 1
     while slots < most and not _core.stop_asked():
         found = attempt(slots)
         if found.complete:
             best, most = found, slots
-            slots = (low + most) // 2
-            continue
-        low = slots + 1
-        if best is not None:
-            slots = (low + most) // 2
-            continue
-        if found.sweeps < sweeps:
-            step *= 2
-        slots += step
+            _core.publish(most, 0)
+        else:
+            low = slots + 1
+            step *= 1 if found.sweeps >= sweeps else 2
+        slots = slots + step if best is None else (low + most) // 2
     return best
 
 
@@ -191,46 +213,73 @@ def schedule_negotiated(problem: Problem) -> Phases:
     Raises:
         InputError: duplex exchange with other limits of ports than 1, or with free routes.
     """
-    limits = problem.limits
-    if limits.duplex == "exchange" and ((limits.send, limits.receive) != (1, 1) or problem.routes == "free"):
+    limits, exchange = problem.limits, problem.limits.duplex == "exchange"
+    if exchange and ((limits.send, limits.receive) != (1, 1) or problem.routes == "free"):
         raise InputError(
             f"method negotiated with duplex exchange requires send=1, receive=1 and the machine's routes, given "
             f"send={limits.send}, receive={limits.receive} and {problem.routes} routes; first-fit keeps any"
         )
-    return improve(problem, schedule_first_fit(problem))
+    fixed = improve(problem, schedule_first_fit(problem), exchange=exchange)
+    if problem.routes == "fixed" or not problem.machine.topology.link_slots:
+        return fixed
+    return _free_routes(problem, fixed)
 
 
-def improve(problem: Problem, fallback: Phases) -> Phases:
-    """A schedule with fewer phases than `fallback` found by negotiation, or the fallback."""
-    limits, most = problem.limits, fallback.offsets.size - 1
-    items = items_of(problem, routes=problem.routes, exchange=limits.duplex == "exchange")
-    free = items.has_free_routes
-    kept = {"send": limits.send, "receive": limits.receive, "link": limits.link, "channels": limits.channels}
-    least = items.least_slots(*(_per_slot(limit, 1) for limit in kept.values()))
-    _core.publish(most, least)
-    pressure = FIXED if not free else CHANNELS if limits.link is None else LINKS
-    pressure = replace(pressure, sweeps=pressure.sweeps * problem.effort, work=pressure.work * problem.effort)
+def improve(problem: Problem, fallback: Phases, *, exchange: bool) -> Phases:
+    """Fewer phases than `fallback` over the machine's routes, found by negotiation, or the fallback itself.
 
-    def attempt(slots: int) -> Assignment:
-        return negotiate(items, slots, **kept, pressure=pressure, seed=problem.seed)
+    Args:
+        problem: what is to be sent; with `exchange` its limits are send 1, receive 1, duplex exchange.
+        fallback: a schedule of it.
+        exchange: whether messages that go both ways are one item.
+    """
+    search = _Search(problem, items_of(problem, exchange=exchange))
+    best = search.fewest(search.least, fallback.offsets.size - 1, EXCHANGES if exchange else FIXED)
+    found = fallback if best is None else Phases.of(best.slot)
+    return replace(found, stopped_early=_core.should_stop(True))
 
-    best = None if _cells(problem) * most > _CELLS else fewest_slots(least, most, attempt, pressure.sweeps)
-    stopped = _core.should_stop(True)
+
+def _free_routes(problem: Problem, fixed: Phases) -> Phases:
+    """Fewer phases than `fixed` has, over routes chosen with them; or `fixed`, with its routes."""
+    search, most = _Search(problem, items_of(problem, routes="free")), fixed.offsets.size - 1
+    gentle = replace(CHANNELS if problem.limits.link is None else LINKS, work=FREE_WORK)
+    best = search.fewest(search.least, min(most, search.least + 1), gentle)
     if best is None:
-        found = fallback
-        if free:
-            offsets, nodes = route_nodes(problem.machine.topology, problem.machine.routing, problem.source_node, problem.target_node)
-            found = _with_routes(fallback, offsets, nodes)
+        steep = search.fewest(search.least, most, STEEP)
+        most = most if steep is None else int(steep.slot.max(initial=0)) + 1
+        best = search.fewest(search.least + 1, most, gentle) or steep
+    if best is None:
+        routes = route_nodes(
+            problem.machine.topology, problem.machine.routing, problem.source_node, problem.target_node
+        )
+        found = _with_routes(fixed, *routes)
     else:
-        found = Phases.of(best.slot)
-        if best.route_offsets is not None and best.route_nodes is not None:
-            found = _with_routes(found, best.route_offsets, best.route_nodes)
-    return replace(found, stopped_early=stopped or fallback.stopped_early)
+        found = _with_routes(Phases.of(best.slot), *best.routes)
+    return replace(found, stopped_early=_core.should_stop(True))
 
 
-def _cells(problem: Problem) -> int:
-    """Resources a slot has."""
-    return 3 * problem.nodes + problem.machine.topology.link_slots
+class _Search:
+    """The smallest number of slots for the items of a problem, within its effort."""
+
+    def __init__(self, problem: Problem, items: _core.NegotiatedItems) -> None:
+        limits = problem.limits
+        self.problem, self.items = problem, items
+        self.limits = {"send": limits.send, "receive": limits.receive, "link": limits.link, "channels": limits.channels}
+        self.least = items.least_slots(*(_per_slot(limit, 1) for limit in self.limits.values()))
+
+    def fewest(self, least: int, most: int, pressure: Pressure) -> Assignment | None:
+        """The best of tries from `least` up to `most` - 1 slots, or None where all fail."""
+        effort = self.problem.effort
+        pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=pressure.work * effort)
+        cells = 3 * self.problem.nodes + self.problem.machine.topology.link_slots
+
+        def attempt(slots: int) -> Assignment:
+            return negotiate(self.items, slots, **self.limits, pressure=pressure, seed=self.problem.seed)
+
+        _core.publish(most, self.least)
+        if cells * most > CELLS:
+            return None
+        return fewest_slots(least, most, attempt, pressure.sweeps)
 
 
 def _with_routes(phases: Phases, offsets: NDArray[np.int64], nodes: NDArray[np.int32]) -> Phases:
