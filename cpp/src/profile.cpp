@@ -61,7 +61,7 @@ public:
     // Counts the partners of every node in transfers [first, last), which are in flight together: two messages are a
     // synchronized exchange only where neither node does anything else meanwhile.
     void meet(std::size_t first, std::size_t last) {
-        if (work_.exchange >= 1) return;
+        if (work_.exchange >= 1 || work_.crowds) return;
         ++scope_;
         for (std::size_t k = first; k < last; ++k) {
             if (!routes_.leaves(k)) continue;
@@ -122,6 +122,8 @@ private:
         return it;
     }
 
+    bool exchanges_only(std::int32_t v) { return work_.crowds || partners(v).one(); }
+
     void raise(Resource kind, std::int64_t index, double work) {
         const auto k = static_cast<std::size_t>(kind);
         if (work > most_[k] || where_[k] < 0) {
@@ -139,7 +141,7 @@ private:
 
     void add_node(std::size_t k, std::int64_t bytes, double alone) {
         double saved = 0;
-        if (work_.exchange < 1 && partners(routes_.source[k]).one() && partners(routes_.target[k]).one()) {
+        if (work_.exchange < 1 && exchanges_only(routes_.source[k]) && exchanges_only(routes_.target[k])) {
             const std::int64_t matched = exchanges_.add(routes_.source[k], routes_.target[k], bytes);
             saved = 2 * (1 - work_.exchange) * work_.node * static_cast<double>(matched);
         }

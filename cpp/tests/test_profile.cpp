@@ -102,6 +102,13 @@ TEST(Exchange, BytesThatMeetCountLess) {
     const Profile profile = profile_phases({network, source, target, {}, {}}, size, phases, batches, true, work);
     EXPECT_EQ(profile.busy, (std::vector<double>{10, 16}));
     EXPECT_EQ(profile.index[1], 1);
+    // All at once node 1 has two partners and synchronizes with neither; a bound lets them meet all the same.
+    Work work_of_all = work;
+    const std::vector<std::int64_t> once{0, 3}, batch{0, 1};
+    const Routes routes{network, source, target, {}, {}};
+    EXPECT_EQ(profile_phases(routes, size, once, batch, true, work_of_all).busy, (std::vector<double>{20}));
+    work_of_all.crowds = true;
+    EXPECT_EQ(profile_phases(routes, size, once, batch, true, work_of_all).busy, (std::vector<double>{16}));
 }
 
 TEST_F(Line, RoundsTakeEveryLthOfEachPortAndLink) {
