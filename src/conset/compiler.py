@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset import _core
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.problem import Phases, Problem
-from conset.methods.table import Method, find_method
+from conset.methods.table import Method, find_method, table
 from conset.methods.timetables import find_timetable
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
@@ -51,6 +52,8 @@ class Request:
         router: name in the table of routers, for `connections` alone (which it makes the method, if that is `auto`).
         objective: `time`, or `phases`: fewest phases, then least ΣL.
         min_bandwidth: what every connection must be guaranteed: a rate, or a file of rates; for `connections` alone.
+        routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it can (with method
+            `auto`: negotiated).
     """
 
     method: str = DEFAULT_METHOD
@@ -66,6 +69,7 @@ class Request:
     router: str | None = None
     objective: str = "time"
     min_bandwidth: str | None = None
+    routes: str = "fixed"
 
     def asked_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""
@@ -104,10 +108,12 @@ def compile_pattern(
         find_method(request.method)
     manifest = manifest or Manifest(seed=request.seed)
     if request.placement == AUTO:
-        return _compile_best_placed(pattern, machine, request, manifest)
-    placement = place(request.placement, **_site(pattern, machine, request))
-    name = request.placement if request.placement in PLACEMENTS else ""
-    return replace(_compile_placed(pattern, machine, request, placement, manifest), placement_name=name)
+        schedule = _compile_best_placed(pattern, machine, request, manifest)
+    else:
+        placement = place(request.placement, **_site(pattern, machine, request))
+        name = request.placement if request.placement in PLACEMENTS else ""
+        schedule = replace(_compile_placed(pattern, machine, request, placement, manifest), placement_name=name)
+    return replace(schedule, stopped_early=True) if _core.stop_asked() else schedule
 
 
 def placement_of(pattern: Pattern, machine: Machine, request: Request) -> NDArray[np.int32] | None:
@@ -129,7 +135,7 @@ def _compile_best_placed(pattern: Pattern, machine: Machine, request: Request, m
     """`--placement auto`: several placements judged by first fit, the best and the identity compiled as asked."""
     from conset.choice import choose_placed
 
-    quick = replace(request, method=JUDGE, effort=1, timetable=None, router=None, min_bandwidth=None)
+    quick = replace(request, method=JUDGE, effort=1, timetable=None, router=None, min_bandwidth=None, routes="fixed")
     if request.method != AUTO:
         limits, _ = effective_limits(find_method(request.method), machine, request)
         words = ",".join(f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
@@ -181,6 +187,14 @@ def _checked(request: Request) -> Request:
         if request.method not in (AUTO, "connections"):
             raise UsageError(f"{option} {value}: is for method connections, given {request.method}")
         request = replace(request, method="connections")
+    if request.routes not in ("fixed", "free"):
+        raise unknown_name("routes", request.routes, ("fixed", "free"))
+    if request.routes == "free":
+        if request.method == AUTO:
+            return replace(request, method="negotiated")
+        if not find_method(request.method).free_routes:
+            able = " and ".join(name for name, method in table().items() if method.free_routes)
+            raise UsageError(f"--routes free: is for methods {able}, given {request.method}, which keeps the machine's")
     return request
 
 
@@ -191,7 +205,8 @@ def _compile_by(
     method = find_method(request.method)
     limits, asked = effective_limits(method, machine, request)
     problem = Problem(
-        pattern, machine, limits, placement, request.seed, request.effort, router=request.router,
+        pattern, machine, limits, placement, request.seed, request.effort,
+        routes="free" if request.routes == "free" else "fixed", router=request.router,
         objective="phases" if request.objective == "phases" else "time",
         min_bandwidth=None if request.min_bandwidth is None else read_bandwidths(request.min_bandwidth, pattern),
     )  # fmt: skip
@@ -233,8 +248,8 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
 
     Keys: method, auto (whether `auto` chose it), why (in one sentence), pattern, machine, limits, phases, load,
-    phase_bytes, bound, gap, sync, predicted_s, compile_s, verified, units. Sizes in [B], times in [s]; a gap is at
-    least 1.
+    phase_bytes, bound, gap, sync, predicted_s, compile_s, stopped_early, placement (its name), verified, units,
+    guaranteed. Sizes in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
@@ -262,11 +277,15 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "bound": {
             "phases": bounds.phases, "phases_witness": bounds.phases_witness, "phases_class": bounds.phases_class,
             "time_s": bounds.time_s, "time_witness": bounds.time_witness, "time_class": bounds.time_class,
+            "load_sum": bounds.load_sum, "load_sum_witness": bounds.load_sum_witness,
+            "load_sum_class": bounds.load_sum_class,
         },
         "gap": {"phases": gap(schedule.phases, bounds.phases), "time": gap(prediction.time_s, bounds.time_s)},
         "sync": schedule.sync,
         "predicted_s": prediction.time_s,
         "compile_s": schedule.compile_s,
+        "stopped_early": schedule.stopped_early,
+        "placement": schedule.placement_name or None,
         "verified": verified,
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
         "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
 
-RoutesOption = Annotated[
-    str, typer.Option("--routes", metavar="R", help="fixed: the machine's routes; free: whatever a router may choose.")
-]
 LpOption = Annotated[
     bool, typer.Option("--lp", help="With --routes free: linear programs too, which take seconds (HiGHS).")
 ]
@@ -35,7 +32,7 @@ def command(
     contention: o.ContentionOption = None,
     channels: o.ChannelsOption = None,
     limits: o.LimitsOption = None,
-    routes: RoutesOption = "fixed",
+    routes: o.RoutesOption = "fixed",
     lp: LpOption = False,
     placement: o.PlacementOption = "identity",
     ranks_per_node: o.RanksPerNodeOption = 1,

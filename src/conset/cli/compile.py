@@ -28,6 +28,7 @@ def command(
     router: o.RouterOption = None,
     objective: o.ObjectiveOption = "time",
     min_bandwidth: o.MinBandwidthOption = None,
+    routes: o.RoutesOption = "fixed",
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -36,6 +37,7 @@ def command(
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
     from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.interrupt import STOPPED, interruptible
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.compiler import Request, compile_pattern, summarize
@@ -46,7 +48,7 @@ def command(
         require_writable(output)
     request = Request(
         method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable, router,
-        objective, min_bandwidth,
+        objective, min_bandwidth, routes,
     )  # fmt: skip
     with progress("reading"):
         traffic, machine = read_inputs(
@@ -59,10 +61,11 @@ def command(
          "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
          "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
          "objective": None if objective == "time" else objective, "min_bandwidth": min_bandwidth,
+         "routes": None if routes == "fixed" else routes,
          "parts": parts, "rows_to": rows_to,
          "word": None if word == "8" else word},
     )  # fmt: skip
-    with progress(f"scheduling by {method}"):
+    with interruptible(), progress(f"scheduling by {method}", search=True):
         schedule = compile_pattern(traffic, machine, request, manifest=manifest)
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
@@ -76,6 +79,8 @@ def command(
     if json:
         print_json("conset/compile@1", summary, manifest)
     console(json).print(describe(schedule, summary))
+    if schedule.stopped_early:
+        raise typer.Exit(STOPPED)
 
 
 def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
@@ -96,6 +101,8 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
         f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
         "  verified   yes: every message once, every limit kept, figures recounted",
     ]
+    if schedule.stopped_early:
+        lines.append("  stopped    early: the search was interrupted, this is its best so far")
     if summary["auto"]:
         lines.insert(2, f"  why        {summary['why']}")
     if summary["units"] is not None:

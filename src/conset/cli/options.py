@@ -72,6 +72,9 @@ RouterOption = Annotated[
     str | None,
     typer.Option("--router", metavar="R", help="Of connections: sequential, negotiated, orbits or closed-form."),
 ]
+RoutesOption = Annotated[
+    str, typer.Option("--routes", metavar="R", help="fixed: the machine's routes; free: chosen with the phases.")
+]
 ObjectiveOption = Annotated[
     str, typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL.")
 ]

@@ -6,9 +6,9 @@ from conset.machine.limits import Limits
 from conset.methods.birkhoff import schedule_birkhoff
 from conset.methods.bounded import schedule_bounded
 from conset.methods.coloring import schedule_coloring
+from conset.methods.connections import limits_connections, schedule_connections
 from conset.methods.decreasing import schedule_decreasing
 from conset.methods.event_list import schedule_event_list
-from conset.methods.connections import limits_connections, schedule_connections
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.gen import schedule_gen
 from conset.methods.half_duplex import limits_half_duplex, schedule_half_duplex
@@ -244,6 +244,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="never worse than a router alone; ΣL = n³/8 for a complete exchange on a torus n × n, 4 | n",
         complexity="that of the routers: sequential, negotiated, orbits, closed-form",
         reference="Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp, Section 4.4.1",
+        free_routes=True,
     ),
 )
 """All methods, in the order of the documentation."""
