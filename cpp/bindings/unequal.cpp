@@ -1,12 +1,13 @@
+#include <nanobind/stl/tuple.h>
+
 #include <tuple>
 
 #include "bindings.hpp"
+#include "conset/balance.hpp"
 #include "conset/birkhoff.hpp"
 #include "conset/decreasing.hpp"
 #include "conset/event_list.hpp"
 #include "conset/timetable_as.hpp"
-
-#include <nanobind/stl/tuple.h>
 
 namespace conset::bindings {
 
@@ -84,6 +85,23 @@ auto birkhoff(std::int32_t nodes, In<std::int32_t> source, In<std::int32_t> targ
                            give(std::move(pieces.part)));
 }
 
+auto balance(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+             In<std::int32_t> route_links, In<std::int32_t> width, const Limits& limits, bool serial, In<double> work,
+             In<double> size, In<double> link_work, In<std::int32_t> phase, In<std::uint8_t> pinned,
+             In<std::int32_t> link_source, In<std::int32_t> link_target, std::int64_t steps, double hot, double cold,
+             std::uint64_t seed) {
+    Balanced balanced;
+    {
+        nb::gil_scoped_release released;
+        const Resources resources({network, view(source), view(target), view(route_offsets), view(route_links)},
+                                  view(width), limits);
+        balanced = balance_words(resources, {serial, view(work), view(size), view(link_work)}, copy(phase),
+                                 view(pinned), {steps, hot, cold, seed, view(link_source), view(link_target)});
+    }
+    return std::make_tuple(give(std::move(balanced.phase)), give(std::move(balanced.offsets)),
+                           give(std::move(balanced.links)), balanced.length);
+}
+
 }  // namespace
 
 void bind_unequal(nb::module_& module) {
@@ -108,6 +126,12 @@ void bind_unequal(nb::module_& module) {
                nb::arg("cold"), nb::arg("seed"));
     module.def("least_length", &least, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
                nb::arg("width").noconvert(), nb::arg("limits"), nb::arg("duration").noconvert(), nb::arg("opening"));
+    module.def("balance_words", &balance, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
+               nb::arg("width").noconvert(), nb::arg("limits"), nb::arg("serial"), nb::arg("work").noconvert(),
+               nb::arg("size").noconvert(), nb::arg("link_work").noconvert(), nb::arg("phase").noconvert(),
+               nb::arg("pinned").noconvert(), nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(),
+               nb::arg("steps"), nb::arg("hot"), nb::arg("cold"), nb::arg("seed"));
     module.def("decompose_birkhoff", &birkhoff, nb::arg("nodes"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("size").noconvert());
 }

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "conset/stop.hpp"
+
 namespace conset {
 
 namespace {
@@ -34,6 +36,7 @@ public:
     Pieces run() {
         pieces_.offsets.assign(1, 0);
         while (left_ > 0) {
+            should_stop(false);
             std::int64_t low = 1, high = left_;  // a phase of one byte always exists
             while (low < high) {
                 const std::int64_t middle = high - (high - low) / 2;

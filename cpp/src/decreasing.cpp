@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "conset/random.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -178,14 +179,18 @@ public:
             temperature_ = mean * annealing.hot * std::exp(cooling * part);
             try_move(step % 2 == 0);
             if (step % every == 0) keep_best();
+            if (step % kGlance != 0) continue;
+            publish(best_length_, least);
+            if (should_stop(true)) break;
         }
         keep_best();
         return best_;
     }
 
 private:
-    static constexpr std::size_t kChain = 12;     // transfers a Kempe chain may move
-    static constexpr std::size_t kDisplaced = 3;  // and an ejection
+    static constexpr std::size_t kChain = 12;       // transfers a Kempe chain may move
+    static constexpr std::size_t kDisplaced = 3;    // and an ejection
+    static constexpr std::int64_t kGlance = 10000;  // steps between looks at a wish to stop
 
     struct Move {
         std::int32_t transfer, from, to;

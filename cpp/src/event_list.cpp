@@ -8,10 +8,13 @@
 
 #include "conset/precedence.hpp"
 #include "conset/random.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
 namespace {
+
+constexpr double kShare = 0.05;  // of the factors drawn anew in a restart
 
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11U) * 0x1p-53; }
 
@@ -21,14 +24,20 @@ public:
         : lines_(lines),
           duration_(duration),
           factor_(lines.size(), 1.0),
+          best_factor_(factor_),
           priority_(lines.size(), 0.0),
           held_(static_cast<std::size_t>(lines.count()), 0),
           unfinished_(held_.size(), 0.0),
           waiting_(held_.size()),
           now_{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)} {}
 
-    void draw_factors(double noise, Random& random) {
-        for (double& factor : factor_) factor = 1 + noise * uniform(random);
+    // New factors for transfers begin ... end - 1: for each with the chance `share`, else those of the best run so far.
+    void draw_factors(std::int64_t begin, std::int64_t end, double noise, double share, Random& random) {
+        for (std::int64_t k = begin; k < end; ++k)
+            factor_[k] = uniform(random) < share ? 1 + noise * uniform(random) : best_factor_[k];
+    }
+    void keep_factors(std::int64_t begin, std::int64_t end) {
+        std::copy(factor_.begin() + begin, factor_.begin() + end, best_factor_.begin() + begin);
     }
 
     // What the busiest line of transfers begin ... end - 1 works, per transfer it may hold: no timetable is shorter.
@@ -124,7 +133,7 @@ private:
 
     const TimeLines& lines_;
     std::span<const double> duration_;
-    std::vector<double> factor_, priority_;
+    std::vector<double> factor_, best_factor_, priority_;
     std::vector<std::int32_t> held_;
     std::vector<double> unfinished_;
     std::vector<std::vector<std::int32_t>> waiting_;
@@ -166,13 +175,15 @@ Timetable time_event_list(const TimeLines& lines, std::span<const std::int64_t> 
     const Precedence order(lines.size(), first, second);
     Timetable result{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)};
     for (std::int32_t run = 0; run <= restarts; ++run) {
-        if (run > 0) list.draw_factors(noise, random);
+        if (run > 0 && should_stop(true)) break;
         Precedence precedence = order;
         bool open = false;
         for (std::size_t p = 0; p < phases; ++p) {
             const std::int64_t begin = phase_offsets[p], end = phase_offsets[p + 1];
             if (best[p] <= least[p]) continue;
+            if (run > 0) list.draw_factors(begin, end, noise, kShare, random);
             const double length = list.run(begin, end, precedence);
+            if (length <= best[p]) list.keep_factors(begin, end);
             if (length < best[p]) {
                 best[p] = length;
                 std::copy(list.now().start.begin() + begin, list.now().start.begin() + end,

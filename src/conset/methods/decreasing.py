@@ -23,6 +23,8 @@ colouring (Johnson, Aragon, McGeoch, Schevon, doi:10.1287/opre.39.3.378).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,7 +59,7 @@ def schedule_decreasing(problem: Problem) -> Phases:
             *arguments, duration, opening, phase, first, second, STEPS * problem.effort, HOT, COLD,
             problem.seed % 2**64,
         )  # fmt: skip
-    return Phases.of(phase)
+    return replace(Phases.of(phase), stopped_early=_core.should_stop(True))
 
 
 def lengths(problem: Problem) -> NDArray[np.float64]:
