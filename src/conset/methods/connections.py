@@ -30,7 +30,7 @@ from conset import _core
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.methods.connection_routers.assemble import assemble, best_score, schedule_of, score
-from conset.methods.connection_routers.table import ROUTERS, Router, find_router
+from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.connection_routers.task import Task
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
@@ -77,6 +77,8 @@ def _best(task: Task) -> Phases:
     for router in ROUTERS:
         if task.problem.min_bandwidth is not None and not router.demands:
             continue
+        if best is not None and router.demands and task.source.size * task.least_phases > SMALL * task.problem.effort:
+            break  # the last resort is not needed
         try:
             found = assemble(router.route(task))
         except InputError:
@@ -117,7 +119,8 @@ def _with_demands(problem: Problem) -> Problem:
     names, limits = ("send", "receive", "link"), problem.limits
     shared = {name: rate for name, rate in zip(names, rates, strict=True) if np.isfinite(rate)}
     users = {name: int(rate * ROUNDING / demand[0]) for name, rate in shared.items()}
-    return replace(problem, limits=limits.tightened(Limits(users.get("send"), users.get("receive"), users.get("link"))), min_bandwidth=None)
+    asked = Limits(users.get("send"), users.get("receive"), users.get("link"))
+    return replace(problem, limits=limits.tightened(asked), min_bandwidth=None)
 
 
 def _rates(problem: Problem) -> tuple[float, float, float]:

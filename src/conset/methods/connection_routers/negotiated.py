@@ -3,8 +3,9 @@
 Problem: connections into phases over free routes; few phases P, and a small ΣL, L_p being the largest load of a port
 or link in phase p: the time of equal messages is P · set-up + ΣL · transfer.
 Idea: the engine of `methods/negotiated.py` with all limits of a phase at once: channels, and L_p for ports and links.
-For each L the bounds tell the least P; the pairs (P, L) are tried from the one with the shortest time (or fewest
-phases) upwards. What is found is tightened: one phase after the other is given L - 1, as long as that succeeds.
+First the fewest phases with channels alone, then in them the lowest L for all phases; for the time also the fewest
+phases under each of the two L that promise most. With effort above 1 single phases are given L - 1, one after the
+other, as long as that succeeds.
 Invariant: what is returned keeps all limits.
 Guarantee: none; complete exchange on the 8 × 8 torus with 12 channels: 27 phases (the bound) with ΣL = 81 (bound 79).
 Complexity: that of the engine, a few tries of it.
@@ -16,8 +17,8 @@ Reference: McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,19 @@ from conset import _core
 from conset.errors import InputError
 from conset.methods.connection_routers.task import Routed, Task
 from conset.methods.core import core_order
-from conset.methods.negotiated import CHANNELS, LINKS, Assignment, Pressure, fewest_slots, negotiate
+from conset.methods.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
 from conset.network.routes import core_network, route_nodes
 
-MOST_STATES = 30_000_000
-"""Connections times phases beyond which a sweep takes minutes."""
+MOST_STATES = 5_000_000
+"""Connections times phases beyond which a try takes minutes."""
 MORE = 1.25
 """A number of phases above this many times its bound is no better than another L."""
+TRIES = 5
+"""How often L is raised before the one without a limit stands."""
 TIGHTENING = 2
-"""Attempts at a smaller ΣL for each unit of effort beyond the first."""
+"""Attempts at a smaller ΣL for each unit of effort, of large patterns beyond the first."""
+SMALL = 20_000
+"""Connections times phases up to which a try takes a moment."""
 
 
 def route_negotiated(task: Task) -> Routed:
@@ -51,13 +56,11 @@ def route_negotiated(task: Task) -> Routed:
         )
     if not task.leaves.any():
         return _routed(task, np.zeros(task.source.size, np.int32), None)
-    items = _items(task)
-    for level in _levels(task):
-        found = _fewest(task, items, level)
-        if found is not None:
-            best = _tightened(task, items, found, level)
-            return _routed(task, best.slot, best)
-    raise InputError("router negotiated: no assignment within the limits was found; --effort would search longer")
+    search = _Search(task, _items(task))
+    best = search.best()
+    if best is None:
+        raise InputError("router negotiated: no assignment within the limits was found; --effort would search longer")
+    return _routed(task, best.slot, best)
 
 
 def _items(task: Task) -> _core.NegotiatedItems:
@@ -76,74 +79,116 @@ def _routed(task: Task, slot: NDArray[np.int32], found: Assignment | None) -> Ro
     return Routed("negotiated", slot, *routes)
 
 
-def _least_phases(task: Task, level: int | None) -> int:
-    """The fewest phases in which ports and links could carry `level` messages each."""
-    phases = task.least_phases
-    if level is None:
-        return phases
-    low, high = phases, phases
-    while task.least_sum(high) > high * level:
-        low, high = high + 1, 2 * high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if task.least_sum(middle) <= middle * level else (middle + 1, high)
-    return low
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """An assignment with what it kept: `level` messages on ports and links, in `lower` phases one less."""
+
+    assignment: Assignment
+    phases: int
+    level: int | None
+    lower: int = 0
+
+    @property
+    def total(self) -> float:
+        """ΣL at most."""
+        return math.inf if self.level is None else self.phases * self.level - self.lower
 
 
-def _levels(task: Task) -> Iterator[int | None]:
-    """L to try, the most wanted first; None: no limit on ports and links."""
-    if task.equal_sizes:
-        most = -(-task.least_sum(task.least_phases) // task.least_phases)
-        if task.problem.objective == "phases":
-            yield from (most, most + 1)
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Tries at one task."""
+
+    task: Task
+    items: _core.NegotiatedItems
+
+    def best(self) -> Assignment | None:
+        """The best by the objective: the fewest phases with a low L, and for the time those of the best two L."""
+        task, least = self.task, self.task.least_phases
+        found = [] if _core.stop_asked() else [self._lowered(self._fewest(None))]
+        if task.equal_sizes and task.problem.objective == "time":
+            found += [self._fewest(level) for level in self._levels()]
+        known = [f for f in found if f is not None]
+        if not known:
+            return None
+        if task.problem.objective == "phases" or not task.equal_sizes:
+            best = min(known, key=lambda f: (f.phases, f.total))
         else:
-            levels = range(1, most + 2)
-            time = {level: _least_phases(task, level) * (task.setup_s + level * task.share_s) for level in levels}
-            yield from sorted(time, key=lambda level: time[level])[:2]
-    yield None
+            best = min(known, key=lambda f: (f.phases * task.setup_s + f.total * task.share_s, f.phases))
+        _core.publish(best.phases, least)
+        return self._tightened(best).assignment
 
+    def _levels(self) -> list[int]:
+        """The two L with which the time could be shortest."""
+        task = self.task
+        most = -(-task.least_sum(task.least_phases) // task.least_phases)
+        levels = range(1, most + 2)
+        time = {level: self._least_phases(level) * (task.setup_s + level * task.share_s) for level in levels}
+        return sorted(time, key=lambda level: time[level])[:2]
 
-def _limits(task: Task, level: int | NDArray[np.int32] | None) -> dict[str, int | NDArray[np.int32] | None]:
-    """The arguments of `negotiate`: `level` for ports and links, or less where the task's limits say so."""
-    limits = task.problem.limits
-    kept: dict[str, int | NDArray[np.int32] | None] = {"channels": limits.channels}
-    for name in ("send", "receive", "link"):
-        own = getattr(limits, name)
-        kept[name] = own if level is None else level if own is None else np.minimum(level, own).astype(np.int32)
-    return kept
+    def _least_phases(self, level: int | None) -> int:
+        """The fewest phases in which ports and links could carry `level` messages each."""
+        task, phases = self.task, self.task.least_phases
+        if level is None:
+            return phases
+        low, high = phases, phases
+        while task.least_sum(high) > high * level:
+            low, high = high + 1, 2 * high
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if task.least_sum(middle) <= middle * level else (middle + 1, high)
+        return low
 
+    def _attempt(self, phases: int, level: int | None, lower: int = 0) -> Assignment:
+        """One try; `lower` of the phases carry one message less than `level` on ports and links."""
+        task, limits = self.task, self.task.problem.limits
+        free = level is None and limits.link is None
+        pressure = CHANNELS if free else LINKS
+        most = None if level is None else (level - (np.arange(phases) < lower)).astype(np.int32)
+        kept: dict[str, int | NDArray[np.int32] | None] = {"channels": limits.channels}
+        for name in ("send", "receive", "link"):
+            own = getattr(limits, name)
+            kept[name] = own if most is None else most if own is None else np.minimum(most, own).astype(np.int32)
+        effort = task.problem.effort
+        pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=pressure.work * effort)
+        return negotiate(self.items, phases, **kept, pressure=pressure, seed=task.problem.seed)
 
-def _pressure(task: Task, level: int | None) -> Pressure:
-    limits, effort = task.problem.limits, task.problem.effort
-    free = level is None and limits.link is None
-    pressure = CHANNELS if free else LINKS
-    return replace(pressure, sweeps=pressure.sweeps * effort, work=pressure.work * effort)
+    def _fewest(self, level: int | None) -> _Found | None:
+        least = self._least_phases(level)
+        sweeps = (CHANNELS if level is None else LINKS).sweeps * self.task.problem.effort
+        found = fewest_slots(least, int(least * MORE) + 4, lambda phases: self._attempt(phases, level), sweeps)
+        return None if found is None else _Found(found, int(found.slot.max()) + 1, level)
 
+    def _lowered(self, found: _Found | None) -> _Found | None:
+        """The same number of phases with the lowest L that is found, steps doubling from the bound, then halving."""
+        if found is None or not self.task.equal_sizes or self.task.topology.kind == "crossbar":
+            return found
+        phases, best = found.phases, found
+        low = at = -(-self.task.least_sum(phases) // phases)
+        step = 1
+        for _ in range(TRIES):
+            attempt = self._attempt(phases, at)
+            if attempt.complete:
+                best = _Found(attempt, phases, at)
+                break
+            low, at, step = at + 1, at + step, 2 * step
+        while best.level is not None and low < best.level and not _core.stop_asked():
+            middle = (low + best.level) // 2
+            attempt = self._attempt(phases, middle)
+            if attempt.complete:
+                best = _Found(attempt, phases, middle)
+            else:
+                low = middle + 1
+        return best
 
-def _fewest(task: Task, items: _core.NegotiatedItems, level: int | None) -> Assignment | None:
-    pressure, least = _pressure(task, level), _least_phases(task, level)
-    kept = _limits(task, level)
-
-    def attempt(phases: int) -> Assignment:
-        return negotiate(items, phases, **kept, pressure=pressure, seed=task.problem.seed)
-
-    return fewest_slots(least, int(least * MORE) + 3, attempt, pressure.sweeps)
-
-
-def _tightened(task: Task, items: _core.NegotiatedItems, found: Assignment, level: int | None) -> Assignment:
-    """The same number of phases with a smaller ΣL, as far as effort beyond 1 goes."""
-    phases = int(found.slot.max()) + 1
-    if level is None or level == 1 or task.problem.pattern.before is not None:
+    def _tightened(self, found: _Found) -> _Found:
+        """The same phases and L with one message less in as many phases as effort beyond 1 finds."""
+        if found.level in (None, 1) or self.task.problem.pattern.before is not None:
+            return found
+        most = int(found.total) - self.task.least_sum(found.phases)
+        effort = self.task.problem.effort - (self.task.source.size * found.phases > SMALL)
+        for lower in range(1, min(most, TIGHTENING * effort) + 1):
+            attempt = self._attempt(found.phases, found.level, lower)
+            if not attempt.complete or _core.stop_asked():
+                break
+            found = replace(found, assignment=attempt, lower=lower)
         return found
-    pressure = _pressure(task, level)
-    least = task.least_sum(phases)
-    for less in range(1, TIGHTENING * (task.problem.effort - 1) + 1):
-        if phases * level - less < least:
-            break
-        levels = np.full(phases, level, np.int32)
-        levels[:less] -= 1
-        attempt = negotiate(items, phases, **_limits(task, levels), pressure=pressure, seed=task.problem.seed)
-        if not attempt.complete:
-            break
-        found = attempt
-    return found

@@ -31,12 +31,14 @@ class Router:
 
 
 ROUTERS: tuple[Router, ...] = (
-    Router("sequential", route_sequential, "any", True),
     Router("closed-form", route_closed_form, "complete exchange on a mesh, torus or ring, one rank a node", False),
-    Router("negotiated", route_negotiated, "any", False),
     Router("orbits", route_orbits, "translation-invariant patterns on a torus, ring or hypercube", False),
+    Router("negotiated", route_negotiated, "any, up to five million connections times phases", False),
+    Router("sequential", route_sequential, "any", True),
 )
-"""All routers; `sequential` always answers and comes first."""
+"""All routers; `sequential` always answers, where others have answered it is asked for small patterns only."""
+SMALL = 2_000_000
+"""Connections times phases that `sequential` routes in a few seconds."""
 
 
 def find_router(name: str) -> Router:
