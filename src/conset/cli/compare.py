@@ -27,6 +27,15 @@ MethodsOption = Annotated[
 SyncsOption = Annotated[
     str | None, typer.Option("--sync", metavar="S", help="A policy, or several with commas: a row for each.")
 ]
+CurveOption = Annotated[
+    bool, typer.Option("--curve", help="Predicted time of a complete exchange over contention and barriers.")
+]
+MapOption = Annotated[
+    bool, typer.Option("--map", help="Regions: the best method over density and message size; PATTERN is random.")
+]
+ReuseOption = Annotated[
+    str, typer.Option("--reuse", metavar="R", help="With --map: uses of a schedule before the next compile.")
+]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 TableOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="A table (.md) or a bar chart (.svg, .png).")
@@ -63,41 +72,59 @@ def command(
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
+    curve: CurveOption = False,
+    map_: MapOption = False,
+    reuse: ReuseOption = "inf",
     markdown: MarkdownOption = False,
     output: TableOption = None,
     json: o.JsonOption = False,
 ) -> None:
     """Compare methods on one pattern: phases, gap, load, predicted time, compile time."""
+    from conset.cli.compare_more import run_curve, run_map
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.output import print_json
     from conset.cli.progress import progress
     from conset.compiler import Request
+    from conset.machine.spec import parse_machine
 
     _check_output(output)
+    _check_kind(curve, map_, reuse)
     names = _names(methods)
     policies = _policies(sync)
     request = Request(
         contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,
     )  # fmt: skip
-    with progress("reading"):
-        traffic, machine = read_inputs(
-            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+    body: dict[str, Any] = {"rows": [], "skipped": []}
+    if map_:
+        asked_methods = None if methods is None else names
+        body |= run_map(
+            pattern, parse_machine(on), asked_methods, policies, request, reuse, output, markdown=markdown, as_json=json
         )
-    result = compare(traffic, machine, names, request, policies)
-    if output is not None:
-        _write(output, result, traffic, machine)
+    else:
+        with progress("reading"):
+            traffic, machine = read_inputs(
+                pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+            )
+        if curve:
+            body |= run_curve(traffic, machine, request, output, markdown=markdown, as_json=json)
+        else:
+            result = compare(traffic, machine, names, request, policies)
+            if output is not None:
+                _write(output, result, traffic, machine)
+            body |= {"rows": result.rows, "skipped": result.skipped}
+            _print(result, traffic, machine, markdown=markdown, as_json=json)
     if json:
         asked = {
             "methods": methods, "sync": sync, "contention": contention, "channels": channels, "limits": limits,
             "placement": None if placement == "identity" else placement,
             "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
             "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
-            "word": None if word == "8" else word,
+            "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, asked)
-        print_json(SCHEMA, {"rows": result.rows, "skipped": result.skipped}, manifest)
-    _print(result, traffic, machine, markdown=markdown, as_json=json)
+        kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
+        print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
 
 
 def compare(
@@ -149,6 +176,7 @@ def _add_rows(result: Comparison, schedule: Schedule, policies: Sequence[str]) -
 
 def _names(methods: str | None) -> list[str]:
     """The methods asked for, each known; all of the table without a word."""
+    from conset.compiler import AUTO
     from conset.errors import UsageError
     from conset.methods.table import find_method, table
 
@@ -157,7 +185,16 @@ def _names(methods: str | None) -> list[str]:
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if not names:
         raise UsageError("--methods: at least one method required")
-    return [find_method(name).name for name in dict.fromkeys(names)]
+    return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
+
+
+def _check_kind(curve: bool, map_: bool, reuse: str) -> None:
+    from conset.errors import UsageError
+
+    if curve and map_:
+        raise UsageError("--curve and --map exclude each other")
+    if reuse != "inf" and not map_:
+        raise UsageError(f"--reuse {reuse}: goes with --map")
 
 
 def _policies(sync: str | None) -> list[str]:

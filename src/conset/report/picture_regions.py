@@ -1,0 +1,71 @@
+"""Picture of a regions map: which method is best over message size and density, as Wang and Ranka's Figure 5."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conset.report import style
+from conset.report.table_regions import margin_words
+from conset.units import format_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from conset.comparison import Regions
+
+
+def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> Figure:
+    """Sizes to the right, degrees upwards; the name stands once in each region of neighbours, margins in every cell."""
+    figure = style.new_figure(max(7.5, 1.6 + 0.72 * len(regions.sizes)), 1.9 + 0.62 * max(len(regions.degrees), 3))
+    style.headline(figure, title, subtitle)
+    axes = figure.subplots()
+    _draw_cells(axes, regions)
+    _draw_borders(axes, regions)
+    axes.set_xticks(np.arange(len(regions.sizes)), [format_size(size) for size in regions.sizes])
+    axes.set_yticks(np.arange(len(regions.degrees)), [str(degree) for degree in regions.degrees])
+    axes.set_xlabel("message size")
+    axes.set_ylabel("messages per rank")
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return figure
+
+
+def _grid(regions: Regions) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """shape=(degrees, sizes): the index of the best method."""
+    order = {method: k for k, method in enumerate(regions.methods)}
+    flat = np.array([order[cell.method] for cell in regions.cells], np.int64)
+    return flat.reshape(len(regions.degrees), len(regions.sizes))
+
+
+def _draw_cells(axes: Axes, regions: Regions) -> None:
+    grid = _grid(regions)
+    present = np.unique(grid)
+    rank = np.zeros(len(regions.methods), np.int64)
+    rank[present] = np.arange(present.size)
+    shade = style.colour_map()(np.linspace(0.3, 0.97, max(present.size, 2)))[:, :3]
+    pale = 1 - (1 - shade) * 0.72
+    axes.imshow(pale[rank[grid]], aspect="auto", origin="lower", interpolation="nearest")
+    for row in range(grid.shape[0]):
+        for column in range(grid.shape[1]):
+            cell = regions.cell(row, column)
+            axes.text(column, row + 0.12, cell.method, ha="center", va="center", size=_size(cell.method), weight="bold",
+                      color=style.INK)  # fmt: skip
+            axes.text(column, row - 0.24, margin_words(cell), ha="center", va="center", size=7.6, color=style.INK)
+
+
+def _size(name: str) -> float:
+    """Type that fits a name into a cell."""
+    return min(9.0, 62 / max(len(name), 1))
+
+
+def _draw_borders(axes: Axes, regions: Regions) -> None:
+    """A line wherever neighbours differ."""
+    grid = _grid(regions)
+    for row, column in np.argwhere(grid[:, 1:] != grid[:, :-1]):
+        axes.plot([column + 0.5] * 2, [row - 0.5, row + 0.5], color=style.INK, linewidth=1.4)
+    for row, column in np.argwhere(grid[1:] != grid[:-1]):
+        axes.plot([column - 0.5, column + 0.5], [row + 0.5] * 2, color=style.INK, linewidth=1.4)
