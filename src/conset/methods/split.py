@@ -158,7 +158,7 @@ class _Places:
         size = self._size.astype(np.int64)
         order = np.lexsort((self.phase, self.transfer))
         transfer, phase = self.transfer[order], self.phase[order].astype(np.int32)
-        part = np.floor(self.share[order] * size[transfer]).astype(np.int64)
+        part = np.rint(self.share[order] * size[transfer]).astype(np.int64)
         rest = size - np.bincount(transfer, part, minlength=size.size).astype(np.int64)
         by_part = np.lexsort((-part, transfer))
         largest = by_part[np.searchsorted(transfer, np.arange(size.size))]
