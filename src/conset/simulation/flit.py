@@ -1,0 +1,300 @@
+"""Flit level: routers with virtual channels, credits and round-robin allocation, one cycle after the other.
+
+One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its links (`link`); every other cost of the
+machine that a message pays (`inject`, `eject`, `hop`, `port`) is what the routers do: a message alone takes
+5 + 4 hops + flits cycles, one from a node to itself 5 + flits. Barriers, set-ups and signals of a schedule take the
+machine's times, rounded up to cycles. The routers are BookSim2's of its usual parameters, to the cycle; how they work
+is said in `cpp/include/conset/flit.hpp`.
+
+Ranks that share a node share its list of messages, its sends in flight and its phases.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, inf
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.errors import InputError, UsageError
+from conset.machine.costs import Costs
+from conset.machine.machine import Machine
+from conset.network.routes import core_network
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.schedule.sync import parse_sync
+from conset.simulation.settings import Settings
+from conset.simulation.timeline import Timeline, mean_latency, phase_ends
+from conset.simulation.workload import Workload
+
+LANES = 4
+"""Virtual channels of a port unless more is said."""
+BUFFER = 8
+"""Flits that the buffer of a lane holds."""
+MOST_LANES = 64
+"""Lanes of all ports of a router together: one word of bits."""
+EMPTY = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Ports:
+    """The ports of a network's routers, and on which cycles their links lie; arrays over link slots.
+
+    Box: port 2j leads up and 2j + 1 down in the j-th coordinate from the last; hypercube: port k crosses bit k; graph:
+    the links of a node in order. The last port is the node itself.
+
+    Attributes:
+        count: ports of a router.
+        out: shape=(link_slots), int32: port at the link's source; -1 where the slot is no link.
+        into: shape=(link_slots), int32: port at its target.
+        ring: shape=(link_slots), uint8: 0 on no cycle, 1 up, 2 up across the dateline, 3 down, 4 down across it.
+    """
+
+    count: int
+    out: NDArray[np.int32]
+    into: NDArray[np.int32]
+    ring: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What the core says, in cycles.
+
+    Attributes:
+        start: shape=(messages), int64: injection of the first flit; -1: not in the time looked at.
+        end: shape=(messages), int64: delivery of the last flit; -1 likewise.
+        moves: flits that crossed a switch.
+        stopped: the cycle at which the simulation ended.
+        elapsed_s: what it took [s].
+    """
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    moves: int
+    stopped: int
+    elapsed_s: float
+
+
+def simulate_flit(
+    workload: Workload,
+    machine: Machine,
+    settings: Settings | None = None,
+    *,
+    packet_B: int | None = None,  # noqa: N803
+) -> Timeline:
+    """Plays a workload on routers, flit by flit.
+
+    Args:
+        workload: what is sent.
+        machine: the network, its routing, `link` and `flit`, and what synchronization costs.
+        settings: `sync`, `in_flight` and `lanes` count here.
+        packet_B: longer messages travel as several worms of at most so many bytes; None: one worm each.
+
+    Raises:
+        InputError: a network without links or with wide ones, too many lanes for a router or too few for a torus, or
+            messages that wait for each other in a circle; names them.
+        UsageError: unknown words in `settings.sync`.
+    """
+    settings = settings or Settings()
+    costs = machine.costs_for(workload.method)
+    cycle_s = cycle_time(machine)
+    flits = flits_of(workload.bytes, costs.flit_B)
+    release = cycles_of(workload.time_s, cycle_s)
+    run = run_flit(workload, machine, release, flits, settings=settings, packet_B=packet_B)
+    end_s = _seconds(run.end, cycle_s)
+    links = link_totals(workload, machine, np.stack([workload.bytes, flits.astype(np.int64)]))
+    crosses = workload.crosses
+    out = [np.bincount(workload.source[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
+    into = [np.bincount(workload.target[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
+    return Timeline(
+        "flit", settings.sync, settings.in_flight, machine.name, _seconds(run.start, cycle_s), end_s,
+        phase_ends(workload, end_s), links[0], _seconds(links[1], cycle_s),
+        out[0].astype(np.int64), _seconds(out[1], cycle_s), into[0].astype(np.int64), _seconds(into[1], cycle_s),
+        mean_latency(workload, end_s), events=run.moves, elapsed_s=run.elapsed_s, workload=workload,
+        figures=_figures(run, flits, cycle_s, lanes_of(costs, settings)),
+    )  # fmt: skip
+
+
+def _figures(run: Run, flits: NDArray[np.int32], cycle_s: float, lanes: int) -> Mapping[str, float | int]:
+    total = int(flits.sum(dtype=np.int64))
+    return MappingProxyType({
+        "cycles": int(run.end.max(initial=-1)) + 1, "cycle_s": cycle_s, "flits": total,
+        "flit_hops": run.moves - total, "lanes": lanes,
+    })  # fmt: skip
+
+
+def run_flit(
+    workload: Workload,
+    machine: Machine,
+    release: NDArray[np.int64],
+    flits: NDArray[np.int32],
+    *,
+    settings: Settings,
+    packet_B: int | None = None,  # noqa: N803
+    watch: tuple[int, int] | None = None,
+    limit: int = 0,
+) -> Run:
+    """The simulation in cycles.
+
+    Args:
+        workload: what is sent.
+        machine: where.
+        release: shape=(messages), int64 [cycles].
+        flits: shape=(messages), int32, at least 1 each.
+        settings: as of `simulate_flit`.
+        packet_B: as of `simulate_flit`.
+        watch: (first, last): ends when messages first … last - 1 are delivered; None: all.
+        limit: ends at this cycle at the latest; 0: at no cycle.
+
+    Raises:
+        InputError: as `simulate_flit`.
+    """
+    topology = machine.topology
+    costs = machine.costs_for(workload.method)
+    ports = ports_of(topology, machine.routing)
+    lanes = lanes_of(costs, settings)
+    _check(machine, ports, lanes)
+    if packet_B is not None and packet_B < 1:
+        raise UsageError(f"packet {packet_B} B: must be at least 1 B")
+    sync, phased = parse_sync(settings.sync), workload.phases > 0
+    cycle_s = cycle_time(machine)
+    barrier, setup, signal = (
+        int(_ceil(np.float64(seconds / cycle_s))) if phased else 0
+        for seconds in (costs.synchronization.at(topology.endpoints), costs.setup_s, costs.signal_s)
+    )
+    begun = time.perf_counter()
+    result = _core.simulate_flit(
+        core_network(topology, machine.routing), ports.count, topology.ends[0], ports.out, ports.into, ports.ring,
+        lanes, BUFFER, workload.source, workload.target, workload.link_offsets, workload.links,
+        release, flits, np.ascontiguousarray(workload.dep_offsets), workload.deps, workload.order,
+        0 if packet_B is None else ceil(packet_B / costs.flit_B), workload.phase_of if phased else EMPTY,
+        getattr(_core.FlitSync, sync.kind), settings.in_flight or 0, sync.every,
+        barrier, barrier if costs.first_barrier else 0, setup, signal, *(watch or (0, workload.messages)), limit,
+    )  # fmt: skip
+    elapsed_s = time.perf_counter() - begun
+    if result.stuck.size:
+        circle = [int(m) for m in result.stuck]
+        chain = "".join(f" waits for {m}" + ("," if m != circle[0] else "") for m in [*circle[1:], circle[0]])
+        raise InputError(f"stuck after cycle {result.stopped}: message {circle[0]}{chain} and nothing else can move")
+    return Run(result.start, result.end, result.moves, result.stopped, elapsed_s)
+
+
+def _check(machine: Machine, ports: Ports, lanes: int) -> None:
+    if ports.count * lanes > MOST_LANES:
+        raise InputError(
+            f"flit: {lanes} lanes at {ports.count} ports of a router of {machine.name} are {ports.count * lanes}: "
+            f"must be at most {MOST_LANES}"
+        )
+    if lanes < 2 and ports.ring.any():
+        raise InputError(f"flit: {lanes} lane a port on {machine.name}: rings need at least 2 against deadlock")
+    if machine.topology.kind != "graph" and machine.topology.width != 1:
+        raise InputError(f"flit: links of {machine.name} are {machine.topology.width} wide: must be 1")
+    if machine.topology.link_width is not None and machine.topology.link_width.max(initial=1) > 1:
+        raise InputError(f"flit: links of {machine.name} are up to {machine.topology.link_width.max()} wide: must be 1")
+
+
+def lanes_of(costs: Costs, settings: Settings) -> int:
+    """Virtual channels of a port: as asked for, else as the machine's words say where they do, else 4."""
+    if settings.lanes is not None:
+        return settings.lanes
+    said = costs.provenance.get("lanes")
+    return LANES if said is None or said.tag == "default" else costs.lanes
+
+
+def cycle_time(machine: Machine) -> float:
+    """The time a flit needs on a link [s].
+
+    Raises:
+        InputError: links of the machine have no rate.
+    """
+    if machine.costs.link_Bps == inf:
+        raise InputError(f"flit: the links of {machine.name} have no rate: link=16GB/s sets one")
+    return machine.costs.flit_B / machine.costs.link_Bps
+
+
+def cycles_of(time_s: NDArray[np.float64], cycle_s: float) -> NDArray[np.int64]:
+    """Times [s] as cycles, rounded up; a millionth of a cycle is a rounding error."""
+    return _ceil(time_s / cycle_s)
+
+
+def _seconds(cycles: NDArray[Any], cycle_s: float) -> NDArray[np.float64]:
+    return np.asarray(cycles * cycle_s, np.float64)
+
+
+def _ceil(cycles: NDArray[np.float64] | np.float64) -> NDArray[np.int64]:
+    return np.ceil(cycles - 1e-6).astype(np.int64)
+
+
+def flits_of(size: NDArray[np.int64], flit_B: int) -> NDArray[np.int32]:  # noqa: N803
+    """shape=(messages), int32: flits of each size [B]; an empty message is one flit.
+
+    Raises:
+        InputError: a message of 2³¹ flits or more.
+    """
+    flits = np.maximum(1, -(-size // flit_B))
+    if flits.size and flits.max() > np.iinfo(np.int32).max:
+        m = int(np.argmax(flits))
+        raise InputError(f"bytes[{m}] = {size[m]}: {flits[m]} flits of {flit_B} B, must be below 2^31")
+    return flits.astype(np.int32)
+
+
+@lru_cache(maxsize=8)
+def ports_of(topology: Topology, routing: Routing) -> Ports:
+    """The routers' ports.
+
+    Raises:
+        InputError: a network without links.
+    """
+    if topology.kind == "crossbar":
+        raise InputError("flit: a crossbar has no links: a network with routers is required")
+    source, target = topology.ends
+    if topology.kind == "graph":
+        into = np.empty(target.size, np.int32)
+        into[np.argsort(target, kind="stable")] = _rank(np.sort(target))
+        out = _rank(source)
+        count = int(max(out.max(initial=-1), into.max(initial=-1))) + 2
+        return Ports(count, out, into, np.zeros(source.size, np.uint8))
+    if topology.kind == "hypercube":
+        bit = np.tile(np.arange(topology.dimensions, dtype=np.int32), topology.nodes)
+        return Ports(topology.dimensions + 1, bit, bit, np.zeros(bit.size, np.uint8))
+    return _box_ports(topology, topology.wraps and routing.rule != "no-wrap")
+
+
+def _rank(ordered: NDArray[np.int32]) -> NDArray[np.int32]:
+    """shape=(links), int32: how many equal entries stand before each one of a sorted array."""
+    first = np.searchsorted(ordered, ordered, side="left")
+    return (np.arange(ordered.size) - first).astype(np.int32)
+
+
+def _box_ports(topology: Topology, wraps: bool) -> Ports:
+    dimensions = topology.dimensions
+    up, down = 2 * np.arange(dimensions)[::-1], 2 * np.arange(dimensions)[::-1] + 1
+    port = np.tile(np.stack([up, down], axis=1).ravel(), topology.nodes)
+    out = np.where(topology.link_exists, port, -1).astype(np.int32)
+    into = np.where(topology.link_exists, port ^ 1, -1).astype(np.int32)
+    ring = np.zeros((topology.nodes, dimensions, 2), np.uint8)
+    for k, side in enumerate(topology.sides):
+        if wraps and side > 2:
+            at = topology.coordinates[:, k]
+            ring[:, k, 0] = np.where(at == side - 1, 2, 1)
+            ring[:, k, 1] = np.where(at == 0, 4, 3)
+    return Ports(2 * dimensions + 1, out, into, ring.ravel())
+
+
+def link_totals(workload: Workload, machine: Machine, amounts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """shape=(kinds, link_slots), int64: what crosses each link of each kind; `amounts` has shape=(kinds, messages)."""
+    if workload.link_offsets.size:
+        hops = np.diff(workload.link_offsets)
+        slots = machine.topology.link_slots
+        totals = [np.bincount(workload.links, np.repeat(each, hops), slots) for each in amounts]
+        return np.stack(totals).astype(np.int64)
+    network = core_network(machine.topology, machine.routing)
+    crossing = (_core.count_totals(network, workload.source, workload.target, each).bytes for each in amounts)
+    return np.stack(list(crossing))
