@@ -1,0 +1,145 @@
+"""Flow: messages as fluid that shares links and ports max-min fairly; the fastest model, blind to blocking.
+
+Problem. When is every message delivered, if those under way at one time share every link and port fairly?
+
+Idea. A message is let go by the execution (policy, lists, set-up), waits for its latency `inject + hops · hop + eject +
+per_transfer`, during which it uses no bandwidth, and then flows at its max-min rate: raise one level for all flows
+together; a flow runs at weight · level until a link or port of its route is full. `equal`: all weights are 1; `rtt`:
+1 / latency, as in SimGrid. The core solves again only what an event touches (`cpp/include/conset/flow_sharing.hpp`).
+
+Overheads. On a bare network or a machine from a file, `inject` and `eject` are latencies of the links into and out of
+the network: they overlap. A preset's are work of a processor at each end, one message after the other: that is how the
+texts measured them. A network without ports (`port=none`) has neither.
+
+Exact against SimGrid 4.1 (raw model, full update). What it cannot show: a message that blocks a link while it waits
+for another one; that is the business of `wormhole`.
+
+Use it to compare schedules on machines with fair sharing, and inside searches: a million events take seconds.
+
+Complexity: events times the flows whose rate an event can change. Memory: about 150 bytes per message.
+
+Reference. Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2. Velho, Schnorr, Casanova, Legrand, On the
+validity of flow-level TCP network models, ACM TOMACS 23 (2013), DOI 10.1145/2517448, for the weights.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.errors import NoScheduleError
+from conset.machine.costs import Costs, Steps
+from conset.machine.machine import Machine
+from conset.machine.work import synchronization_s
+from conset.network.routes import core_network
+from conset.schedule.sync import parse_sync
+from conset.simulation.costs import effective_costs, overheads_are_work
+from conset.simulation.receives import check_receives
+from conset.simulation.settings import Settings
+from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
+from conset.simulation.workload import Workload
+
+Number = TypeVar("Number", bound=np.generic)
+
+_NS = 1e9
+"""The core counts in nanoseconds."""
+
+
+def simulate_flow(workload: Workload, machine: Machine, settings: Settings | None = None) -> Timeline:
+    """When every message of a workload is delivered, by fair sharing.
+
+    Args:
+        workload: what is sent.
+        machine: its network, routing and costs.
+        settings: how it is executed; None: everything at once.
+
+    Raises:
+        UsageError: an unknown policy.
+        InputError: more receives than the machine can have posted.
+        NoScheduleError: messages wait for each other in a circle; names them.
+    """
+    settings = settings or Settings()
+    costs = effective_costs(machine, workload.method)
+    check_receives(workload, machine, costs, settings)
+    network = core_network(machine.topology, machine.routing)
+    start = time.perf_counter()
+    try:
+        result = _simulate(network, workload, machine, costs, settings)
+    except _core.Deadlock as error:
+        raise NoScheduleError(f"{workload.name} on {machine.name}: deadlock: {error}") from None
+    elapsed = time.perf_counter() - start
+    end_s = result.take_end() / _NS
+    rates = None
+    if settings.record:
+        rates = Rates(result.take_rate_time() / _NS, result.take_rate_message(), result.take_rate() * _NS)
+    return Timeline(
+        model="flow",
+        sync=settings.sync if workload.phases else "none",
+        in_flight=settings.in_flight,
+        machine=machine.name,
+        start_s=result.take_start() / _NS,
+        end_s=end_s,
+        phase_end_s=phase_ends(workload, end_s),
+        link_bytes=result.take_link_bytes(),
+        link_busy_s=result.take_link_busy() / _NS,
+        out_bytes=result.take_out_bytes(),
+        out_busy_s=result.take_out_busy() / _NS,
+        in_bytes=result.take_in_bytes(),
+        in_busy_s=result.take_in_busy() / _NS,
+        mean_latency_s=mean_latency(workload, end_s, workload.crosses),
+        held_by=result.take_held_by(),
+        events=result.events,
+        elapsed_s=elapsed,
+        workload=workload,
+        rates=rates,
+        figures={"fairness": settings.fairness, "solves": result.solves},
+    )
+
+
+def _simulate(
+    network: _core.Network, workload: Workload, machine: Machine, costs: Costs, settings: Settings
+) -> _core.FlowResult:
+    topology = machine.topology
+    link = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
+    width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+    time = np.round(workload.time_s * _NS, 6) if workload.time_s.any() else np.zeros(0)
+    return _core.simulate_flow(
+        network, _flat(workload.source), _flat(workload.target), _flat(workload.link_offsets), _flat(workload.links),
+        _flat(workload.bytes), _flat(workload.sending_rank), _flat(workload.receiving_rank), _flat(time),
+        _flat(workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64)), _flat(workload.deps),
+        _flat(workload.phase_offsets), _flat(workload.order), _execution(workload, machine, costs, settings),
+        np.array([_per_ns(rate) for rate in link]), _flat(width), _per_ns(costs.port_out_Bps),
+        _per_ns(costs.port_in_Bps), _per_ns(costs.node_Bps), _ns(costs.hop_s), _ns(costs.per_transfer_s),
+        _ns(costs.signal_s), *_steps(costs.inject), *_steps(costs.eject),
+        overheads_are_work(machine), settings.fairness == "rtt", settings.record,
+    )  # fmt: skip
+
+
+def _execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.Execution:
+    sync = parse_sync(settings.sync)
+    return _core.Execution(
+        getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0,
+        settings.receive_order != "any", _ns(synchronization_s(machine, costs)), costs.first_barrier,
+        _ns(costs.setup_s),
+    )  # fmt: skip
+
+
+def _steps(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return np.asarray(steps.up_to_B, np.float64), np.array([_ns(seconds) for seconds in steps.seconds])
+
+
+def _ns(seconds: float) -> float:
+    """In nanoseconds, without the last bit of noise: events of one time must meet, and 3e-9 · 1e9 is not 3."""
+    return float(f"{seconds * _NS:.15g}")
+
+
+def _per_ns(rate: float) -> float:
+    return float(f"{rate / _NS:.15g}")
+
+
+def _flat(values: NDArray[Number]) -> NDArray[Number]:
+    return np.ascontiguousarray(values)

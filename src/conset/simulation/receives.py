@@ -1,0 +1,35 @@
+"""Receives: whether a node may have as many receives posted as a policy asks for, before anything is simulated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conset.errors import InputError
+from conset.machine.costs import Costs
+from conset.machine.machine import Machine
+from conset.schedule.sync import parse_sync
+from conset.simulation.settings import Settings
+from conset.simulation.workload import Workload
+
+
+def check_receives(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> None:
+    """Receives are posted first: all of a node under `none`, those of a phase or group under the other policies.
+
+    Raises:
+        InputError: more than the machine's `outstanding_receives` at a node; names it and both numbers.
+    """
+    limit = costs.outstanding_receives
+    if limit is None or not workload.messages or (settings.receives is not None and settings.receives <= limit):
+        return
+    sync = parse_sync(settings.sync)
+    group = workload.phase_of // sync.every if sync.kind != "none" else np.zeros(workload.messages, np.int32)
+    groups = int(group[-1]) + 1
+    inside = workload.crosses
+    key = workload.target[inside].astype(np.int64) * groups + group[inside]
+    keys, counts = np.unique(key, return_counts=True)
+    if counts.size and counts.max() > limit:
+        node = int(keys[np.argmax(counts)]) // groups
+        raise InputError(
+            f"infeasible: {machine.topology.node_name(node)} would have {counts.max()} receives posted under sync "
+            f"{settings.sync}, {machine.name} allows {limit}"
+        )

@@ -1,0 +1,135 @@
+"""Trace: a file of messages, `id,time,src,dst,bytes,deps`, to a workload.
+
+id     a whole number, distinct
+time   not released earlier [ns]
+src    the rank that sends; it issues its own messages in file order
+dst    the rank that receives; the same: the message stays inside the node
+bytes  at least 0
+deps   ids that must have been delivered first, separated by `;`; the column may be empty or missing
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.files import require_file
+from conset.machine.machine import Machine
+from conset.simulation.workload import Workload
+
+HEADER = ("id", "time", "src", "dst", "bytes", "deps")
+_ROW = np.dtype([("id", "i8"), ("time", "f8"), ("src", "i8"), ("dst", "i8"), ("bytes", "i8")])
+_NS = 1e9
+
+
+def read_trace(path: str | Path, machine: Machine) -> Workload:
+    """The messages of a trace on the nodes of a machine: rank r lives on node r.
+
+    Raises:
+        InputError: missing, no such columns, a value out of range, an id that is unknown or given twice; names file,
+            line, rule and value.
+    """
+    path = require_file(path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+    header = tuple(word.strip().lower() for word in lines[0].split(","))
+    if header not in (HEADER, HEADER[:5]):
+        raise InputError(f"{path}, line 1: the header must be {','.join(HEADER)}, is '{lines[0][:80]}'")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    rows = _rows(path, lines)
+    _check(path, rows, machine.topology.endpoints)
+    offsets, deps = _deps(path, lines, rows["id"]) if header == HEADER else (np.zeros(0, np.int64), _NO_DEPS)
+    return Workload(
+        rows["src"].astype(np.int32), rows["dst"].astype(np.int32), np.ascontiguousarray(rows["bytes"]),
+        machine.topology.nodes, rows["time"] / _NS, offsets, deps, name=path.name,
+    )  # fmt: skip
+
+
+_NO_DEPS = np.zeros(0, np.int32)
+
+
+def _rows(path: Path, lines: list[str]) -> NDArray[np.void]:
+    """The first five columns; by the fast parser, and word by word where that finds something wrong."""
+    if len(lines) == 1:
+        return np.zeros(0, _ROW)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.loadtxt(io.StringIO("\n".join(lines[1:])), _ROW, delimiter=",", usecols=range(5), ndmin=1)
+        except (ValueError, OverflowError, Warning):
+            pass
+    rows = [_words(path, number, line) for number, line in enumerate(lines[1:], 2)]
+    return np.array(rows, _ROW)
+
+
+def _words(path: Path, number: int, line: str) -> tuple[int | float, ...]:
+    words = [word.strip() for word in line.split(",")]
+    if len(words) not in (5, 6):
+        raise InputError(f"{path}, line {number}: {len(HEADER)} columns required, given {len(words)}")
+    values: list[int | float] = []
+    for name, word in zip(HEADER, words, strict=False):
+        if name == "deps":
+            break
+        kind = float if name == "time" else int
+        try:
+            values.append(kind(word))
+        except ValueError:
+            rule = "a number" if name == "time" else "a whole number"
+            raise InputError(f"{path}, line {number}: {name} = '{word}': {rule} required") from None
+        if abs(values[-1]) >= 2**62:
+            raise InputError(f"{path}, line {number}: {name} = {word}: must be below 2^62")
+    return tuple(values)
+
+
+def _check(path: Path, rows: NDArray[np.void], nodes: int) -> None:
+    rules = (
+        ("src", (rows["src"] < 0) | (rows["src"] >= nodes), f"must be a rank from 0 to {nodes - 1}"),
+        ("dst", (rows["dst"] < 0) | (rows["dst"] >= nodes), f"must be a rank from 0 to {nodes - 1}"),
+        ("bytes", (rows["bytes"] < 0) | (rows["bytes"] > 2**62), "must be from 0 to 2^62 B"),
+        ("time", ~((rows["time"] >= 0) & np.isfinite(rows["time"])), "must be finite and at least 0 ns"),
+    )
+    for name, wrong, rule in rules:
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise InputError(f"{path}, line {at + 2}: {name} = {rows[name][at]}: {rule}")
+    if rows["bytes"].sum(dtype=np.float64) > 2.0**62:
+        raise InputError(f"{path}: all messages together are {rows['bytes'].sum(dtype=np.float64):.3g} B, at most 2^62")
+
+
+def _deps(path: Path, lines: list[str], ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, indices) of the last column."""
+    order = np.argsort(ids, kind="stable")
+    twice = np.flatnonzero(np.diff(ids[order]) == 0)
+    if twice.size:
+        at = int(order[twice[0] + 1])
+        raise InputError(f"{path}, line {at + 2}: id = {ids[at]}: is given twice")
+    counts = np.zeros(ids.size + 1, np.int64)
+    wanted: list[int] = []
+    for k, line in enumerate(lines[1:]):
+        words = line.rpartition(",")[2].strip() if line.count(",") == 5 else ""
+        if not words:
+            continue
+        for word in words.split(";"):
+            try:
+                wanted.append(int(word))
+            except ValueError:
+                raise InputError(f"{path}, line {k + 2}: deps: '{word}': whole numbers separated by ';'") from None
+        counts[k + 1] = words.count(";") + 1
+    offsets = np.cumsum(counts)
+    if not wanted:
+        return np.zeros(0, np.int64), _NO_DEPS
+    given = np.array(wanted, np.int64)
+    place = np.minimum(np.searchsorted(ids[order], given), ids.size - 1)
+    unknown = np.flatnonzero(ids[order][place] != given)
+    if unknown.size:
+        line_number = int(np.searchsorted(offsets, unknown[0], side="right")) + 1
+        raise InputError(f"{path}, line {line_number}: deps: no message has the id {given[unknown[0]]}")
+    return offsets, order[place].astype(np.int32)
