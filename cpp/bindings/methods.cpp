@@ -73,6 +73,18 @@ void bind_first_fit(nb::module_& module) {
         nb::arg("limits"), nb::arg("order").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert());
 }
 
+void bind_least_phases(nb::module_& module) {
+    module.def(
+        "least_phases",
+        [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
+           const Limits& limits) {
+            nb::gil_scoped_release released;
+            return Resources({network, view(source), view(target), {}, {}}, view(width), limits).least_phases();
+        },
+        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
+        nb::arg("limits"));
+}
+
 void bind_random_schedule(nb::module_& module) {
     module.def(
         "schedule_random",
@@ -98,6 +110,7 @@ void bind_methods(nb::module_& module) {
     bind_phases(module);
     bind_coloring(module);
     bind_first_fit(module);
+    bind_least_phases(module);
     bind_random_schedule(module);
 }
 

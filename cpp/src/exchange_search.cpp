@@ -7,6 +7,7 @@
 
 #include "conset/exchange_ejection.hpp"
 #include "conset/occupancy.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -132,7 +133,7 @@ ExchangePacking ExchangeSearch::reorder(ExchangePacking packing, std::int32_t ta
     std::vector<std::int32_t> order(packing.phase.size()), key, size, next;
     for (std::int64_t round = 0; round < rounds; ++round) {
         const std::int32_t phases = 1 + *std::max_element(packing.phase.begin(), packing.phase.end());
-        if (phases <= target) break;
+        if (phases <= target || stop_asked()) break;
         key.resize(static_cast<std::size_t>(phases));
         std::iota(key.begin(), key.end(), 0);
         size.assign(key.size(), 0);

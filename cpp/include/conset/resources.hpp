@@ -53,6 +53,15 @@ public:
         return load;
     }
 
+    // No fewer phases than the busiest resource needs.
+    std::int32_t least_phases() const {
+        const std::vector<std::int32_t> load = loads();
+        std::int32_t least = routes_.size() > 0 ? 1 : 0;
+        for (std::int32_t resource = 0; resource < count(); ++resource)
+            if (load[resource] > 0) least = std::max(least, (load[resource] - 1) / capacity(resource) + 1);
+        return least;
+    }
+
 private:
     Routes routes_;
     std::span<const std::int32_t> width_;

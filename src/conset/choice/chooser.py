@@ -19,6 +19,7 @@ from dataclasses import replace
 from math import inf
 from typing import Protocol
 
+from conset import _core
 from conset.choice.candidates import LARGE, candidates, contentions
 from conset.choice.trial import SAME, Trial, best_of, best_policy
 from conset.errors import ConsetError, InputError, NoScheduleError
@@ -63,7 +64,13 @@ def choose_schedule(
             except (InputError, NoScheduleError) as reason:
                 error = reason
                 break
+            except KeyboardInterrupt:
+                if not trials:
+                    raise
+                return _chosen(trials, floor)  # the search was stopped: what was tried before counts
             trials.append(best_policy(schedule, sync, asked=asked))
+            if _core.stop_asked():
+                return _chosen(trials, floor)
             if trials[-1].fits and schedule.phases <= 1 and trials[-1].time_s <= floor * SAME:
                 return _chosen(trials, floor)
     if not trials:

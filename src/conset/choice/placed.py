@@ -70,13 +70,17 @@ def choose_placed(
     names = iter(candidates)
     name, identity = next(names)
     base = replace(compile_on(identity), placement_name=name)
-    chosen = _rank(names, judge, judge(identity), objective)
-    if chosen is None or _core.stop_asked():
+    if _core.stop_asked():
         return base
     try:
+        chosen = _rank(names, judge, judge(identity), objective)
+        if chosen is None or _core.stop_asked():
+            return base
         placed = replace(compile_on(chosen[1]), placement_name=chosen[0])
     except (InputError, NoScheduleError):
         return base
+    except KeyboardInterrupt:
+        return base  # the search was stopped before the other placement had a schedule
     merit, least = Merit.of(placed), Merit.of(base)
     better = merit.loses_nothing_to(least) and merit.key(objective) < least.key(objective)
     return placed if better else base

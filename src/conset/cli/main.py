@@ -17,6 +17,9 @@ from conset.version import VERSION
 COMMANDS = ("compile", "verify", "bound", "predict", "run", "show", "compare", "methods", "machines", "doctor")
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended with nothing to give."""
+
 
 def build() -> typer.Typer:
     """The application with all commands."""
@@ -55,6 +58,8 @@ def run(arguments: Sequence[str]) -> int:
         if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
             raise unknown_name("command", arguments[0], COMMANDS)
         result = build()(args=arguments, prog_name="conset", standalone_mode=False)
+        if result == INTERRUPTED:  # what typer makes of KeyboardInterrupt
+            raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except typer.Exit as end:
         return end.exit_code
@@ -63,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     except ConsetError as error:
         return _report(str(error), error.exit_code, as_json)
     except (KeyboardInterrupt, typer.Abort):
-        return _report("interrupted, nothing written", 130, as_json)
+        return _report("interrupted, nothing written", INTERRUPTED, as_json)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

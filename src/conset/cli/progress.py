@@ -1,4 +1,4 @@
-"""Progress on anything over two seconds: stderr, terminals only."""
+"""Progress on anything over two seconds: stderr, terminals only; of a search its best so far, its bound and the gap."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ DELAY_S = 2.0
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Shows `what` and the seconds gone, once `DELAY_S` have passed; nothing where stderr is no terminal."""
+def progress(what: str, *, search: bool = False) -> Iterator[None]:
+    """Shows `what` and the seconds gone, once `DELAY_S` have passed; nothing where stderr is no terminal.
+
+    Args:
+        what: is going on.
+        search: whether the core publishes a best so far and a bound meanwhile.
+    """
     if not sys.stderr.isatty():
         yield
         return
@@ -28,7 +33,8 @@ def progress(what: str) -> Iterator[None]:
 
         with Status(what, console=Console(stderr=True)) as status:
             while not done.wait(0.2):
-                status.update(f"{what} … {time.monotonic() - start:.0f} s")
+                best = _best_so_far() if search else ""
+                status.update(f"{what} … {time.monotonic() - start:.0f} s{best}")
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
@@ -37,3 +43,17 @@ def progress(what: str) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+
+
+def _best_so_far() -> str:
+    from conset import _core
+
+    return describe_search(*_core.best_so_far())
+
+
+def describe_search(incumbent: float, bound: float) -> str:
+    """`, best 135, bound 128, gap 1.055; Ctrl-C takes it`; nothing before there is a schedule."""
+    if not incumbent:
+        return ""
+    against = f", bound {bound:.6g}, gap {incumbent / bound:.3f}" if bound else ""
+    return f", best {incumbent:.6g}{against}; Ctrl-C takes it"

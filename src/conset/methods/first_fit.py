@@ -25,6 +25,8 @@ landscape with iterated greedy, DIMACS Series 26, 1996, pages 245-284).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,12 +43,18 @@ def schedule_first_fit(problem: Problem) -> Phases:
     size = np.zeros(0, np.int64) if pattern.equal_sizes else np.ascontiguousarray(pattern.size)
     order = _core.order_longest_first(*arguments, size)
     best = _core.first_fit(*arguments, order, first, second)
-    current = best
+    if problem.effort == 1:
+        return Phases.of(best)
+    current, least = best, _core.least_phases(*arguments)
     for sweep in range(1, problem.effort):
+        phases = int(best.max(initial=-1)) + 1
+        _core.publish(phases, least)
+        if phases <= least or _core.should_stop(True):
+            break
         current = _core.first_fit(*arguments, _order_by_phases(current, sweep, problem.seed), first, second)
         if current.max(initial=0) < best.max(initial=0):
             best = current
-    return Phases.of(best)
+    return replace(Phases.of(best), stopped_early=_core.should_stop(True))
 
 
 def _order_by_phases(phase: NDArray[np.int32], sweep: int, seed: int) -> NDArray[np.int32]:

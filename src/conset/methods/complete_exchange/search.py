@@ -65,6 +65,9 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
         return best
     steps = [phase_of(phases) for phases in starts]
     for sweep in range(effort):
+        _core.publish(_count(steps[0]), box.bound)
+        if _core.should_stop(True):
+            break
         found = _sweep(box, steps, (seed + sweep) % 2**64)
         if _count(found) < _count(steps[0]):
             steps.insert(0, found)
