@@ -14,7 +14,9 @@ from conset.cli.output import error_object
 from conset.errors import ConsetError, UsageError, unknown_name
 from conset.version import VERSION
 
-COMMANDS = ("compile", "verify", "bound", "predict", "run", "show", "compare", "methods", "machines", "doctor")
+COMMANDS = (
+    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "methods", "machines", "doctor",
+)  # fmt: skip
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 
 INTERRUPTED = 130

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.network.topology import Topology
 from conset.simulation.workload import Workload
 
 
@@ -50,9 +51,9 @@ class Timeline:
         in_busy_s: shape=(nodes), float64 [s].
         mean_latency_s: delivery minus release, over messages that cross the network (`flow`, `wormhole`, `circuit`)
             or over all (`flit`) [s].
-        held_by: shape=(messages), int32: what held a message for most of its bytes: a link slot, `link_slots + node`
-            for the port out of a node, `link_slots + nodes + node` for the port into it, `link_slots + 2 nodes + node`
-            for both together, -1 where nothing did; (0) for models that do not say.
+        held_by: shape=(messages), int32: what held a message when its last byte flowed: a link slot,
+            `link_slots + node` for the port out of a node, `link_slots + nodes + node` for the port into it,
+            `link_slots + 2 nodes + node` for both together, -1 where nothing did; (0) for models that do not say.
         events: changes the model handled.
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.
@@ -127,3 +128,12 @@ def mean_latency(workload: Workload, end_s: NDArray[np.float64], which: NDArray[
     latency = end_s - workload.time_s
     chosen = latency if which is None else latency[which]
     return float(chosen.mean()) if chosen.size else 0.0
+
+
+def resource_name(topology: Topology, resource: int) -> str:
+    """A resource of `Timeline.held_by` in words: `link 3 → 4`, `port out of node 5`."""
+    port = resource - topology.link_slots
+    if port < 0:
+        return topology.link_name(resource)
+    of = ("port out of", "port into", "both ports of")[min(port // topology.nodes, 2)]
+    return f"{of} {topology.node_name(port % topology.nodes)}"

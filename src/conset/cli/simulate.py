@@ -1,0 +1,173 @@
+"""`conset simulate`: how long a schedule or a trace takes, event by event."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from conset.machine.machine import Machine
+    from conset.schedule.manifest import Manifest
+    from conset.simulation import Timeline, Workload
+
+SCHEMA = "conset/simulate@1"
+
+WhatArgument = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps)."),
+]
+ModelOption = Annotated[str, typer.Option("--model", metavar="M", help="flow, wormhole, circuit or flit.")]
+FairnessOption = Annotated[
+    str, typer.Option("--fairness", metavar="F", help="flow: equal, or rtt (weighted by 1/latency, as SimGrid).")
+]
+InFlightOption = Annotated[
+    str | None,
+    typer.Option("--in-flight", metavar="N", help="Sends a rank keeps open at once, or all; else the machine's."),
+]
+ReceivesOption = Annotated[
+    str | None, typer.Option("--receives", metavar="N", help="Receives a rank takes at once, or all.")
+]
+OrderOption = Annotated[
+    str | None, typer.Option("--receive-order", metavar="O", help="list, or any: first come, first served.")
+]
+LanesOption = Annotated[
+    int | None, typer.Option("--lanes", metavar="N", help="Virtual channels per link, for models that have them.")
+]
+TimelineOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the timeline: .json or .npz.")
+]
+
+
+def command(
+    file: WhatArgument,
+    on: o.OtherMachineOption = None,
+    model: ModelOption = "flow",
+    fairness: FairnessOption = "equal",
+    sync: o.SyncOption = None,
+    in_flight: InFlightOption = None,
+    receives: ReceivesOption = None,
+    receive_order: OrderOption = None,
+    lanes: LanesOption = None,
+    settings: o.SetOption = None,
+    output: TimelineOption = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Simulate a schedule, or a trace on a machine: when every message is delivered."""
+    from conset.cli.output import console, print_json
+    from conset.cli.progress import progress
+    from conset.schedule.sync import parse_sync
+    from conset.simulation.file import check_timeline_path, write_timeline
+    from conset.simulation.settings import Settings
+    from conset.simulation.table import find_model
+
+    chosen = find_model(model)
+    if sync is not None:
+        sync = str(parse_sync(sync))
+    if output is not None:
+        check_timeline_path(output)
+    with progress("reading"):
+        workload, machine, own_sync, seed = read_workload(file, on, sync, settings)
+    execution = Settings.of(
+        machine.costs_for(workload.method), in_flight=in_flight, receives=receives, sync=sync or own_sync,
+        receive_order=receive_order, fairness=fairness, lanes=lanes,
+    )  # fmt: skip
+    with progress(f"simulating {workload.messages:,} messages by {model}"):
+        timeline = chosen.simulate(workload, machine, execution)
+    manifest = _manifest(
+        file, seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
+        on=on, sync=sync, in_flight=in_flight, receives=receives, receive_order=receive_order, lanes=lanes,
+        set=settings,
+    )  # fmt: skip
+    if output is not None:
+        with progress("writing"):
+            write_timeline(timeline, output, manifest)
+    if json:
+        print_json(SCHEMA, timeline.to_object(), manifest)
+    console(json).print(describe(timeline, machine), markup=False)
+
+
+def read_workload(
+    file: Path, on: str | None, sync: str | None, settings: str | None
+) -> tuple[Workload, Machine, str, int]:
+    """(workload, machine, the policy it was meant for, seed) of a schedule or a trace.
+
+    Raises:
+        UsageError: a trace without `--on`, or with a policy between phases it does not have; an unknown suffix.
+        InputError: contents of the file.
+    """
+    from conset.errors import UsageError
+    from conset.machine.settings import with_settings
+    from conset.machine.spec import parse_machine
+    from conset.prediction.evaluate import moved
+    from conset.schedule.file import read_schedule
+    from conset.simulation.trace import read_trace
+    from conset.simulation.workload import Workload
+
+    machine = None if on is None else parse_machine(on)
+    if file.suffix == ".csv":
+        if machine is None:
+            raise UsageError(f"simulate {file}: a trace needs --on MACHINE")
+        if sync not in (None, "none"):
+            raise UsageError(f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits")
+        machine = machine if settings is None else with_settings(machine, settings)
+        return read_trace(file, machine), machine, "none", 0
+    if file.suffix not in (".json", ".npz"):
+        raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
+    schedule = read_schedule(file)
+    if settings is not None:
+        machine = with_settings(machine or schedule.machine, settings)
+    if machine is not None:
+        schedule = moved(schedule, machine)
+    return Workload.of_schedule(schedule), schedule.machine, schedule.sync, schedule.manifest.seed
+
+
+def _manifest(file: Path, seed: int, **options: object) -> Manifest:
+    from conset.schedule.manifest import Manifest, sha256_of
+
+    words = [f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value is not None]
+    return Manifest(" ".join(["conset simulate", file.name, *words]), seed, sha256_of(file))
+
+
+def describe(timeline: Timeline, machine: Machine) -> str:
+    """The time, who held messages, the busiest link, for people."""
+    from conset.units import format_size, format_time
+
+    flight = "all" if timeline.in_flight is None else timeline.in_flight
+    lines = [
+        f"{format_time(timeline.time_s)} on {timeline.machine} by {timeline.model}, sync {timeline.sync}, "
+        f"in flight {flight}",
+        f"  messages  {timeline.messages:,}, mean latency {format_time(timeline.mean_latency_s)}",
+    ]
+    if timeline.phase_end_s.size > 1:
+        last_s = float(timeline.phase_end_s[-1] - timeline.phase_end_s[-2])
+        lines.append(f"  phases    {timeline.phase_end_s.size:,}, the last moves the end by {format_time(last_s)}")
+    if timeline.link_bytes.size and timeline.link_bytes.any():
+        link = int(timeline.link_bytes.argmax())
+        lines.append(
+            f"  busiest   {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
+            f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
+        )
+    held = held_most(timeline, machine)
+    if held:
+        lines.append(f"  held by   {held}")
+    lines.append(f"  took      {format_time(timeline.elapsed_s)} for {timeline.events:,} events")
+    return "\n".join(lines)
+
+
+def held_most(timeline: Timeline, machine: Machine, count: int = 3) -> str:
+    """The resources that held most messages, as `link 3 → 4 (12 messages), …`."""
+    import numpy as np
+
+    from conset.simulation.timeline import resource_name
+
+    held = timeline.held_by[timeline.held_by >= 0]
+    if not held.size:
+        return ""
+    which, counts = np.unique(held, return_counts=True)
+    most = np.argsort(-counts, kind="stable")[:count]
+    names = [f"{resource_name(machine.topology, int(which[k]))} ({counts[k]:,} messages)" for k in most]
+    return ", ".join(names) + (f" and {which.size - count:,} more" if which.size > count else "")

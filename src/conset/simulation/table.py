@@ -1,0 +1,52 @@
+"""The table of models: name, function, what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conset.errors import unknown_name
+from conset.machine.machine import Machine
+from conset.simulation.flit import simulate_flit
+from conset.simulation.flow import simulate_flow
+from conset.simulation.settings import Settings
+from conset.simulation.timeline import Timeline
+from conset.simulation.workload import Workload
+
+
+@dataclass(frozen=True)
+class Model:
+    """One row.
+
+    Attributes:
+        name: as on the command line.
+        simulate: the function.
+        about: what it shows and what it cannot, in one line.
+    """
+
+    name: str
+    simulate: Callable[[Workload, Machine, Settings], Timeline]
+    about: str
+
+
+MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        Model("flow", simulate_flow, "fluid, fair sharing of links and ports; fastest, blind to blocking"),
+        Model("flit", simulate_flit, "flits in routers with virtual channels and credits; exact, slowest"),
+    )
+}
+"""Every model, the default first."""
+
+DEFAULT_MODEL = "flow"
+
+
+def find_model(name: str) -> Model:
+    """The row of a model.
+
+    Raises:
+        UsageError: an unknown name; suggests the nearest.
+    """
+    if name not in MODELS:
+        raise unknown_name("model", name, MODELS)
+    return MODELS[name]
