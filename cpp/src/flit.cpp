@@ -263,7 +263,7 @@ private:
     void arrive(Router& router, std::uint32_t r, Mask lanes) {
         Mask first = lanes & ~router.filled;
         router.filled |= lanes;
-        while (lanes != 0) ++router.flits[pop_bit(lanes)];
+        router.flits.add(lanes);
         while (first != 0) {
             const std::uint32_t in = pop_bit(first);
             if (router.left[in] == 0) front(router, r, in);
@@ -273,7 +273,7 @@ private:
     void take_credits(Router& router, Mask lanes) {
         Mask first = lanes & router.starved;
         router.starved &= ~lanes;
-        while (lanes != 0) ++router.credits[pop_bit(lanes)];
+        router.credits.add(lanes);
         for (first &= ~router.free; first != 0;) router.open |= bit<Mask>(router.holder[pop_bit(first)]);
     }
 
@@ -294,14 +294,14 @@ private:
         }
         const Far far = ahead_[r * shape_.ports() + output];
         queue_worm(far.router, far.lane + taken - output * shape_.lanes(), router.worm[in]);
-        if (router.credits[taken] > 0) router.open |= bit<Mask>(in);
+        if (router.credits.any(taken)) router.open |= bit<Mask>(in);
     }
 
     // A flit crosses the switch.
     void cross(Router& router, std::uint32_t r, std::uint32_t in, std::uint32_t output) {
         const std::uint32_t lanes = shape_.lanes(), in_port = in / lanes;
         ++times_.moves;
-        if (--router.flits[in] == 0) router.filled &= ~bit<Mask>(in);
+        router.filled &= ~(Mask{router.flits.drop(in)} << in);
         if (in_port + 1 == shape_.ports()) {
             room_.put(now_ + 2, r * lanes + in - in_port * lanes);
         } else {
@@ -313,16 +313,15 @@ private:
             const Far far = ahead_[r * shape_.ports() + output];
             const std::uint32_t out = router.out[in];
             reach(far.router, now_ + 3).arriving[(now_ + 3) & 3] |= bit<Mask>(far.lane + out - output * lanes);
-            if (--router.credits[out] == 0) {
-                router.starved |= bit<Mask>(out);
-                router.open &= ~bit<Mask>(in);
-            }
+            const Mask empty{router.credits.drop(out)};
+            router.starved |= empty << out;
+            router.open &= ~(empty << in);
         } else if (tail) {
             delivered_.put(now_ + 3, static_cast<std::uint32_t>(router.worm[in]));
         }
         if (!tail) return;
         router.release(in, output);
-        if (router.flits[in] > 0) front(router, r, in);
+        if (router.flits.any(in)) front(router, r, in);
     }
 
     // Who waits for whom, from the first message that is not delivered until one comes twice.

@@ -50,7 +50,7 @@ struct FlitNetwork {
     std::span<const std::int32_t> link_source;        // router each link leaves; one entry per slot here and below
     std::span<const std::int32_t> out_port, in_port;  // at its source and at its target; -1 where a slot is no link
     std::span<const std::uint8_t> ring;               // a FlitRing
-    std::int32_t lanes, buffer;                       // virtual channels a port, flits a lane; ports * lanes <= 64
+    std::int32_t lanes, buffer;                       // virtual channels a port, flits a lane; ports * lanes <= 63
 };
 
 // What is sent. `release` [cycles] and `flits` have one entry per message. Message m waits for the delivery of

@@ -55,6 +55,37 @@ std::uint32_t pop_bit(Mask& mask) {
     return k;
 }
 
+// Small counts, one a lane, eight in a word: many are raised at once and without a branch.
+template <int Lanes>
+class LaneCounts {
+public:
+    explicit LaneCounts(std::uint8_t count = 0) { words_.fill(ones * count); }
+
+    // Adds 1 to every lane in `mask`.
+    template <class Mask>
+    void add(Mask mask) {
+        for (std::size_t k = 0; k < words_.size(); ++k) {
+            const std::uint64_t bits = (static_cast<std::uint64_t>(mask) >> 8 * k & 0xff) * ones & 0x8040201008040201;
+            words_[k] += (bits + 0x7f * ones) >> 7 & ones;
+        }
+    }
+
+    // Subtracts 1 from a lane; whether nothing is left there.
+    bool drop(std::uint32_t lane) {
+        std::uint64_t& word = words_[lane / 8];
+        const std::uint32_t shift = lane % 8 * 8;
+        word -= std::uint64_t{1} << shift;
+        return (word >> shift & 0xff) == 0;
+    }
+
+    bool any(std::uint32_t lane) const { return (words_[lane / 8] >> lane % 8 * 8 & 0xff) != 0; }
+
+private:
+    static constexpr std::uint64_t ones = 0x0101010101010101;
+
+    std::array<std::uint64_t, (Lanes + 7) / 8> words_;
+};
+
 // Halves of the lanes of a link: a worm may take lanes of the halves in its `Half` mask.
 using Half = std::uint8_t;
 constexpr Half lower = 1, upper = 2, either = 3;
@@ -68,6 +99,7 @@ struct FlitRouter {
     using PerLane = std::array<T, Shape::most_lanes>;
 
     static constexpr std::uint8_t none = 255;
+    static constexpr Mask top = Mask{1} << (8 * sizeof(Mask) - 1);
 
     // What reaches the router in each of the next cycles (cycle mod 4): flits by input lane, credits by output lane.
     std::array<Mask, 4> arriving{}, credited{};
@@ -80,17 +112,16 @@ struct FlitRouter {
     PerPort<std::array<Mask, 2>> asked{};  // per output and half: input lanes that wait for it
     PerPort<std::uint8_t> output_turn{}, input_turn{}, lane_turn{};
     PerLane<std::uint8_t> grant_turn{}, accept_turn{};
-    PerLane<std::uint8_t> flits{};          // of an input lane: in its buffer
-    PerLane<std::uint8_t> credits{};        // of an output lane
+    LaneCounts<Shape::most_lanes> flits;    // of an input lane: in its buffer
+    LaneCounts<Shape::most_lanes> credits;  // of an output lane
     PerLane<std::uint8_t> out;              // of an input lane: the output lane that the worm in front holds, or none
     PerLane<std::uint8_t> holder{};         // of an output lane that is not free: the input lane that holds it
     PerLane<std::int32_t> left{};           // of an input lane: flits of the worm in front still to come through
     PerLane<std::int32_t> worm{};           // of an input lane: in front
     PerLane<std::uint8_t> first{}, last{};  // of an input lane: its places in the queue of worms to come through
 
-    FlitRouter(const Shape& shape, std::uint8_t buffer) {
+    FlitRouter(const Shape& shape, std::uint8_t buffer) : credits(buffer) {
         out.fill(none);
-        credits.fill(buffer);
         for (std::uint32_t port = 0; port < shape.ports(); ++port) free |= lanes_of(shape, port);
     }
 
@@ -144,15 +175,17 @@ struct FlitRouter {
             cross(in_lane, o);
             return;
         }
-        PerPort<Mask> granted;
+        // Without branches, which would be mispredicted half of the time: an output that nobody asks grants to a port
+        // beyond the last.
+        std::array<Mask, Shape::most_ports + 8> granted{};
         Mask winners = 0;
         for (std::uint32_t o = 0; o < ports; ++o) {
-            const Mask asking = able & held[o];
-            if (asking == 0) continue;
-            const std::uint32_t in = first_after(asking, output_turn[o] * lanes) / lanes;
-            granted[in] = ((winners >> in & 1U) != 0 ? granted[in] : Mask{0}) | bit<Mask>(o);
+            const Mask asking = able & held[o], above = asking & (~Mask{0} << (output_turn[o] * lanes));
+            const std::uint32_t in = lowest_bit((above != 0 ? above : asking) | top) / lanes;
+            granted[in] |= bit<Mask>(o);
             winners |= bit<Mask>(in);
         }
+        winners &= (Mask{1} << ports) - 1;
         while (winners != 0) {
             const std::uint32_t in = pop_bit(winners), o = first_after(granted[in], input_turn[in]);
             const Mask mine = (able & held[o] & lanes_of(shape, in)) >> (in * lanes);

@@ -38,8 +38,8 @@ LANES = 4
 """Virtual channels of a port unless more is said."""
 BUFFER = 8
 """Flits that the buffer of a lane holds."""
-MOST_LANES = 64
-"""Lanes of all ports of a router together: one word of bits."""
+MOST_LANES = 63
+"""Lanes of all ports of a router together: one word of bits, and one to spare."""
 EMPTY = np.zeros(0, np.int32)
 
 
