@@ -67,4 +67,4 @@ def best_score(task: Task) -> Score:
         return (task.least_phases, task.least_sum(least))
     if not task.equal_sizes:
         return (0.0,)
-    return (min(p * task.setup_s + task.least_sum(p) * task.share_s for p in range(least, 3 * least + 1)),)
+    return (min(task.least_time(p) for p in range(least, 3 * least + 1)),)

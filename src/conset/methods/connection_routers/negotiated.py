@@ -32,8 +32,10 @@ from conset.network.routes import core_network, route_nodes
 
 MOST_STATES = 5_000_000
 """Connections times phases beyond which a try takes minutes."""
-MORE = 1.25
-"""A number of phases above this many times its bound is no better than another L."""
+MORE = 1.5
+"""A number of phases above this many times its bound (and some) is not tried."""
+BUDGET = 60_000_000
+"""States searched in all tries for each unit of effort, some seconds."""
 TRIES = 5
 """How often L is raised before the one without a limit stands."""
 TIGHTENING = 2
@@ -56,7 +58,7 @@ def route_negotiated(task: Task) -> Routed:
         )
     if not task.leaves.any():
         return _routed(task, np.zeros(task.source.size, np.int32), None)
-    search = _Search(task, _items(task))
+    search = _Search(task, _items(task), _Budget(BUDGET * task.problem.effort))
     best = search.best()
     if best is None:
         raise InputError("router negotiated: no assignment within the limits was found; --effort would search longer")
@@ -94,19 +96,32 @@ class _Found:
         return math.inf if self.level is None else self.phases * self.level - self.lower
 
 
+@dataclass
+class _Budget:
+    """States that may still be searched, over all tries."""
+
+    left: int
+
+
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Tries at one task."""
 
     task: Task
     items: _core.NegotiatedItems
+    spent: _Budget
+
+    @property
+    def over(self) -> bool:
+        """Whether to be content with what there is."""
+        return self.spent.left <= 0 or _core.stop_asked()
 
     def best(self) -> Assignment | None:
         """The best by the objective: the fewest phases with a low L, and for the time those of the best two L."""
         task, least = self.task, self.task.least_phases
         found = [] if _core.stop_asked() else [self._lowered(self._fewest(None))]
         if task.equal_sizes and task.problem.objective == "time":
-            found += [self._fewest(level) for level in self._levels()]
+            found += [self._fewest(level) for level in self._levels() if not self.over]
         known = [f for f in found if f is not None]
         if not known:
             return None
@@ -120,7 +135,7 @@ class _Search:
     def _levels(self) -> list[int]:
         """The two L with which the time could be shortest."""
         task = self.task
-        most = -(-task.least_sum(task.least_phases) // task.least_phases)
+        most = -(-task.least_levels(task.least_phases) // task.least_phases)
         levels = range(1, most + 2)
         time = {level: self._least_phases(level) * (task.setup_s + level * task.share_s) for level in levels}
         return sorted(time, key=lambda level: time[level])[:2]
@@ -131,49 +146,54 @@ class _Search:
         if level is None:
             return phases
         low, high = phases, phases
-        while task.least_sum(high) > high * level:
+        while task.least_levels(high) > high * level:
             low, high = high + 1, 2 * high
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if task.least_sum(middle) <= middle * level else (middle + 1, high)
+            low, high = (low, middle) if task.least_levels(middle) <= middle * level else (middle + 1, high)
         return low
 
-    def _attempt(self, phases: int, level: int | None, lower: int = 0) -> Assignment:
-        """One try; `lower` of the phases carry one message less than `level` on ports and links."""
+    def _attempt(self, phases: int, level: int | None, lower: int = 0, share: int = 1) -> Assignment:
+        """One try; `lower` of the phases have one level less, and no more than 1 / `share` of the budget is spent."""
         task, limits = self.task, self.task.problem.limits
-        free = level is None and limits.link is None
-        pressure = CHANNELS if free else LINKS
-        most = None if level is None else (level - (np.arange(phases) < lower)).astype(np.int32)
+        pressure = CHANNELS if level is None and limits.link is None else LINKS
         kept: dict[str, int | NDArray[np.int32] | None] = {"channels": limits.channels}
-        for name in ("send", "receive", "link"):
+        allowed = [] if level is None else [task.users(level - (p < lower)) for p in range(phases)]
+        for name, which in (("send", 0), ("receive", 0), ("link", 1)):
             own = getattr(limits, name)
-            kept[name] = own if most is None else most if own is None else np.minimum(most, own).astype(np.int32)
+            users = [each for each in (users[which] for users in allowed) if each is not None]
+            kept[name] = np.minimum(users, own or max(users)).astype(np.int32) if users else own
         effort = task.problem.effort
-        pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=pressure.work * effort)
-        return negotiate(self.items, phases, **kept, pressure=pressure, seed=task.problem.seed)
+        left = max(min(self.spent.left, BUDGET * effort // share), 1)
+        pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=min(pressure.work * effort, left))
+        found = negotiate(self.items, phases, **kept, pressure=pressure, seed=task.problem.seed)
+        self.spent.left -= found.work
+        return found
 
     def _fewest(self, level: int | None) -> _Found | None:
         least = self._least_phases(level)
         sweeps = (CHANNELS if level is None else LINKS).sweeps * self.task.problem.effort
-        found = fewest_slots(least, int(least * MORE) + 4, lambda phases: self._attempt(phases, level), sweeps)
+        found = fewest_slots(least, int(least * MORE) + 8, lambda phases: self._attempt(phases, level), sweeps)
         return None if found is None else _Found(found, int(found.slot.max()) + 1, level)
 
     def _lowered(self, found: _Found | None) -> _Found | None:
         """The same number of phases with the lowest L that is found, steps doubling from the bound, then halving."""
-        if found is None or not self.task.equal_sizes or self.task.topology.kind == "crossbar":
+        if found is None or not self.task.equal_sizes:
             return found
         phases, best = found.phases, found
-        low = at = -(-self.task.least_sum(phases) // phases)
+        low = at = -(-self.task.least_levels(phases) // phases)
         step = 1
         for _ in range(TRIES):
-            attempt = self._attempt(phases, at)
+            if self.over:
+                return best
+            attempt = self._attempt(phases, at, share=12)
             if attempt.complete:
                 best = _Found(attempt, phases, at)
                 break
             low, at, step = at + 1, at + step, 2 * step
-        while best.level is not None and low < best.level and not _core.stop_asked():
+        while best.level is not None and low < best.level and not self.over:
             middle = (low + best.level) // 2
-            attempt = self._attempt(phases, middle)
+            attempt = self._attempt(phases, middle, share=12)
             if attempt.complete:
                 best = _Found(attempt, phases, middle)
             else:
@@ -184,11 +204,11 @@ class _Search:
         """The same phases and L with one message less in as many phases as effort beyond 1 finds."""
         if found.level in (None, 1) or self.task.problem.pattern.before is not None:
             return found
-        most = int(found.total) - self.task.least_sum(found.phases)
+        most = int(found.total) - self.task.least_levels(found.phases)
         effort = self.task.problem.effort - (self.task.source.size * found.phases > SMALL)
         for lower in range(1, min(most, TIGHTENING * effort) + 1):
             attempt = self._attempt(found.phases, found.level, lower)
-            if not attempt.complete or _core.stop_asked():
+            if not attempt.complete or self.over:
                 break
             found = replace(found, assignment=attempt, lower=lower)
         return found

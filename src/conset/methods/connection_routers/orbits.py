@@ -228,7 +228,7 @@ def _pack_few(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] | N
     if packed is None or not task.equal_sizes:
         return packed
     phases = int(packed.max()) + 1
-    lowest = task.least_sum(phases)
+    lowest = task.least_levels(phases)
     step = max(1, phases // 16)
     better = first_success([(phases, total) for total in range(lowest, 3 * lowest, step)], attempt)
     return packed if better is None else better
@@ -238,7 +238,7 @@ def _pack_short(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] |
     """The shortest time; of unequal sizes the fewest phases, bytes are balanced later."""
     if not task.equal_sizes:
         return _pack_few(task, least, attempt)
-    options: list[Target] = [(p, task.least_sum(p) + more) for p in range(least, 2 * least + 2) for more in SLACK]
+    options: list[Target] = [(p, task.least_levels(p) + more) for p in range(least, 2 * least + 2) for more in SLACK]
     options.sort(key=lambda o: (o[0] * task.setup_s + (o[1] or 0) * task.share_s, o))
     packed = first_success(options, attempt)
     return _pack_few(task, least, attempt) if packed is None else packed
@@ -275,15 +275,18 @@ def _rows(task: Task, loads: NDArray[np.int32], classes: int, total: int | None)
 
 
 def _capacity(task: Task, rows: int, classes: int, phases: int, total: int | None) -> NDArray[np.int32]:
-    """shape=(phases, rows): channels, then L_p for everything else; `total` is spread evenly, the larger L first."""
+    """shape=(phases, rows): channels, then what a level allows; `total` levels are spread evenly, the larger first."""
     capacity = np.full((phases, rows), 2**30, np.int32)
     capacity[:, :classes] = task.channels
-    if total is not None:
-        capacity[:, classes:] = (total // phases + (np.arange(phases) < total % phases)).astype(np.int32)[:, None]
-    limits = task.problem.limits
-    kinds = (limits.send, slice(classes, 2 * classes)), (limits.receive, slice(2 * classes, 3 * classes))
-    link = None if limits.link is None else limits.link * task.topology.width
-    for limit, where in (*kinds, (link, slice(3 * classes, rows))):
+    limits, width = task.problem.limits, task.topology.width
+    kinds = (limits.send, 0, slice(classes, 2 * classes)), (limits.receive, 0, slice(2 * classes, 3 * classes))
+    link = None if limits.link is None else limits.link * width
+    levels = [] if total is None else [total // phases + (p < total % phases) for p in range(phases)]
+    for limit, which, where in (*kinds, (link, 1, slice(3 * classes, rows))):
         if limit is not None:
-            capacity[:, where] = np.minimum(capacity[:, where], limit)
+            capacity[:, where] = limit
+        for p, level in enumerate(levels):
+            users = task.users(level)[which]
+            if users is not None:
+                capacity[p, where] = np.minimum(capacity[p, where], users * (width if which else 1))
     return capacity

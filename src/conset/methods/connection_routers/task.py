@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.work import synchronization_s, work_of
+from conset.machine.work import Work, synchronization_s, work_of
 from conset.methods.problem import Problem
 from conset.network.routes import route_hops
 from conset.network.routing import Routing
@@ -80,9 +82,10 @@ class Task:
 
     @cached_property
     def least_phases(self) -> int:
-        """No schedule needs fewer phases, whatever its routes: all channels, those of one node's ends, ports, links."""
+        """No schedule needs fewer phases, whatever its routes: channels in all, a node's own, ports, links, chains."""
+        chain = self._longest_chain
         if not self.leaves.any():
-            return min(1, self.problem.pattern.messages)
+            return chain
         limits, nodes = self.problem.limits, self.topology.nodes
         sends = int(np.bincount(self.source[self.leaves], minlength=nodes).max())
         receives = int(np.bincount(self.target[self.leaves], minlength=nodes).max())
@@ -96,7 +99,20 @@ class Task:
             usable = self.links[0] != self.links[1]
             width = int(self.topology.widths()[usable].sum(dtype=np.int64))
             counts += [(int(self.hops.sum(dtype=np.int64)), limits.link * width)]
-        return max(-(-need // supply) for need, supply in counts)
+        return max(chain, *(-(-need // supply) for need, supply in counts))
+
+    @property
+    def _longest_chain(self) -> int:
+        """Messages of the longest chain of the order; 1 without an order, 0 without messages."""
+        pattern = self.problem.pattern
+        rank = np.ones(pattern.messages, np.int64)
+        if pattern.before is not None:
+            while True:
+                later = rank[pattern.before[:, 0]] + 1
+                if (later <= rank[pattern.before[:, 1]]).all():
+                    break
+                np.maximum.at(rank, pattern.before[:, 1], later)
+        return int(rank.max(initial=0))
 
     @cached_property
     def equal_sizes(self) -> bool:
@@ -105,33 +121,36 @@ class Task:
         return bool((size == size[:1]).all())
 
     @cached_property
-    def _sums(self) -> tuple[int, int, int]:
-        """(channels of all shortest routes; least ΣL by ports and links; channels of a phase for each unit of L)."""
+    def _counts(self) -> _Counts:
         nodes, hops = self.topology.nodes, int(self.hops.sum(dtype=np.int64))
         sends, receives = (np.bincount(end[self.leaves], minlength=nodes) for end in (self.source, self.target))
         ends = min(int((sends > 0).sum()), int((receives > 0).sum()))
-        channels = hops + int(self.leaves.sum())
+        messages = int(self.leaves.sum())
         if self.topology.kind == "crossbar":
-            return channels, max(int(sends.max()), int(receives.max())), 2 * ends
+            return _Counts(2 * messages, 0, max(int(sends.max()), int(receives.max())), 2 * ends, 0)
         usable = self.links[0] != self.links[1]
         width = int(self.topology.widths()[usable].sum(dtype=np.int64))
-        return channels, max(int(sends.max()), int(receives.max()), -(-hops // max(width, 1))), width + ends
+        return _Counts(hops + messages, hops, max(int(sends.max()), int(receives.max())), ends, width)
 
-    def least_sum(self, phases: int) -> int:
+    def least_sum(self, phases: int, ratio: tuple[float, float] = (1.0, 1.0)) -> int:
         """No schedule of `phases` phases has a smaller ΣL, L_p being the largest load of a port or link in phase p.
 
         A phase with L holds at most min(all channels, L · (links + senders)) channels, concave in L: ΣL spread evenly
-        holds the most.
+        holds the most. With a `ratio` (port, link) a level L allows L · ratio messages there.
         """
-        channels, least, per_load = self._sums
-        most = self.channels * self.topology.nodes
-        total = max(least, phases)
+        count, most = self._counts, self.channels * self.topology.nodes
+        per_load = count.width * ratio[1] + count.ends * ratio[0] if count.width else count.ends * ratio[0]
+        total = max(phases, ceil(count.port / ratio[0]), ceil(count.hops / (max(count.width, 1) * ratio[1])))
         while True:
             level, more = divmod(total, phases)
             low, high = (min(most, per_load * x) for x in (level, level + 1))
-            if low >= most or low * (phases - more) + high * more >= channels:
+            if low >= most or low * (phases - more) + high * more >= count.channels:
                 return total
-            total += max(1, (channels - low * (phases - more) - high * more) // max(per_load, 1))
+            total += max(1, int((count.channels - low * (phases - more) - high * more) // per_load))
+
+    def least_levels(self, phases: int) -> int:
+        """`least_sum` in the levels of the objective."""
+        return self.least_sum(phases, self.ratio)
 
     @cached_property
     def setup_s(self) -> float:
@@ -140,13 +159,65 @@ class Task:
         return costs.setup_s + synchronization_s(self.problem.machine, costs)
 
     @cached_property
-    def share_s(self) -> float:
-        """What one message more on the busiest resource costs a phase, sizes being equal [s]."""
+    def _work(self) -> tuple[float, float]:
+        """What one message keeps a port, and the slowest link per unit of width, busy, sizes being equal [s]."""
         machine, size = self.problem.machine, self.problem.pattern.size[self.leaves]
         work = work_of(machine, machine.costs_for("connections"), "barrier")
-        bytes_ = int(size.max(initial=0))
-        slowest = max(work.out, work.into, float(work.link.max(initial=0)))
-        return bytes_ * slowest + work.overhead.at(bytes_)
+        largest = int(size.max(initial=0))
+        link = self._link_work(work).max(initial=0) * largest
+        return max(work.out, work.into) * largest + work.overhead.at(largest), float(link)
+
+    @staticmethod
+    def _link_work(work: Work) -> NDArray[np.float64]:
+        """Seconds per byte of links per unit of width; empty where links cost nothing."""
+        return work.link * work.width if work.link.size else work.link
+
+    @cached_property
+    def share_s(self) -> float:
+        """What a level more costs a phase: one message on the slower of ports and links [s]."""
+        return max(self._work)
+
+    @cached_property
+    def ratio(self) -> tuple[float, float]:
+        """Messages that a level allows on (a port, a link): for the time as many as the slower one takes meanwhile."""
+        port, link = self._work
+        if self.problem.objective == "phases" or port == link:
+            return 1.0, 1.0
+        return tuple(self.share_s / work if work else inf for work in (port, link))  # type: ignore[return-value]
+
+    def users(self, level: int) -> tuple[int | None, int | None]:
+        """(messages on a port, on a link per unit of width) that a level allows; None: any number."""
+        port, link = (int(level * ratio * (1 + 1e-9)) if ratio < inf else None for ratio in self.ratio)
+        return port, link
+
+    def least_time(self, phases: int) -> float:
+        """No schedule of `phases` phases is shorter, sizes being equal and links alike [s]."""
+        port, link = self._work
+        if port == link:
+            return phases * self.setup_s + self.least_sum(phases) * port
+        count, machine = self._counts, self.problem.machine
+        work = work_of(machine, machine.costs_for("connections"), "barrier")
+        largest = int(self.problem.pattern.size[self.leaves].max(initial=0))
+        fastest = float(self._link_work(work).min(initial=inf)) * largest
+        busy = count.port * port
+        if 0 < fastest < inf and port:
+            per_s = count.width / fastest + count.ends / port
+            busy = max(busy, count.hops * fastest / max(count.width, 1), count.channels / per_s)
+        return phases * self.setup_s + busy
+
+
+class _Counts(NamedTuple):
+    """Sums over connections that leave their node.
+
+    `channels` of all shortest routes, their `hops`, messages of the busiest `port`, the fewer of senders and receivers
+    (`ends`; of a crossbar twice that, a message takes two channels and no link), `width` of all links.
+    """
+
+    channels: int
+    hops: int
+    port: int
+    ends: int
+    width: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,305 @@
+"""connections: routers over networks, patterns and limits, judged by the verifier; domains, orders, bandwidths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conset.errors import InputError, NoScheduleError, UsageError
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.machine.spec import parse_machine
+from conset.methods.connection_routers.assemble import best_score, schedule_of, score
+from conset.methods.connection_routers.orbits import first_success
+from conset.methods.connection_routers.table import ROUTERS
+from conset.methods.connection_routers.task import Task
+from conset.methods.connections import schedule_connections
+from conset.methods.problem import Phases, Problem
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.schedule.guarantees import guarantees
+from conset.schedule.schedule import Schedule
+from conset.verification import verify_schedule
+
+ROUTER_NAMES = [row.name for row in ROUTERS]
+MACHINES = ("iwarp:4x4", "mesh:3x4", "ring:7", "torus:4x4,routing=no-wrap", "hypercube:4", "crossbar:6", "torus:3x2x3")
+
+
+def problem(pattern: str | Pattern, on: str | Machine, channels: int | None = 12, **options: Any) -> Problem:
+    machine = parse_machine(on) if isinstance(on, str) else on
+    if isinstance(pattern, str):
+        pattern = parse_pattern(pattern, topology=machine.topology, ranks=machine.topology.endpoints)
+    return Problem(pattern, machine, options.pop("limits", Limits(channels=channels)), **options)
+
+
+def as_schedule(given: Problem, phases: Phases) -> Schedule:
+    return Schedule(
+        given.pattern, given.machine, "connections", given.limits, phases.offsets, phases.message,
+        placement=given.placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
+        channels=phases.channels, limits_asked=True,
+    )  # fmt: skip
+
+
+def compiled(pattern: str | Pattern, on: str | Machine, **options: Any) -> Schedule:
+    given = problem(pattern, on, **options)
+    schedule = as_schedule(given, schedule_connections(given))
+    verification = verify_schedule(schedule)
+    assert verification.ok, verification.violations[:3]
+    return schedule
+
+
+def routes_of(schedule: Schedule) -> list[list[int]]:
+    assert schedule.route_offsets is not None
+    assert schedule.route_nodes is not None
+    nodes = schedule.route_nodes.tolist()
+    return [nodes[a:b] for a, b in pairwise(schedule.route_offsets.tolist())]
+
+
+def applies(router: str, pattern: str, on: str) -> bool:
+    """The domains, in the words of the notes."""
+    if router == "orbits":
+        same = pattern in ("alltoall", "neighbor")
+        return same and on.startswith(("iwarp", "ring", "hypercube", "torus")) and "no-wrap" not in on
+    return pattern == "alltoall" and on.startswith(("iwarp", "mesh", "ring", "torus"))
+
+
+@pytest.mark.parametrize("router", [None, *ROUTER_NAMES])
+@pytest.mark.parametrize("objective", ["time", "phases"])
+@pytest.mark.parametrize("on", MACHINES)
+def test_every_router_keeps_the_limits_or_says_what_it_requires(router: str | None, objective: str, on: str) -> None:
+    for pattern in ("alltoall", "random:degree=3", "neighbor"):
+        if router in ("orbits", "closed-form") and not applies(router, pattern, on):
+            with pytest.raises(InputError, match="requires"):
+                compiled(pattern, on, router=router, channels=6)
+            continue
+        schedule = compiled(pattern, on, router=router, objective=objective, channels=6)
+        assert schedule.phases >= Task(problem(pattern, on, channels=6)).least_phases
+
+
+@pytest.mark.parametrize("on", MACHINES)
+def test_the_default_is_as_good_as_every_router_and_never_below_its_bound(on: str) -> None:
+    for objective in ("time", "phases"):
+        given = problem("alltoall", on, objective=objective)
+        task = Task(given)
+        best = score(task, schedule_connections(given))
+        goal = best_score(task)
+        assert all(a >= b * (1 - 1e-9) for a, b in zip(best[: len(goal)], goal, strict=True))
+        for router in ROUTER_NAMES:
+            try:
+                other = schedule_connections(problem("alltoall", on, objective=objective, router=router))
+            except InputError:
+                continue
+            assert best <= score(task, other)
+
+
+def test_limits_on_ports_and_links_are_kept_by_every_router() -> None:
+    limits = Limits(send=2, receive=1, link=1, channels=8)
+    for router in [None, *ROUTER_NAMES]:
+        schedule = compiled("alltoall", "torus:4x4", router=router, limits=limits)
+        assert schedule.limits == limits
+        assert schedule.phases >= 15  # one message a phase into each node
+
+
+def test_wide_links_and_switches() -> None:
+    up = [(v, 6 + v // 3) for v in range(6)]
+    links = sorted([*up, *((b, a) for a, b in up), (6, 7), (7, 6)])
+    source, target = np.array(links, np.int32).T
+    width = np.where(np.minimum(source, target) == 6, 2, 1).astype(np.int32)
+    topology = Topology("graph", (), 6, 8, np.ascontiguousarray(source), np.ascontiguousarray(target), width)
+    machine = Machine("switched", topology, Routing.default(topology))
+    # 18 messages cross between the switches, 12 stay under one: 15 + ... visits at switch 6: 9 + 9 + 6 = 24, 4 a phase
+    schedule = compiled("alltoall", machine, channels=4)
+    assert schedule.phases >= 6
+    # link 6 → 7 carries 9 messages, 2 at once
+    limited = compiled("alltoall", machine, limits=Limits(link=1, channels=12), router="sequential")
+    assert limited.phases >= 5
+
+
+def test_no_wrap_leaves_the_links_idle_that_close_cycles() -> None:
+    schedule = compiled("alltoall", "torus:4x4,routing=no-wrap")
+    at = schedule.machine.topology.coordinates
+    for route in routes_of(schedule):
+        for a, b in pairwise(route):
+            assert np.abs(at[a] - at[b]).sum() == 1
+
+
+def test_detours_save_a_phase() -> None:
+    """The binary tree both ways, 8 × 8, 12 channels: notes §1.4, 1 phase with detours, 2 by the text's router."""
+    schedule = compiled("tree", "iwarp:8x8")
+    assert schedule.phases == 1
+    hops = np.array([len(route) - 1 for route in routes_of(schedule)])
+    shortest = Task(problem("tree", "iwarp:8x8")).hops[schedule.message]
+    assert (hops >= shortest).all()
+
+
+@pytest.mark.parametrize("router", [None, "sequential", "negotiated"])
+def test_an_order_puts_connections_into_later_phases(router: str | None) -> None:
+    pairs = [(k % 9, (k + 1) % 9) for k in range(9)]
+    chain = [(k, k + 1) for k in range(4)]
+    source, target = np.array(pairs).T
+    pattern = Pattern.from_messages(9, source, target, np.full(9, 8), before=np.array(chain))
+    schedule = compiled(pattern, "ring:9", router=router)
+    phase = dict(zip(schedule.message.tolist(), schedule.phase_of.tolist(), strict=True))
+    assert [phase[k] for k in range(5)] == sorted({phase[k] for k in range(5)})
+    for router_name in ("orbits", "closed-form"):
+        with pytest.raises(InputError, match="without an order"):
+            schedule_connections(problem(pattern, "ring:9", router=router_name))
+
+
+def test_several_ranks_on_a_node_and_messages_inside_it() -> None:
+    placement = (np.arange(32) // 2).astype(np.int32)
+    machine = parse_machine("torus:4x4")
+    pattern = parse_pattern("alltoall", topology=machine.topology, ranks=32)
+    for router in (None, "sequential", "negotiated", "orbits"):
+        schedule = compiled(pattern, machine, placement=placement, router=router)
+        inside = [route for route in routes_of(schedule) if len(route) == 1]
+        assert len(inside) == 32
+        assert schedule.channels is not None
+        assert (schedule.channels == -1).sum() == 32
+
+
+def test_nothing_to_send_and_only_messages_inside_nodes() -> None:
+    assert schedule_connections(problem(Pattern.from_messages(9, [], [], []), "ring:9")).offsets.tolist() == [0]
+    pair = Pattern.from_messages(2, [0], [1], [5])
+    for router in (None, "sequential", "negotiated"):
+        schedule = compiled(pair, "torus:3x3", placement=np.zeros(2, np.int32), router=router)
+        assert schedule.phases == 1
+
+
+def test_the_same_seed_gives_the_same_schedule_another_one_another() -> None:
+    for router in ("sequential", "negotiated", "orbits"):
+        one, other, third = (
+            schedule_connections(problem("alltoall", "torus:5x5", router=router, seed=seed)) for seed in (1, 1, 2)
+        )
+        assert one.route_nodes is not None
+        assert other.route_nodes is not None
+        assert np.array_equal(one.message, other.message)
+        assert np.array_equal(one.route_nodes, other.route_nodes)
+        assert not np.array_equal(one.message, third.message)
+
+
+def test_what_is_asked_of_the_wrong_network_or_pattern_is_refused() -> None:
+    for router, pattern, on, words in (
+        ("orbits", "alltoall", "mesh:4x4", "requires a torus, ring or hypercube"),
+        ("orbits", "alltoall", "torus:4x4,routing=no-wrap", "requires a torus, ring or hypercube"),
+        ("orbits", "gather", "torus:4x4", "looks the same from every node"),
+        ("orbits", "shuffle", "torus:4x4", "looks the same from every node"),
+        ("closed-form", "neighbor", "torus:4x4", "requires a complete exchange"),
+        ("closed-form", "alltoall", "hypercube:3", "requires a mesh or torus"),
+    ):
+        with pytest.raises(InputError, match=words):
+            schedule_connections(problem(pattern, on, router=router))
+    with pytest.raises(InputError, match="requires 5 channels a node, given 4"):
+        schedule_connections(problem("alltoall", "torus:8x8", router="closed-form", channels=4))
+    with pytest.raises(UsageError, match="did you mean 'orbits'"):
+        schedule_connections(problem("alltoall", "torus:4x4", router="orbit"))
+    with pytest.raises(InputError, match="duplex full"):
+        schedule_connections(problem("alltoall", "torus:4x4", limits=Limits(channels=12, duplex="exchange")))
+
+
+def test_least_sum_is_the_text_formula_of_the_notes() -> None:
+    """Notes §1.2: ΣL ≥ 64 + 3 · (32 - P) for 27 ≤ P ≤ 32 on the 8 × 8 all-to-all with 12 channels."""
+    task = Task(problem("alltoall", "iwarp:8x8"))
+    assert task.least_phases == 27
+    assert [task.least_sum(p) for p in range(27, 34)] == [79, 76, 73, 70, 67, 64, 64]
+
+
+def vectors(total: int, phases: int, least: int = 1) -> Iterator[tuple[int, ...]]:
+    """All ways to write `total` as a rising list of `phases` numbers of at least `least`."""
+    if phases == 1:
+        yield (total,)
+        return
+    for first in range(least, total // phases + 1):
+        yield from ((first, *rest) for rest in vectors(total - first, phases - 1, first))
+
+
+def slow_least_sum(task: Task, phases: int) -> int:
+    """Every vector of L, tried."""
+    count, most = task._counts, task.channels * task.topology.nodes
+    total = max(count.port, -(-count.hops // count.width), phases)
+    while all(
+        sum(min(most, level * (count.width + count.ends)) for level in levels) < count.channels
+        for levels in vectors(total, phases)
+    ):
+        total += 1
+    return total
+
+
+@pytest.mark.parametrize(("on", "channels"), [("torus:3x3", 4), ("ring:6", 3), ("mesh:2x3", 4)])
+def test_least_sum_agrees_with_all_vectors_tried(on: str, channels: int) -> None:
+    task = Task(problem("alltoall", on, channels=channels))
+    for phases in range(task.least_phases, task.least_phases + 3):
+        assert task.least_sum(phases) == slow_least_sum(task, phases)
+
+
+def test_first_success_finds_the_first_of_targets_that_get_easier() -> None:
+    for first in range(40):
+        tried: list[int] = []
+
+        def attempt(target: tuple[int, int | None], first: int = first, tried: list[int] = tried) -> Any:
+            tried.append(target[0])
+            return np.array([target[0]]) if target[0] >= first else None
+
+        found = first_success([(k, None) for k in range(40)], attempt)
+        assert found is not None
+        assert found[0] == first
+        assert len(tried) <= 14
+    assert first_success([(0, None)], lambda target: None) is None
+
+
+def test_the_sequential_router_sends_no_more_than_fits_and_is_cheap_where_others_are() -> None:
+    """Four connections between two nodes of a square: two ways round, so 2 channels a node are enough for 2 phases."""
+    pattern = Pattern.from_messages(8, [0, 1, 2, 3], [4, 5, 6, 7], [1] * 4)
+    placement = np.array([0] * 4 + [3] * 4, np.int32)
+    schedule = compiled(pattern, "torus:2x2", router="sequential", channels=2, placement=placement)
+    assert schedule.phases == 2
+    ways = Counter(tuple(route) for route in routes_of(schedule))
+    assert ways == {(0, 1, 3): 2, (0, 2, 3): 2}
+
+
+def test_equal_minimum_bandwidths_become_limits_on_users() -> None:
+    given = problem("alltoall", "iwarp:4x4", min_bandwidth=np.full(240, 20e6))
+    schedule = as_schedule(given, schedule_connections(given))
+    assert verify_schedule(schedule).ok
+    assert guarantees(schedule).bandwidth_Bps.min() >= 20e6  # two share 40 MB/s
+    loads = verify_schedule(schedule).figures["load"]
+    assert max(loads["send"], loads["receive"], loads["link"]) <= 2
+
+
+def test_minimum_bandwidths_that_differ_are_kept_one_by_one() -> None:
+    demand = np.zeros(240)
+    demand[[3, 77, 130]] = 40e6, 20e6, 13e6
+    given = problem("alltoall", "iwarp:4x4", min_bandwidth=demand)
+    schedule = as_schedule(given, schedule_connections(given))
+    assert verify_schedule(schedule).ok
+    share = guarantees(schedule).bandwidth_Bps
+    assert (share >= demand[schedule.message] * (1 - 1e-9)).all()
+    assert schedule.phases < 15  # the others still share
+    with pytest.raises(InputError, match="sequential keeps any"):
+        schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=demand, router="orbits"))
+
+
+def test_a_bandwidth_nobody_can_have_is_refused_with_the_connection_named() -> None:
+    demand = np.zeros(240)
+    demand[31] = 41e6
+    with pytest.raises(NoScheduleError, match=r"message 31 \(rank 2 → 1\).*41 MB/s.*at most 40 MB/s"):
+        schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=demand))
+    with pytest.raises(NoScheduleError, match="message 0 "):
+        schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=np.full(240, 80e6), router="sequential"))
+
+
+def test_a_score_is_what_the_prediction_says() -> None:
+    from conset.prediction import predict
+
+    given = problem("alltoall", "iwarp:4x4")
+    task = Task(given)
+    phases = schedule_connections(given)
+    predicted = predict(schedule_of(task, phases), sync="barrier").time_s
+    assert score(task, phases)[0] == pytest.approx(predicted, rel=1e-12)
