@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 namespace conset {
 
@@ -37,7 +38,7 @@ std::int32_t PathSearch::find(std::size_t message, const Ledger& ledger, const f
         items_.distance_.data() + static_cast<std::size_t>(items_.distance_row_[t]) * static_cast<std::size_t>(nodes);
     start(message, ledger, order, random);
     float arrived = std::numeric_limits<float>::max();  // the least price of a path found so far
-    while (true) {
+    while (!heap_.empty()) {
         const std::uint32_t at = (static_cast<std::uint32_t>(heap_.front()) & ((1U << state_bits_) - 1)) ^ mask_;
         std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
         heap_.pop_back();
@@ -64,6 +65,7 @@ std::int32_t PathSearch::find(std::size_t message, const Ledger& ledger, const f
             ++steps_;
         }
     }
+    throw std::logic_error("no route: the graph was not checked to be connected");
 }
 
 // Back along the links; the slot of the path.

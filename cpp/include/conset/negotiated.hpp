@@ -54,6 +54,13 @@ public:
     std::size_t items() const { return offsets_.size() - 1; }
     bool free() const { return free_; }
 
+    // The links of a path found by a search.
+    std::vector<std::int32_t> links_of(std::span<const std::int32_t> path) const {
+        std::vector<std::int32_t> links;
+        for (const std::int32_t at : path) links.push_back(out_link_[at]);
+        return links;
+    }
+
     // No assignment needs fewer slots when all are alike (each limit has one entry or none).
     std::int32_t least_slots(const SlotLimits& limits) const;
 

@@ -14,7 +14,7 @@ too many and sweep, which are whole numbers in steps of 0.2: exact sums, true ti
 Invariant: a message stands in one phase; an assignment without overuse keeps every limit. first-fit stands as the
 fallback, so the result never takes more phases.
 Complexity: a sweep reads hops · P prices for each message on an overused place (fixed), or searches a part of
-nodes · P states (free); memory O((nodes + links) · P). Effort is a cap on sweeps and on steps for each P: 5000 · effort
+nodes · P states (free); memory O((nodes + links) · P). Effort caps sweeps and steps for each P: 10 000 · effort
 sweeps with fixed routes, 400 · effort with free ones (300 where only channels limit). Where the steps ended a try, or
 it was hopeless (after 10 sweeps half as many too many as there are messages), P rises in doubling steps and the range
 is halved after the first success.
@@ -27,7 +27,7 @@ Order: message j is kept out of the phases up to that of i before it as by anoth
 Exchange: with send 1 and receive 1, over fixed routes, messages and those that come back are placed together (see
 half_duplex); other values are refused.
 Departures: one A* over all phases in place of one for each; only rows that can fill are kept; prices are stored.
-Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50 seeds: 0, 0.18, 0.98, 1.0, 1.1 phases above
+Measured (benchmarks/bench_negotiated.py): 6-cube, d-regular both ways, 50 seeds: 0, 0.18, 0.98, 1.0, 1.0 phases above
 each bound at d = 4, 8, 16, 32, 48; complete exchange on the 8×8 torus with 12 channels: 27 phases, the bound,
 also with 3 messages a port and link at most (ΣL = 81).
 Reference: McMurchie, Ebeling: PathFinder: a negotiation-based performance-driven router for FPGAs,
@@ -74,7 +74,7 @@ class Pressure:
     work: int
 
 
-FIXED = Pressure(1.0, 1.0, 0.2, 1.0, sweeps=5_000, work=2_000_000_000)
+FIXED = Pressure(1.0, 1.0, 0.2, 1.0, sweeps=10_000, work=2_000_000_000)
 """Fixed routes."""
 EXCHANGES = replace(FIXED, sweeps=100_000)
 """Fixed routes, pairs as items: few items, many sweeps."""
