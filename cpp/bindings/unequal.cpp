@@ -42,17 +42,17 @@ auto as(const Network& network, In<std::int32_t> source, In<std::int32_t> target
     return std::make_pair(give(std::move(table.start)), give(std::move(table.end)));
 }
 
-auto replay(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
-            In<std::int32_t> route_links, In<std::int32_t> width, bool serial, In<std::int32_t> order,
-            In<std::int64_t> batch_offsets, In<double> duration, In<std::int32_t> first, In<std::int32_t> second) {
-    std::vector<double> latest;
+auto in_order(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+              In<std::int32_t> route_links, In<std::int32_t> width, bool serial, In<std::int32_t> order,
+              In<std::int64_t> batch_offsets, In<double> duration, In<std::int32_t> first, In<std::int32_t> second) {
+    Timetable table;
     {
         nb::gil_scoped_release released;
         const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
                               view(width), serial);
-        latest = replay_timetable(lines, view(order), view(batch_offsets), view(duration), view(first), view(second));
+        table = time_in_order(lines, view(order), view(batch_offsets), view(duration), view(first), view(second));
     }
-    return give(std::move(latest));
+    return std::make_pair(give(std::move(table.start)), give(std::move(table.end)));
 }
 
 auto anneal(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
@@ -114,7 +114,7 @@ void bind_unequal(nb::module_& module) {
                nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(), nb::arg("width").noconvert(),
                nb::arg("serial"), nb::arg("phase_offsets").noconvert(), nb::arg("duration").noconvert(),
                nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("seed"));
-    module.def("replay_timetable", &replay, nb::arg("network"), nb::arg("source").noconvert(),
+    module.def("time_in_order", &in_order, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
                nb::arg("width").noconvert(), nb::arg("serial"), nb::arg("order").noconvert(),
                nb::arg("batch_offsets").noconvert(), nb::arg("duration").noconvert(), nb::arg("first").noconvert(),

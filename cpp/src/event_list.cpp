@@ -197,16 +197,16 @@ Timetable time_event_list(const TimeLines& lines, std::span<const std::int64_t> 
     return result;
 }
 
-std::vector<double> replay_timetable(const TimeLines& lines, std::span<const std::int32_t> order,
-                                     std::span<const std::int64_t> batch_offsets, std::span<const double> duration,
-                                     std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+Timetable time_in_order(const TimeLines& lines, std::span<const std::int32_t> order,
+                        std::span<const std::int64_t> batch_offsets, std::span<const double> duration,
+                        std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
     Units units(lines);
     Precedence precedence(lines.size(), first, second);
-    std::vector<double> latest(order.size()), earliest(first.empty() ? 0 : lines.size(), 0.0);
+    Timetable table{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)};
+    std::vector<double> earliest(first.empty() ? 0 : lines.size(), 0.0);
     for (std::size_t b = 0; b + 1 < batch_offsets.size(); ++b) {
         units.clear();
         std::fill(earliest.begin(), earliest.end(), 0.0);
-        double last = 0;
         for (std::int64_t at = batch_offsets[b]; at < batch_offsets[b + 1]; ++at) {
             const std::int32_t k = order[at];
             double start = earliest.empty() ? 0.0 : earliest[k];
@@ -215,10 +215,11 @@ std::vector<double> replay_timetable(const TimeLines& lines, std::span<const std
             for (const std::int32_t line : lines.of(k)) units.first(line) = end;
             precedence.release(
                 k, [&](std::int32_t successor, bool) { earliest[successor] = std::max(earliest[successor], end); });
-            latest[at] = last = std::max(last, end);
+            table.start[k] = start;
+            table.end[k] = end;
         }
     }
-    return latest;
+    return table;
 }
 
 }  // namespace conset

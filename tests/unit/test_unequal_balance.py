@@ -105,7 +105,7 @@ def test_ordered_messages_stay_where_they_are() -> None:
 
 
 def test_a_split_fills_what_whole_messages_cannot() -> None:
-    """One message of 100 beside three of 40 from one sender, two a phase: whole 100 + 40, cut 80 + 40, the bound 120."""
+    """One message of 100, three of 40 from one sender, two a phase: whole 100 + 40, cut 80 + 40, the bound 120."""
     pattern = Pattern.from_messages(6, [0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000])
     on = parse_machine("crossbar:6,overhead=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))

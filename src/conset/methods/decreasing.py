@@ -12,8 +12,8 @@ Invariant: limits and order are kept after every move; the best phases seen are 
 Complexity: first fit as `first-fit`; annealing O(steps · (hops + messages of a phase)) in time, O(phases · contended
 resources) in memory. Left out above 2^27 entries, and under the duplex rule, whose state is not that of one resource.
 Effort: 300,000 steps each; it stops early at the bound (the sum of the i-th longest at any port or link).
-Temperature: from 0.002 to 0.0001 of the mean length of a phase, geometric. (The notes' 0.02 undoes first fit where
-there are some thousand messages, and gains nothing where there are few.)
+Temperature: geometric, in parts of the mean length of a phase: from 0.02, or 5 / messages where that is less, to a
+twentieth of that, at most 0.0002. (0.02 undoes first fit where there are some thousand messages.)
 When to use it: sizes differ and there are barriers. Without barriers `event-list` is better by far.
 Guarantee: never longer than first fit by length and than one sweep of `first-fit`.
 Order: kept by phases; moves that break it are refused.
@@ -35,7 +35,7 @@ from conset.methods.problem import Phases, Problem
 
 STEPS = 300_000
 """Of annealing, in a sweep of effort."""
-HOT, COLD = 0.002, 0.0001
+HOT, COLD = 0.02, 0.0002
 MOST_ENTRIES = 2**27
 
 
@@ -56,10 +56,16 @@ def schedule_decreasing(problem: Problem) -> Phases:
     phase = min(starts, key=lambda found: total_length(found, duration, opening))
     if problem.limits.duplex == "full" and _entries(problem, phase) <= MOST_ENTRIES:
         phase = _core.anneal_lengths(
-            *arguments, duration, opening, phase, first, second, STEPS * problem.effort, HOT, COLD,
-            problem.seed % 2**64,
+            *arguments, duration, opening, phase, first, second, STEPS * problem.effort,
+            *temperatures(problem.pattern.messages), problem.seed % 2**64,
         )  # fmt: skip
     return replace(Phases.of(phase), stopped_early=_core.should_stop(True))
+
+
+def temperatures(messages: int) -> tuple[float, float]:
+    """(first, last), in parts of the mean length of a phase."""
+    hot = min(HOT, 5 / max(1, messages))
+    return hot, min(COLD, hot / 20)
 
 
 def lengths(problem: Problem) -> NDArray[np.float64]:

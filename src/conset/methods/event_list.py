@@ -7,7 +7,11 @@ priority: the most unfinished work on any line they hold, longer ones first amon
 all free. So the line that has most to do is never kept waiting by one that has time. Then restart, every priority
 times a factor of its transfer: that of the best run so far, or, one in twenty, a new one, 1 + 0.3 u with u uniform in
 [0, 1); runs as good as the best take its place. The shortest timetable of every phase is kept.
-Invariant: at every instant the transfers in flight hold disjoint units; no transfer waits while all it holds is free.
+Where durations are nearly equal going greedily loses a round or two. So the phases of `coloring` (ports alone, no
+order) and of a sweep of `first-fit` are timed, too: every line takes its transfers phase by phase, each as soon as it
+is free, without barriers. The shortest of the three stands.
+Invariant: at every instant the transfers in flight hold disjoint units; in the event list no transfer waits while all
+it holds is free.
 Complexity: O(restarts · messages · degree · hops) in time: a transfer is looked at when one of its lines becomes free.
 O(messages + sum of hops) in memory, as routes are stored here. Restarts stop when a phase ends with its busiest line,
 which nothing beats, and become fewer above about 3,000 messages of degree 50.
@@ -24,10 +28,13 @@ Reference: list scheduling of open shops, Gonzalez, Sahni, doi:10.1145/321978.32
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.methods.core import core_arguments, core_order
 from conset.methods.domain import require_limits
 from conset.methods.problem import Phases, Problem
 from conset.methods.timing import Timing, time_lines
@@ -37,6 +44,7 @@ RESTARTS = 50
 LOOKS = 8_000_000
 """Transfers times largest degree times restarts of a sweep, at most."""
 NOISE = 0.3
+ROUNDING = 1 + 1e-12
 
 
 def schedule_event_list(problem: Problem) -> Phases:
@@ -50,9 +58,39 @@ def schedule_event_list(problem: Problem) -> Phases:
     if messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     together = Phases(np.array([0, messages], np.int64), np.arange(messages, dtype=np.int32))
-    table = time_event_list(problem, together, method="event-list")
+    found = [time_event_list(problem, together, method="event-list")]
+    timing = time_lines(problem, together, method="event-list")
+    least = _busiest(timing)
+    for phase in _rounds(problem):
+        if found[0][:, 1].max() > least * ROUNDING:
+            order = np.argsort(phase, kind="stable").astype(np.int32)
+            found.append(_in_order(timing, order))
+    table = min(found, key=lambda times: float(times[:, 1].max()))
     order = np.lexsort((table[:, 1], table[:, 0])).astype(np.int32)
     return Phases(together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True))
+
+
+def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
+    """Phases of cheap methods, as phase of each message."""
+    network, source, target, width, _ = core_arguments(problem)
+    if problem.pattern.before is None:
+        yield _core.color_ports(problem.nodes, source, target, problem.seed % 2**64)
+    first, second = core_order(problem)
+    arguments = network, source, target, width, _core.Limits(1, 1, 1, 0, False)
+    longest_first = _core.order_longest_first(*arguments, np.ascontiguousarray(problem.pattern.size))
+    yield _core.first_fit(*arguments, longest_first, first, second)
+
+
+def _in_order(timing: Timing, order: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.stack(
+        _core.time_in_order(*timing.lines, order, timing.offsets, timing.duration, timing.first, timing.second), axis=1
+    )
+
+
+def _busiest(timing: Timing) -> float:
+    """The most work of a port [s]."""
+    _, source, target, *_ = timing.lines
+    return max(float(np.bincount(end, timing.duration, minlength=1).max()) for end in (source, target))
 
 
 def time_event_list(

@@ -42,13 +42,13 @@ def timetable_busy(
     duration = transfer_s(machine, work, source, target, schedule.size, links)
     order = np.lexsort((table[:, 1], table[:, 0], schedule.phase_of)).astype(np.int32)
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
-    latest = _core.replay_timetable(
+    _, end = _core.time_in_order(
         core_network(topology, machine.routing), source, target, *links, width, half_duplex, order,
         schedule.phase_offsets[batches], duration, *order_of_transfers(schedule.pattern.before, schedule.message),
     )  # fmt: skip
     busy = np.zeros(schedule.phases)
     full = np.flatnonzero(np.diff(schedule.phase_offsets))
-    busy[full] = latest[schedule.phase_offsets[full + 1] - 1]
+    busy[full] = np.maximum.reduceat(end, schedule.phase_offsets[full])
     if latest_ends:
         busy[full] = np.maximum(busy[full], np.maximum.reduceat(table[:, 1], schedule.phase_offsets[full]))
     for begin, end in pairwise(batches.tolist()):
