@@ -1,0 +1,32 @@
+"""Order: the lists of ranks, and how many of their messages are open at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.simulation.workload import Workload
+
+Rows = list[tuple[int, NDArray[np.int32]]]
+"""(rank, its messages in list order)."""
+
+
+def in_list_order(workload: Workload, rank: NDArray[np.int32]) -> Rows:
+    """The messages of every rank in list order; `rank[m]` is the rank of message m at one end."""
+    listed = workload.order if workload.order.size else np.arange(workload.messages, dtype=np.int32)
+    by_rank = listed[np.argsort(rank[listed], kind="stable")]
+    ranks, first = np.unique(rank[by_rank], return_index=True)
+    return [(int(r), row) for r, row in zip(ranks, np.split(by_rank, first[1:]), strict=True)]
+
+
+def most_open(rows: Rows, start: NDArray[np.float64], end: NDArray[np.float64]) -> tuple[int, int]:
+    """(most messages open at once at one rank, that rank); a message is open from `start` until before `end`."""
+    most, where = 0, -1
+    for rank, row in rows:
+        long = row[end[row] > start[row]]
+        times = np.concatenate([start[long], end[long]])
+        steps = np.concatenate([np.ones(long.size), -np.ones(long.size)])
+        running = np.cumsum(steps[np.lexsort((steps, times))])  # at one time, ends come before starts
+        if running.size and running.max() > most:
+            most, where = int(running.max()), rank
+    return most, where

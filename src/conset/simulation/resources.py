@@ -1,0 +1,125 @@
+"""Resources: what the messages of a workload share, as flat arrays; for checks, not for simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.machine.costs import Costs
+from conset.machine.machine import Machine
+from conset.simulation.timeline import Rates
+from conset.simulation.workload import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Resources:
+    """Links, ports and nodes with a finite rate, numbered as in `Timeline.held_by`.
+
+    Attributes:
+        capacity: shape=(resources), float64 [B/s], infinite where nothing limits.
+        offsets: shape=(messages + 1), int64.
+        items: the resources of message m are `items[offsets[m] : offsets[m + 1]]`.
+        slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node on its way.
+        bytes: shape=(messages), int64 [B].
+    """
+
+    capacity: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int64]
+    slowest: NDArray[np.float64]
+    bytes: NDArray[np.int64]
+
+    @staticmethod
+    def of(
+        workload: Workload, machine: Machine, costs: Costs, offsets: NDArray[np.int64], links: NDArray[np.int32]
+    ) -> Resources:
+        """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route."""
+        topology = machine.topology
+        slots, nodes = topology.link_slots, topology.nodes
+        unit = np.full(slots, costs.link_Bps) if topology.link_rate_Bps is None else topology.link_rate_Bps
+        ports = (costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
+        capacity = np.concatenate([unit * topology.widths(), *(np.full(nodes, rate) for rate in ports)])
+        crosses = np.flatnonzero(workload.crosses)
+        s, t = workload.source[crosses].astype(np.int64), workload.target[crosses].astype(np.int64)
+        ends = [slots + s, slots + nodes + t, slots + 2 * nodes + s, slots + 2 * nodes + t]
+        message = np.concatenate([np.repeat(np.arange(workload.messages), np.diff(offsets)), np.tile(crosses, 4)])
+        items = np.concatenate([links.astype(np.int64), *ends])
+        order = np.argsort(message, kind="stable")
+        rate = np.concatenate([unit, capacity[slots:]])
+        slowest = np.full(workload.messages, inf)
+        np.minimum.at(slowest, message, rate[items])
+        counts = np.bincount(message, minlength=workload.messages)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return Resources(capacity, starts, items[order], slowest, workload.bytes)
+
+    def loads(self, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """shape=(resources): bytes of the chosen messages over the rate [s]."""
+        weight = self.bytes if chosen is None else np.where(chosen, self.bytes, 0)
+        total = np.zeros(self.capacity.size)
+        np.add.at(total, self.items, np.repeat(weight, np.diff(self.offsets)))
+        return total / self.capacity
+
+    def overloads(self, rates: Rates, tolerance: float) -> Iterator[tuple[int, float, float, float]]:
+        """(resource, time, used [B/s], capacity [B/s]) of the worst moment of every overloaded resource."""
+        grown = _growth(rates, self.bytes.size)
+        hops = np.diff(self.offsets)[rates.message]
+        row = np.repeat(np.arange(rates.message.size), hops)
+        inside = np.arange(row.size) - np.repeat(np.cumsum(hops) - hops, hops)
+        resource = self.items[self.offsets[rates.message][row] + inside]
+        order = np.lexsort((row, resource))
+        resource, time_s, step = resource[order], rates.time_s[row][order], grown[row][order]
+        total = np.cumsum(step)
+        new = np.append(True, resource[1:] != resource[:-1])[: resource.size]
+        total -= np.repeat((total - step)[new], np.diff(np.append(np.flatnonzero(new), resource.size)))
+        settled = np.append((time_s[1:] > time_s[:-1]) | (resource[1:] != resource[:-1]), True)[: resource.size]
+        scale = np.maximum.accumulate(np.abs(total)).max(initial=0.0)
+        excess = np.where(settled, total - self.capacity[resource] * (1 + tolerance) - 1e-9 * scale * 1e-3, -inf)
+        for which in np.unique(resource[excess > 0]):
+            k = int(np.argmax(np.where(resource == which, excess, -inf)))
+            yield int(which), float(time_s[k]), float(total[k]), float(self.capacity[which])
+
+    def unfair(self, rates: Rates, weight: NDArray[np.float64], samples: int) -> tuple[int, float] | None:
+        """(message, time) of a flow without a bottleneck at one of `samples` times; None where all have one."""
+        times = np.unique(rates.time_s)
+        chosen = set(times[:: max(1, times.size // samples)].tolist())
+        now = np.zeros(self.bytes.size)
+        rows = np.arange(self.bytes.size)
+        message = np.repeat(rows, np.diff(self.offsets))
+        ends = np.append(np.flatnonzero(np.diff(rates.time_s)) + 1, rates.time_s.size)
+        begin = 0
+        for end in ends.tolist():
+            now[rates.message[begin:end]] = rates.rate_Bps[begin:end]
+            at = float(rates.time_s[end - 1])
+            begin = end
+            if at not in chosen:
+                continue
+            used = np.zeros(self.capacity.size)
+            np.add.at(used, self.items, now[message])
+            level = now / weight
+            largest = np.zeros(self.capacity.size)
+            np.maximum.at(largest, self.items, level[message])
+            held = (used >= self.capacity * (1 - 1e-6))[self.items] & (
+                level[message] >= largest[self.items] * (1 - 1e-6)
+            )
+            has = np.zeros(self.bytes.size, bool)
+            np.logical_or.at(has, message, held)
+            has |= now >= self.slowest * (1 - 1e-6)  # one unit of a wide link holds it
+            alone = np.flatnonzero((now > 0) & ~has)
+            if alone.size:
+                return int(alone[0]), at
+        return None
+
+
+def _growth(rates: Rates, messages: int) -> NDArray[np.float64]:
+    """shape=(changes): by how much each change raises its message's rate [B/s]."""
+    order = np.lexsort((np.arange(rates.message.size), rates.message))
+    rate, message = rates.rate_Bps[order], rates.message[order]
+    before = np.concatenate([[0.0], rate[:-1]])[: rate.size]
+    before[np.append(True, message[1:] != message[:-1])[: rate.size]] = 0
+    grown = np.empty(rate.size)
+    grown[order] = rate - before
+    return grown
