@@ -139,12 +139,13 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
     """
     machine, topology = problem.machine, problem.machine.topology
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
-    ends = (np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node))
+    source, target = (np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node))
+    first, second = core_order(problem)
     if routes == "fixed" or not topology.link_slots:
         network = core_network(topology, machine.routing)
-        return _core.NegotiatedItems(network, *ends, *core_order(problem), width, exchange)
-    links = (np.ascontiguousarray(node, np.int32) for node in topology.ends)
-    return _core.NegotiatedItems.free(topology.nodes, *links, *ends, *core_order(problem), width)
+        return _core.NegotiatedItems(network, source, target, first, second, width, exchange)
+    out, into = (np.ascontiguousarray(node, np.int32) for node in topology.ends)
+    return _core.NegotiatedItems.free(topology.nodes, out, into, source, target, first, second, width)
 
 
 def negotiate(
@@ -155,7 +156,7 @@ def negotiate(
     receive: Limit = None,
     link: Limit = None,
     channels: Limit = None,
-    pressure: Pressure = LINKS,
+    pressure: Pressure | None = None,
     seed: int = 0,
 ) -> Assignment:
     """One try at `slots` slots: the same arguments give the same assignment.
@@ -167,11 +168,14 @@ def negotiate(
         receive: messages into a node.
         link: messages on a link, per unit of its width.
         channels: routes through a node, its own ends included.
-        pressure: how prices rise and when to give up; `FIXED` for fixed routes.
+        pressure: how prices rise and when to give up; None: `LINKS` for free routes, `FIXED` for fixed ones.
         seed: of every random choice.
     """
+    if pressure is None:
+        pressure = LINKS if items.has_free_routes else FIXED
     negotiation = _core.Negotiation(
-        items, slots, *(_per_slot(limit, slots) for limit in (send, receive, link, channels)),
+        items, slots,
+        _per_slot(send, slots), _per_slot(receive, slots), _per_slot(link, slots), _per_slot(channels, slots),
         pressure.start, pressure.growth, pressure.history, pressure.most, seed % 2**64,
     )  # fmt: skip
     excess = negotiation.run(pressure.sweeps, pressure.work)
