@@ -168,9 +168,9 @@ ROWS: tuple[Method, ...] = (
         honours=frozenset({"link"}),
         ordered=False,
         domain="complete exchange on a mesh or torus of any dimension, one rank on each node",
-        guarantee="⌈n³/4c⌉ phases on n × n meshes with 4 | n, c ≤ n/4: the bound; elsewhere the best construction or search",
+        guarantee="⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found",
         complexity="O(messages) by construction, a fixed number of sweeps more by search; O(messages)",
-        reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5; Scott (DMCC 1991)",
+        reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5",
     ),
     Method(
         name="negotiated",
