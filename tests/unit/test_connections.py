@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -303,3 +304,22 @@ def test_a_score_is_what_the_prediction_says() -> None:
     phases = schedule_connections(given)
     predicted = predict(schedule_of(task, phases), sync="barrier").time_s
     assert score(task, phases)[0] == pytest.approx(predicted, rel=1e-12)
+
+
+def test_unequal_sizes_are_balanced_and_split() -> None:
+    """Never longer than the best router alone, and what is split adds up: the verifier counts every byte."""
+    rng = np.random.default_rng(3)
+    source, target = np.divmod(np.arange(256), 16)
+    pattern = Pattern.from_messages(16, source, target, rng.integers(1, 20_000, 256))
+    given = problem(pattern, "iwarp:4x4", channels=6)
+    task, best = Task(given), schedule_connections(given)
+    schedule = replace(as_schedule(given, Phases(best.offsets, best.message)), **_arrays(best))
+    assert verify_schedule(schedule).ok
+    for router in ("sequential", "negotiated"):
+        alone = schedule_connections(replace(given, router=router))
+        assert score(task, best)[0] <= score(task, alone)[0] * (1 + 1e-9)
+
+
+def _arrays(phases: Phases) -> dict[str, Any]:
+    names = ("parts", "route_offsets", "route_nodes", "channels")
+    return {name: getattr(phases, name) for name in names}

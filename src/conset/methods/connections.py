@@ -8,6 +8,9 @@ Idea: several routers know different parts of the answer (`connection_routers.ta
 answers always, slots of a closed form and orbits of translations serve what is symmetric, negotiation the rest. All
 that apply are asked, the best by the objective is kept; none after one that is proved to be the best.
 Invariant: every limit is kept in every phase; the channels of a node are numbered and used once in a phase.
+Unequal sizes: bytes are balanced over the phases of what each router gives (`balance`), and messages of the best
+split over several phases where that is shorter (`split`). A router that is asked for by name gives its own phases as
+they are.
 Guarantee: never worse than any of the routers alone at the same effort and seed.
 Complexity: that of the routers.
 When to use it: machines that hold open what a phase needs: logical channels, circuits, optical switches. Minimum
@@ -29,14 +32,19 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
+from conset.methods.balance import balance_words
 from conset.methods.connection_routers.assemble import assemble, best_score, schedule_of, score
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.connection_routers.task import Task
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, Routes
+from conset.methods.split import split_messages
 from conset.network.topology import Topology
 from conset.schedule.guarantees import guarantees
+from conset.schedule.linkage import number_channels
 
 CHANNELS = 12
+PLACES = 20_000
+"""Connections times phases up to which messages are split, for each unit of effort."""
 ROUNDING = 1 + 1e-9
 
 
@@ -80,7 +88,7 @@ def _best(task: Task) -> Phases:
         if best is not None and router.demands and task.source.size * task.least_phases > SMALL * task.problem.effort:
             break  # the last resort is not needed
         try:
-            found = assemble(router.route(task))
+            found = _balanced(task, assemble(router.route(task)))
         except InputError:
             continue  # outside of its domain
         value = score(task, found)
@@ -93,7 +101,32 @@ def _best(task: Task) -> Phases:
             return replace(best[1], stopped_early=True)
     if best is None:  # pragma: no cover - sequential always answers or raises
         raise NoScheduleError("no router found a schedule")
-    return best[1]
+    return _split(task, best[1])
+
+
+def _unequal(task: Task) -> bool:
+    """Whether bytes are worth balancing: sizes differ, the time counts, and demands leave connections free to move."""
+    problem = task.problem
+    return problem.objective == "time" and problem.min_bandwidth is None and not task.equal_sizes
+
+
+def _balanced(task: Task, phases: Phases) -> Phases:
+    """Connections moved between phases until the busiest ports and links are even; new routes where they may be."""
+    if not _unequal(task):
+        return phases
+    routes: Routes = "fixed" if task.problem.machine.routing.rule == "no-wrap" else "free"
+    return balance_words(task.problem, phases, routes=routes, method="connections")
+
+
+def _split(task: Task, phases: Phases) -> Phases:
+    """Some messages cut over several phases where that is shorter; a linear program, so only of moderate size."""
+    places = phases.message.size * (phases.offsets.size - 1)
+    if not _unequal(task) or places > PLACES * task.problem.effort or phases.route_offsets is None:
+        return phases
+    cut = split_messages(task.problem, phases, method="connections")
+    if cut is phases or cut.route_offsets is None or cut.route_nodes is None:
+        return phases
+    return replace(cut, channels=number_channels(cut.offsets, cut.route_offsets, cut.route_nodes))
 
 
 def _with_demands(problem: Problem) -> Problem:
