@@ -136,6 +136,9 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
         problem: placed pattern, machine and order; its limits are not read.
         routes: `fixed`: the machine's; `free`: chosen by `negotiate`; a crossbar has only one.
         exchange: a node is busy with one partner in a slot; fixed routes only.
+
+    Raises:
+        InputError: free routes on a network whose table of distances would not fit.
     """
     machine, topology = problem.machine, problem.machine.topology
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
@@ -144,6 +147,8 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
     if routes == "fixed" or not topology.link_slots:
         network = core_network(topology, machine.routing)
         return _core.NegotiatedItems(network, source, target, first, second, width, exchange)
+    if (size := topology.nodes * topology.endpoints) > CELLS:
+        raise InputError(f"free routes require nodes times endpoints of at most {CELLS:,}, given {size:,}")
     out, into = (np.ascontiguousarray(node, np.int32) for node in topology.ends)
     return _core.NegotiatedItems.free(topology.nodes, out, into, source, target, first, second, width)
 
