@@ -14,8 +14,9 @@ from conset import _core
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.methods.method import Method
 from conset.methods.problem import Phases, Problem
-from conset.methods.table import Method, find_method, table
+from conset.methods.table import find_method, table
 from conset.methods.timetables import find_timetable
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
@@ -112,7 +113,7 @@ def compile_pattern(
     else:
         placement = place(request.placement, **_site(pattern, machine, request))
         name = request.placement if request.placement in PLACEMENTS else ""
-        schedule = replace(_compile_placed(pattern, machine, request, placement, manifest), placement_name=name)
+        schedule = replace(compile_placed(pattern, machine, request, placement, manifest), placement_name=name)
     return replace(schedule, stopped_early=True) if _core.stop_asked() else schedule
 
 
@@ -142,15 +143,15 @@ def _compile_best_placed(pattern: Pattern, machine: Machine, request: Request, m
         quick = replace(quick, contention=None, channels=None, limits=words)
 
     def judge(placement: NDArray[np.int32] | None) -> Schedule:
-        return _compile_placed(pattern, machine, quick, placement, manifest)
+        return compile_placed(pattern, machine, quick, placement, manifest)
 
     def compile_on(placement: NDArray[np.int32] | None) -> Schedule:
-        return _compile_placed(pattern, machine, request, placement, manifest)
+        return compile_placed(pattern, machine, request, placement, manifest)
 
     return choose_placed(candidates(**_site(pattern, machine, request)), judge, compile_on, objective=request.objective)
 
 
-def _compile_placed(
+def compile_placed(
     pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
 ) -> Schedule:
     """A schedule for ranks that have their nodes."""

@@ -15,8 +15,9 @@ from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.birkhoff import schedule_birkhoff
 from conset.methods.decreasing import lengths, opening_s, schedule_decreasing, total_length
+from conset.methods.method import ANY, PORTS
 from conset.methods.problem import Phases, Problem
-from conset.methods.table import ANY, PORTS, find_method
+from conset.methods.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conset.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from conset.methods.table import Method
+    from conset.methods.method import Method
 
 SCHEMA = "conset/methods@1"
 

@@ -13,6 +13,7 @@ from conset.methods.first_fit import schedule_first_fit
 from conset.methods.gen import schedule_gen
 from conset.methods.half_duplex import limits_half_duplex, schedule_half_duplex
 from conset.methods.lp import limits_lp, schedule_lp
+from conset.methods.method import ANY, PORTS, Method
 from conset.methods.naive import schedule_naive
 from conset.methods.negotiated import schedule_negotiated
 from conset.methods.pex import schedule_pex
@@ -21,7 +22,6 @@ from conset.methods.pex_gen_shift import schedule_pex_gen_shift
 from conset.methods.rs_n import schedule_rs_n
 from conset.methods.rs_nl import schedule_rs_nl
 from conset.methods.scott import schedule_scott
-from conset.methods.table import ANY, PORTS, Method
 
 WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
 THAKUR = "Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh"

@@ -2,68 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from conset.errors import InputError, unknown_name
-from conset.machine.limits import Limits
-from conset.methods.problem import Phases, Problem
-from conset.network.topology import Topology
-
-ANY = Limits(send=1, receive=1, link=1)
-"""What "any limits" means unless options change it."""
-PORTS = Limits(send=1, receive=1)
-
-
-@dataclass(frozen=True)
-class Method:
-    """One row: an algorithm and its domain as data.
-
-    Attributes:
-        name: as on the command line.
-        schedule: nouns in, phases out.
-        title: what it is, in a few words.
-        limits: its own limits on a network; changed by options only within `honours`.
-        honours: the limits it can keep at any value.
-        ordered: whether it honours a partial order between messages.
-        domain: what it requires, in words.
-        guarantee: what it promises, in words.
-        complexity: time, then memory.
-        reference: where it comes from.
-        free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
-    """
-
-    name: str
-    schedule: Callable[[Problem], Phases]
-    title: str
-    limits: Callable[[Topology], Limits]
-    honours: frozenset[str]
-    ordered: bool
-    domain: str
-    guarantee: str
-    complexity: str
-    reference: str
-    free_routes: bool = False
-
-    def limits_for(self, topology: Topology, asked: Limits | None) -> Limits:
-        """The limits of a compile: the row's own, or what options asked for.
-
-        Raises:
-            InputError: a limit was asked that this method cannot keep.
-        """
-        own = self.limits(topology)
-        if asked is None:
-            return own
-        for name, value in asked.to_object().items():
-            kept = getattr(own, name)
-            if value == kept or value in (None, "full") or name in self.honours:
-                continue
-            if name == "link" and topology.link_slots == 0:
-                continue  # a crossbar keeps any
-            raise InputError(
-                f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
-            )
-        return asked
+from conset.errors import unknown_name
+from conset.methods.method import Method
+from conset.methods.rows import ROWS
 
 
 def find_method(name: str) -> Method:
@@ -80,6 +21,4 @@ def find_method(name: str) -> Method:
 
 def table() -> dict[str, Method]:
     """All rows by name, in the order of the documentation."""
-    from conset.methods.rows import ROWS
-
     return {row.name: row for row in ROWS}
