@@ -14,6 +14,7 @@ void bind_placement(nb::module_& module);
 void bind_profile(nb::module_& module);
 void bind_stop(nb::module_& module);
 void bind_unequal(nb::module_& module);
+void bind_wormhole(nb::module_& module);
 }  // namespace conset::bindings
 
 NB_MODULE(_core, module) {
@@ -31,4 +32,5 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_profile(module);
     conset::bindings::bind_stop(module);
     conset::bindings::bind_unequal(module);
+    conset::bindings::bind_wormhole(module);
 }

@@ -39,6 +39,7 @@ exchange_weight = 0.7
 exchange_syncs = ["local", "ready"]
 link = "1 Gb/s"
 hop = "40 ns"
+hop_by_size = [{ up_to = "100 B", value = "20 ns" }, { value = "40 ns" }]
 synchronization = { value = { base = "-134 us", per_log2 = "137 us" }, tag = "fitted", source = "a fit" }
 setup = "1 us"
 signal = 2e-6
@@ -49,6 +50,8 @@ per_transfer = "5 us"
 in_flight = 3
 receives = "all"
 lanes = 2
+one_processor = true
+receive_after = true
 outstanding_receives = 192
 flit = "4 B"
 size_range = ["256 B", "none"]
@@ -105,6 +108,8 @@ def test_every_word_of_a_file(tmp_path: Path) -> None:
     assert costs.synchronization == Synchronization(-134e-6, 137e-6)
     assert (costs.hop_s, costs.setup_s, costs.signal_s, costs.per_transfer_s) == (40e-9, 1e-6, 2e-6, 5e-6)
     assert (costs.first_barrier, costs.tolerance, costs.blocking, costs.lanes) == (True, 3, 0.5, 2)
+    assert costs.hop == Steps((20e-9, 40e-9), (100.0, inf))
+    assert (costs.one_processor, costs.receive_after) == (True, True)
     assert (costs.in_flight, costs.receives, costs.outstanding_receives) == (3, None, 192)
     assert (costs.flit_B, costs.size_range_B) == (4, (256.0, inf))
     assert costs.provenance["port_out"] == Provenance("printed", "a table")
@@ -172,7 +177,7 @@ def test_one_way_links(tmp_path: Path) -> None:
 
 NET = "[network]\nkind = 'mesh'\nsides = [4, 4]\n"
 WRONG = [
-    (FULL.replace("tolerance", "tolerence"), "cluster.toml:25: costs.tolerence: unknown word 'tolerence': did you mean 'tolerance'?"),
+    (FULL.replace("tolerance", "tolerence"), "cluster.toml:26: costs.tolerence: unknown word 'tolerence': did you mean 'tolerance'?"),
     (FULL.replace("[network]", "[nework]"), "cluster.toml: network: is required"),
     (NET + "[cost]\nlink = 3\n", "cluster.toml:4: cost: unknown word 'cost': did you mean 'costs'?"),
     (NET + "[costs]\nlink = '-3 GB/s'\n", "cluster.toml:5: costs.link: link '-3 GB/s': must be above 0 B/s, is -3e+09 B/s"),

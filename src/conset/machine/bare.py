@@ -14,6 +14,7 @@ on a bare network compare schedules and nothing else. Machine files take them to
     tolerance        1, with blocking 0: links share fairly, nothing is lost
     flit             16 B
     in_flight, receives, outstanding_receives   all; lanes 1; per_transfer 0
+    one_processor, receive_after   false; hop_by_size   none: hop holds for all sizes
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ DEFAULTS: dict[str, Any] = {
     "node": "none",
     "link": "25 GB/s",
     "hop": "100 ns",
+    "hop_by_size": "none",
     "synchronization": {"base": 0, "per_log2": "2 us"},
     "setup": 0,
     "signal": "1 us",
@@ -44,6 +46,8 @@ DEFAULTS: dict[str, Any] = {
     "in_flight": "all",
     "receives": "all",
     "lanes": 1,
+    "one_processor": False,
+    "receive_after": False,
     "outstanding_receives": "all",
     "flit": "16 B",
 }

@@ -112,6 +112,8 @@ class Costs:
         exchange_syncs: policies under which two messages of a pair in one phase are a synchronized exchange.
         link_Bps: rate of a link per unit of width [B/s]; a graph's own rates win.
         hop_s: latency per link [s].
+        hop_by_size: latency per link where it changes with the size of a message, None: `hop_s` for all; for
+            simulation by `wormhole` and `circuit`.
         synchronization: a barrier.
         setup_s: cost of opening a phase [s].
         signal_s: a zero-byte ready signal [s].
@@ -122,6 +124,8 @@ class Costs:
         in_flight: sends a rank keeps open at once, None: all; for simulation.
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
+        one_processor: whether one processor of a node pays for what it sends and for what it receives; for simulation.
+        receive_after: whether a receiver pays after the path is free, not while it is held; for simulation.
         outstanding_receives: receives a rank may have posted, None: no limit.
         flit_B: bytes of a flit; for simulation.
         size_range_B: sizes of message the numbers were made for; predicting outside warns.
@@ -137,6 +141,7 @@ class Costs:
     exchange_syncs: tuple[str, ...] = ()
     link_Bps: float = inf  # noqa: N815
     hop_s: float = 0.0
+    hop_by_size: Steps | None = None
     synchronization: Synchronization = Synchronization()
     setup_s: float = 0.0
     signal_s: float = 0.0
@@ -147,6 +152,8 @@ class Costs:
     in_flight: int | None = None
     receives: int | None = None
     lanes: int = 1
+    one_processor: bool = False
+    receive_after: bool = False
     outstanding_receives: int | None = None
     flit_B: int = 16  # noqa: N815
     size_range_B: tuple[float, float] = (0.0, inf)  # noqa: N815
@@ -164,6 +171,11 @@ class Costs:
         for name in ("tolerance", "lanes", "flit_B"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must be at least 1")
+
+    @property
+    def hop(self) -> Steps:
+        """Latency per link by size of message [s]."""
+        return Steps((self.hop_s,)) if self.hop_by_size is None else self.hop_by_size
 
     @property
     def overhead(self) -> Steps:

@@ -73,6 +73,7 @@ class CostsTable(_Table):
     exchange_syncs: Any = None
     link: Any = None
     hop: Any = None
+    hop_by_size: Any = None
     synchronization: Any = None
     setup: Any = None
     signal: Any = None
@@ -83,6 +84,8 @@ class CostsTable(_Table):
     in_flight: Any = None
     receives: Any = None
     lanes: Any = None
+    one_processor: Any = None
+    receive_after: Any = None
     outstanding_receives: Any = None
     flit: Any = None
     size_range: Any = None

@@ -74,6 +74,10 @@ def _steps(value: Any, what: str) -> Steps:
     return Steps(tuple(time for _, time in rows), limits)
 
 
+def _steps_or_none(value: Any, what: str) -> Steps | None:
+    return None if value == "none" else _steps(value, what)
+
+
 def _half(value: Any, what: str) -> Steps:
     """An overhead for both ends together: half is paid at each (no text has the split)."""
     both = _steps(value, what)
@@ -168,6 +172,10 @@ def _write_steps(steps: Steps) -> str:
     return ", ".join(part + limit for part, limit in zip(parts, limits, strict=True))
 
 
+def _write_steps_or_none(steps: Steps | None) -> str:
+    return "none" if steps is None else _write_steps(steps)
+
+
 def _write_double(steps: Steps) -> str:
     return _write_steps(steps + steps)
 
@@ -204,6 +212,7 @@ WORDS: dict[str, Word] = {
     "exchange_syncs": Word(("exchange_syncs",), _policies, lambda names: ", ".join(names) or "none", "policies"),
     "link": Word(("link_Bps",), _rate, _write_rate, "B/s per direction and width"),
     "hop": Word(("hop_s",), _time, format_time, "s per link"),
+    "hop_by_size": Word(("hop_by_size",), _steps_or_none, _write_steps_or_none, "s per link"),
     "synchronization": Word(("synchronization",), _synchronization, _write_synchronization, "s per barrier"),
     "setup": Word(("setup_s",), _time, format_time, "s per phase"),
     "signal": Word(("signal_s",), _time, format_time, "s per signal"),
@@ -214,6 +223,8 @@ WORDS: dict[str, Word] = {
     "in_flight": Word(("in_flight",), _count_or_all, _write_count, "messages per rank"),
     "receives": Word(("receives",), _count_or_all, _write_count, "messages per rank"),
     "lanes": Word(("lanes",), _count, _write_plain, "per link"),
+    "one_processor": Word(("one_processor",), _flag, _write_plain, "yes or no"),
+    "receive_after": Word(("receive_after",), _flag, _write_plain, "yes or no"),
     "outstanding_receives": Word(("outstanding_receives",), _count_or_all, _write_count, "per rank"),
     "flit": Word(("flit_B",), _flit, format_size, "B"),
     "size_range": Word(("size_range_B",), _size_range, _write_range, "B"),

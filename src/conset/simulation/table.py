@@ -12,6 +12,7 @@ from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
+from conset.simulation.wormhole import simulate_circuit, simulate_wormhole
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ MODELS: dict[str, Model] = {
     model.name: model
     for model in (
         Model("flow", simulate_flow, "fluid, fair sharing of links and ports; fastest, blind to blocking"),
+        Model(
+            "wormhole", simulate_wormhole, "headers hold channels while they wait, bytes share max-min; shows blocking"
+        ),
+        Model("circuit", simulate_circuit, "wormhole with one lane: a link has one message from claim to delivery"),
         Model("flit", simulate_flit, "flits in routers with virtual channels and credits; exact, slowest"),
     )
 }

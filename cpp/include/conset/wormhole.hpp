@@ -1,0 +1,69 @@
+// Wormhole: a header takes channels hop by hop and keeps them; bytes flow over complete paths only.
+//
+// Resources: per rank `injection` and `ejection` channels, per directed link and pool `lanes` channels per unit of
+// width; all serve first come, first served. Per rank a processor for sending and one for receiving, or one for both.
+//
+// A message's life.
+//   posted      its rank's list lets it go (wormhole_lists.hpp); at most `in_flight` between posting and delivery
+//   overhead    `send` on the sender's processor, in order of posting; the first message of a phase pays `setup` too
+//   header      asks for an injection channel, a lane of each link in order, an ejection channel; what is taken is
+//               kept; `hop` passes after each link. Its pool is the number of datelines crossed, this link included
+//   receive     overhead `receive` on the receiver's processor with the path held, or, where `receive_after`, after the
+//               path is free: its end is the delivery then
+//   streaming   at max-min rates over out, in, node and links (wormhole_streams.hpp)
+//   delivered   with the last byte; all channels are released together and pass to waiting headers in path order
+// A message to itself uses no network: send, receive, delivered. A ready signal is half of `signal` on the receiver's
+// sending processor, hops * hop, half of `signal` on the sender's receiving processor; it takes no channel.
+// While both messages of an exchange stream, each counts `exchange_weight` in `node`.
+//
+// Events of one time (within a relative 1e-12) are handled in the order of `Kind`, inside a kind by message index; then
+// rates are solved once. No event left and work left: a deadlock, given as a circle of messages and channels.
+//
+// Complexity: messages * hops * log(events pending) + what wormhole_streams.hpp solves. Memory: about 100 bytes per
+// message, 8 per hop of those in the network.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "conset/flow_gates.hpp"
+#include "conset/routes.hpp"
+
+namespace conset {
+
+// What a machine charges; an infinite rate limits nothing.
+struct WormholeCosts {
+    std::span<const double> send, receive, hop;  // [s] by message, or one for all; hop: per link
+    std::span<const double> link;                // [B/s] per unit of width: by slot, or one for all
+    std::span<const std::int32_t> width;         // by slot, or one for all
+    std::span<const std::uint8_t> dateline;      // by slot: whether it crosses one; empty: there are none
+    double out = 0, in = 0, node = 0;            // [B/s]
+    double signal = 0, signal_hop = 0;           // [s]
+    double exchange_weight = 1;
+    bool exchanges = false;  // whether two messages of a pair in one phase are a synchronized exchange
+    bool one_processor = false, receive_after = false;
+    std::int32_t lanes = 1, pools = 1;
+    std::int32_t injection = 0, ejection = 0;  // channels per rank, 0: no limit
+};
+
+struct WormholeResult {
+    std::vector<double> start, end, blocked;  // [s] by message; blocked: how long its header waited in all
+    std::vector<std::int32_t> held_by;        // where it waited longest: link, links + sender, links + ranks + receiver
+    std::vector<std::int64_t> link_bytes, out_bytes, in_bytes;
+    std::vector<double> link_busy, out_busy, in_busy;  // [s]
+    std::vector<double> rate_time, rate;               // every change, where recorded
+    std::vector<std::int32_t> rate_message;
+    std::int64_t events = 0, solves = 0;
+    // A deadlock: message k of the circle waits for `stuck_channel[k]`, held by message k + 1 (the last: by the first).
+    // Channels as in `held_by`; -1: not in the network, it waits for that message to be delivered.
+    std::vector<std::int32_t> stuck, stuck_channel;
+    double stopped = 0;  // [s] the time of the last event
+    std::int32_t ranks = 0;
+};
+
+// Throws Interrupted (stop.hpp).
+WormholeResult simulate_wormhole(const Routes& routes, std::span<const std::int64_t> bytes, const Messages& messages,
+                                 const Execution& execution, const WormholeCosts& costs, bool record);
+
+}  // namespace conset

@@ -1,0 +1,266 @@
+"""Wormhole: a header takes channels hop by hop and keeps them; bytes flow over complete paths only. Circuit: its limit.
+
+Problem. Why does sending everything at once lose, where links have room? Because a message that waits for one channel
+keeps those it has, and others wait for these: no fluid model shows that.
+
+Idea. Per directed link and pool `lanes` channels, per rank as many injection channels as it may have messages in flight
+and as many ejection channels as receives, each pool first come, first served. A message pays its overhead on the
+sender's processor, its header takes an injection channel, a lane of each link (`hop` each) and an ejection channel and
+keeps them all; the receiver pays its overhead; then bytes flow at the max-min rate over `out`, `in`, `node` and links,
+and everything is released together. Alone: inject + hops · hop + eject + bytes / min(rates). The rules to the last
+detail stand in `cpp/include/conset/wormhole.hpp`.
+
+On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which keeps rings from
+deadlock; on a graph with cycles of routes one pool may deadlock, and this is reported with its circle, never run for
+ever. `circuit` is the same with one lane and one pool: a link has one message, from the first link claimed to delivery.
+
+Half duplex. `node` limits what a node sends and receives together. Two messages of a pair in one phase, under a policy
+of the machine's `exchange_syncs`, are a synchronized exchange: each counts `exchange_weight` in `node` while both
+stream, and under `ready` each waits for both signals.
+
+What is left out: packets, release as the tail passes (below a hundredth of a message here), buffers.
+
+Complexity: messages · hops · log(pending events), plus rates of the streaming messages joined by overloaded resources.
+Memory: about 150 bytes per message.
+
+Reference. Dally and Seitz, Deadlock-free message routing in multiprocessor interconnection networks, IEEE Transactions
+on Computers C-36 (1987), DOI 10.1109/TC.1987.1676939, for channels, datelines and deadlock.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.errors import NoScheduleError, UsageError
+from conset.machine.costs import Costs, Steps
+from conset.machine.machine import Machine
+from conset.machine.work import synchronization_s
+from conset.network.routes import core_network
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.schedule.sync import parse_sync
+from conset.simulation.costs import effective_costs
+from conset.simulation.receives import check_receives
+from conset.simulation.settings import Settings
+from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
+from conset.simulation.workload import Workload
+
+_NS = 1e9
+"""The core counts in nanoseconds."""
+_SHOWN = 8
+"""Messages of a circle that are named."""
+
+
+def simulate_wormhole(
+    workload: Workload,
+    machine: Machine,
+    settings: Settings | None = None,
+    *,
+    injection: int | None = None,
+    ejection: int | None = None,
+) -> Timeline:
+    """When every message of a workload is delivered, where messages that wait keep what they have.
+
+    Args:
+        workload: what is sent.
+        machine: its network, routing and costs.
+        settings: how it is executed; None: everything at once.
+        injection: channels of a rank into the network; None: as many as it may have in flight.
+        ejection: channels of a rank out of the network; None: as many as it may receive at once.
+
+    Returns:
+        A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + sender`, `link_slots + ranks
+        + receiver`, -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all.
+
+    Raises:
+        UsageError: an unknown policy.
+        InputError: more receives than the machine can have posted.
+        NoScheduleError: a deadlock; names the circle of messages and channels.
+    """
+    return _simulate("wormhole", workload, machine, settings or Settings(), injection, ejection)
+
+
+def simulate_circuit(workload: Workload, machine: Machine, settings: Settings | None = None) -> Timeline:
+    """As `simulate_wormhole` with one lane and one pool per link: a circuit has its links alone.
+
+    Raises:
+        UsageError: an unknown policy, or more than one lane.
+        InputError: more receives than the machine can have posted.
+        NoScheduleError: a deadlock; names the circle of messages and links.
+    """
+    settings = settings or Settings()
+    if settings.lanes not in (None, 1):
+        raise UsageError(f"--lanes {settings.lanes}: a circuit has its links alone, must be 1")
+    return _simulate("circuit", workload, machine, replace(settings, lanes=1), None, None)
+
+
+def _simulate(
+    model: Literal["wormhole", "circuit"],
+    workload: Workload,
+    machine: Machine,
+    settings: Settings,
+    injection: int | None,
+    ejection: int | None,
+) -> Timeline:
+    costs = effective_costs(machine, workload.method)
+    # what is posted counts, not what a node takes at once
+    check_receives(workload, machine, costs, replace(settings, receives=None))
+    lanes = costs.lanes if settings.lanes is None else settings.lanes
+    dateline = _no_datelines() if model == "circuit" else datelines(machine.topology, machine.routing)
+    pools = machine.topology.dimensions + 1 if dateline.any() else 1
+    arguments = {
+        **_arguments(workload, machine, costs, settings),
+        "dateline": dateline,
+        "lanes": lanes,
+        "pools": pools,
+        "injection": injection or settings.in_flight or 0,
+        "ejection": ejection or settings.receives or 0,
+    }
+    start = time.perf_counter()
+    result = _core.simulate_wormhole(**arguments)
+    elapsed = time.perf_counter() - start
+    stuck, waited = result.take_stuck(), result.take_stuck_channel()
+    if stuck.size:
+        circle = deadlock_words(workload, machine.topology, stuck, waited, result.ranks)
+        where = f"{workload.name} on {machine.name}"
+        raise NoScheduleError(f"{where}: deadlock at {result.stopped / _NS * 1e6:.10g} us: {circle}")
+    end_s = result.take_end() / _NS
+    rates = None
+    if settings.record:
+        rates = Rates(result.take_rate_time() / _NS, result.take_rate_message(), result.take_rate() * _NS)
+    return Timeline(
+        model=model,
+        sync=settings.sync if workload.phases else "none",
+        in_flight=settings.in_flight,
+        machine=machine.name,
+        start_s=result.take_start() / _NS,
+        end_s=end_s,
+        phase_end_s=phase_ends(workload, end_s),
+        link_bytes=result.take_link_bytes(),
+        link_busy_s=result.take_link_busy() / _NS,
+        out_bytes=result.take_out_bytes(),
+        out_busy_s=result.take_out_busy() / _NS,
+        in_bytes=result.take_in_bytes(),
+        in_busy_s=result.take_in_busy() / _NS,
+        mean_latency_s=mean_latency(workload, end_s, workload.crosses),
+        held_by=result.take_held_by(),
+        events=result.events,
+        elapsed_s=elapsed,
+        workload=workload,
+        rates=rates,
+        figures={
+            "lanes": lanes,
+            "pools": pools,
+            "blocked_s": float(result.take_blocked().sum() / _NS),
+            "solves": result.solves,
+        },
+    )
+
+
+def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> dict[str, Any]:
+    """What both models hand to the core."""
+    topology, sync = machine.topology, parse_sync(settings.sync)
+    link = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
+    width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+    execution = _core.Execution(
+        getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0,
+        settings.receive_order == "list", _ns(synchronization_s(machine, costs)), costs.first_barrier,
+        _ns(costs.setup_s),
+    )  # fmt: skip
+    arrays: dict[str, NDArray[Any]] = {
+        "source": workload.source,
+        "target": workload.target,
+        "route_offsets": workload.link_offsets,
+        "route_links": workload.links,
+        "bytes": workload.bytes,
+        "sender": workload.sending_rank,
+        "receiver": workload.receiving_rank,
+        "time": np.round(workload.time_s * _NS, 6) if workload.time_s.any() else np.zeros(0),
+        "dep_offsets": workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64),
+        "deps": workload.deps,
+        "phase_offsets": workload.phase_offsets,
+        "order": workload.order,
+        "send": _by_message(costs.inject + Steps((costs.per_transfer_s,)), workload.bytes),
+        "receive": _by_message(costs.eject, workload.bytes),
+        "hop": _by_message(costs.hop, workload.bytes),
+        "link": np.array([_per_ns(rate) for rate in link]),
+        "width": width,
+    }
+    return {
+        "network": core_network(topology, machine.routing),
+        **{name: np.ascontiguousarray(values) for name, values in arrays.items()},
+        "execution": execution,
+        "out": _per_ns(costs.port_out_Bps),
+        "in_": _per_ns(costs.port_in_Bps),
+        "node": _per_ns(costs.node_Bps),
+        "signal": _ns(costs.signal_s),
+        "signal_hop": _ns(costs.hop.at(0)),
+        "exchange_weight": costs.exchange_weight,
+        "exchanges": sync.kind in costs.exchange_syncs and costs.node_Bps < inf,
+        "one_processor": costs.one_processor,
+        "receive_after": costs.receive_after,
+        "record": settings.record,
+    }
+
+
+def _by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
+    """In nanoseconds: one entry where all messages pay the same."""
+    rounded = replace(steps, seconds=tuple(_ns(seconds) for seconds in steps.seconds))
+    return np.array(rounded.seconds) if len(steps.seconds) == 1 else rounded.of(size)
+
+
+def _ns(seconds: float) -> float:
+    """In nanoseconds, without the last bit of noise: events of one time must meet, and 3e-9 · 1e9 is not 3."""
+    return float(f"{seconds * _NS:.15g}")
+
+
+def _per_ns(rate: float) -> float:
+    return float(f"{rate / _NS:.15g}")
+
+
+def _no_datelines() -> NDArray[np.uint8]:
+    return np.zeros(0, np.uint8)
+
+
+def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
+    """shape=(link_slots), uint8: 1 where a link closes a ring; (0) where nothing wraps."""
+    if not topology.wraps or routing.rule == "no-wrap":
+        return _no_datelines()
+    crosses = np.zeros((topology.nodes, topology.dimensions, 2), np.uint8)
+    for k, side in enumerate(topology.sides):
+        if side > 2:
+            at = topology.coordinates[:, k]
+            crosses[:, k, 0] = at == side - 1
+            crosses[:, k, 1] = at == 0
+    return crosses.ravel()
+
+
+def deadlock_words(
+    workload: Workload, topology: Topology, stuck: NDArray[np.int32], channel: NDArray[np.int32], ranks: int
+) -> str:
+    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a circle, closed."""
+
+    def message(m: int) -> str:
+        return f"message {m} ({workload.sending_rank[m]} → {workload.receiving_rank[m]})"
+
+    def waits(k: int) -> str:
+        c, slots = int(channel[k]), topology.link_slots
+        if c < 0:
+            return "waits for the delivery of"
+        if c < slots:
+            return f"waits for {topology.link_name(c)} of"
+        if c < slots + ranks:
+            return f"waits for the injection of rank {c - slots} of"
+        return f"waits for the ejection of rank {c - slots - ranks} of"
+
+    parts = [f"{waits(k)} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
+    shown, left = parts[:_SHOWN], len(parts) - _SHOWN
+    text = f"{message(int(stuck[0]))} " + ", which ".join(shown)
+    return text if left <= 0 else f"{text}, and so on over {left} more back to message {stuck[0]}"
