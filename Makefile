@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
 CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: help demo test setup lint format core stubs test-cpp test-cpp-sanitized bench clean
+.PHONY: help demo test setup lint format core stubs test-cpp test-cpp-sanitized bench catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -67,6 +67,9 @@ stubs: $(LINT) ## write src/conset/_core.pyi again from the bindings
 bench: $(LINT) ## every speed claim, as a ratio against a peer in the same run
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,lint,bench]'
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+catalogue: $(READY) ## measure every method and write docs/algorithms.md again
+	$(BIN)/python benchmarks/catalogue.py
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import COMMANDS
+from conset.methods.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
@@ -38,3 +39,13 @@ def test_every_room_stands_in_the_map() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     rooms = [p.name for p in (ROOT / "src/conset").iterdir() if (p / "__init__.py").exists()]
     assert [room for room in rooms if f"`src/conset/{room}/`" not in text] == []
+
+
+def test_the_catalogue_holds_every_row_of_the_table_as_it_stands() -> None:
+    """`make catalogue` writes it again; what was measured is its own business, what is promised is checked here."""
+    text = (ROOT / "docs/algorithms.md").read_text()
+    for row in table().values():
+        assert f"## `{row.name}`" in text
+        for promise in (row.domain, row.guarantee, row.complexity, row.reference):
+            assert f": {promise}\n" in text, row.name
+        assert (ROOT / f"src/conset/methods/{row.name.replace('-', '_')}.py").exists()
