@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,6 +40,7 @@ def command(
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.interrupt import STOPPED, interruptible
     from conset.cli.output import console, print_json
+    from conset.cli.programs import compile_to_file
     from conset.cli.progress import progress
     from conset.compiler import Request, compile_pattern, summarize
     from conset.errors import VerificationError
@@ -50,21 +52,23 @@ def command(
         method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable, router,
         objective, min_bandwidth, routes,
     )  # fmt: skip
+    options: dict[str, Any] = {
+        "method": method, "contention": contention, "channels": channels, "limits": limits,
+        "placement": None if placement == "identity" else placement,
+        "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
+        "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
+        "objective": None if objective == "time" else objective, "min_bandwidth": min_bandwidth,
+        "routes": None if routes == "fixed" else routes, "parts": parts, "rows_to": rows_to,
+        "word": None if word == "8" else word,
+    }  # fmt: skip
+    if Path(pattern).suffix == ".toml":
+        compile_to_file(pattern, on, request, options, output, json)
+        return
     with progress("reading"):
         traffic, machine = read_inputs(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
         )
-    manifest = manifest_of(
-        "compile", pattern, on, seed,
-        {"method": method, "contention": contention, "channels": channels, "limits": limits,
-         "placement": None if placement == "identity" else placement,
-         "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
-         "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
-         "objective": None if objective == "time" else objective, "min_bandwidth": min_bandwidth,
-         "routes": None if routes == "fixed" else routes,
-         "parts": parts, "rows_to": rows_to,
-         "word": None if word == "8" else word},
-    )  # fmt: skip
+    manifest = manifest_of("compile", pattern, on, seed, options)
     with interruptible(), progress(f"scheduling by {method}", search=True):
         schedule = compile_pattern(traffic, machine, request, manifest=manifest)
     with progress("verifying, bounding, predicting"):

@@ -19,13 +19,21 @@ def command(
 ) -> None:
     """Predict the time of a schedule by one formula per policy, with its terms."""
     from conset.cli.output import console, print_json
+    from conset.cli.programs import predict_file
     from conset.cli.progress import progress
+    from conset.errors import UsageError
     from conset.machine.settings import with_settings
     from conset.machine.spec import parse_machine
     from conset.prediction import predict
     from conset.schedule.file import read_schedule
     from conset.schedule.manifest import Manifest, sha256_of
+    from conset.schedule.program_document import is_program
 
+    if is_program(file):
+        if sync not in (None, "barrier"):
+            raise UsageError(f"--sync {sync}: the switches of a program are barriers")
+        predict_file(file, on, settings, json)
+        return
     with progress("reading"):
         machine = None if on is None else parse_machine(on)
         schedule = read_schedule(file)

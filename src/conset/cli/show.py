@@ -60,7 +60,15 @@ def command(
 ) -> None:
     """Draw a machine, a pattern or a schedule, in the terminal or as a picture."""
     from conset.errors import UsageError
+    from conset.schedule.program_document import is_program
 
+    if is_program(thing):
+        from conset.cli.programs import show_file
+
+        if output is not None or phase is not None or partners:
+            raise UsageError(f"'{thing}' is a program: it is shown as text only; show its schedules one by one")
+        show_file(Path(thing), json)
+        return
     if output is not None:
         from conset.report.style import check_picture_path, require_matplotlib
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from conset.cli.options import FileArgument, JsonOption
+
+if TYPE_CHECKING:
+    from conset.verification import Verification
 
 SCHEMA = "conset/verify@1"
 
@@ -23,24 +28,50 @@ def command(
     from conset.errors import InputError, VerificationError
     from conset.schedule.file import read_document
     from conset.schedule.manifest import Manifest
+    from conset.schedule.program_document import is_program
     from conset.verification import verify_document
 
-    document = read_document(file)
-    try:
-        verification = verify_document(document, window=window)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+    if is_program(file):
+        verification, manifest, words = _verify_program(file, window)
+    else:
+        document = read_document(file)
+        try:
+            verification = verify_document(document, window=window)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
+        manifest = document.manifest
+        words = _summary(verification.figures, document.source.size)
     for violation in verification.violations:
         typer.echo(f"{violation.rule}: {violation.text}", err=as_json)
     count = len(verification.violations)
     if as_json:
-        print_json(SCHEMA, verification.to_object(), Manifest(**document.manifest))
+        print_json(SCHEMA, verification.to_object(), Manifest(**manifest))
         if count:
             raise typer.Exit(VerificationError.exit_code)
         return
     if count:
         raise VerificationError(f"{file}: {count} violation{'s' if count > 1 else ''}")
-    typer.echo(f"{file}: ok, {_summary(verification.figures, document.source.size)}")
+    typer.echo(f"{file}: ok, {words}")
+
+
+def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mapping[str, Any], str]:
+    """(verdict, manifest, figures in words) of a program file."""
+    from conset.errors import InputError, UsageError
+    from conset.schedule.program_document import read_program_document
+    from conset.verification import verify_program
+
+    if window is not None:
+        raise UsageError(f"--window {window}: is for schedules, {file} is a program")
+    document = read_program_document(file)
+    try:
+        verification = verify_program(document)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    figures = verification.figures
+    words = "not counted"
+    if figures:
+        words = f"{figures['phases']} phases executed, {figures['switches']} switches, {figures['contexts']} contexts"
+    return verification, document.manifest, words
 
 
 def _summary(figures: object, messages: int) -> str:

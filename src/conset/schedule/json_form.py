@@ -28,11 +28,12 @@ _PER_LINE = 8
 
 def write_json(document: Document, file: IO[bytes]) -> None:
     """Writes the object; memory for one block of rows at a time."""
-    for piece in _pieces(document):
+    for piece in pieces(document):
         file.write(piece.encode())
 
 
-def _pieces(d: Document) -> Iterator[str]:
+def pieces(d: Document) -> Iterator[str]:
+    """The object piece by piece, as text."""
     yield f'{{\n"schema": {_text(SCHEMA)},\n"machine": {_text(d.machine)},\n"method": {_text(d.method)},\n'
     yield f'"sync": {_text(d.sync)},\n"limits": {_text(d.limits)},\n"limits_asked": {_text(d.limits_asked)},\n'
     yield f'"pattern": {{"ranks": {d.ranks}, "messages": ['
@@ -106,14 +107,19 @@ def read_json(path: Path) -> Document:
     Raises:
         InputError: no JSON (with line and column), or not of this structure (with the phase and transfer).
     """
-    found = _parsed(path)
+    found = parse_json(path)
     try:
-        return _document(found)
+        return document_of_object(found)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def _parsed(path: Path) -> Any:
+def parse_json(path: Path) -> Any:
+    """The JSON in a file, no key twice.
+
+    Raises:
+        InputError: no JSON; names the line and column.
+    """
     try:
         return json.loads(path.read_bytes(), object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -138,7 +144,8 @@ def _no_constant(name: str) -> float:
     raise InputError(f"{name} is no number of JSON")
 
 
-def _document(found: Any) -> Document:
+def document_of_object(found: Any) -> Document:
+    """What a parsed object says; raises as `read_json`, without the file's name."""
     given = found if isinstance(found, dict) else {}
     head = require_keys(found, (*_KEYS, *(key for key in _OPTIONAL if key in given)), "schedule")
     check_head(head)

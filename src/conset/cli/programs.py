@@ -1,0 +1,152 @@
+"""Programs on the command line: what compile, predict and show do with them.
+
+`conset compile program.toml` compiles blocks of patterns one by one and lets their phases share contexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from conset.compiler import Request
+    from conset.program import Program
+    from conset.program.predict import ProgramPrediction
+
+SCHEMA = "conset/program@1"
+
+
+def compile_to_file(
+    words: str, on: str, request: Request, options: Mapping[str, Any], output: Path | None, json: bool
+) -> None:  # fmt: skip
+    """Compiles, verifies, predicts and writes a program; exit code 6 where it was stopped early."""
+    from conset.cli.inputs import manifest_of
+    from conset.cli.interrupt import STOPPED, interruptible
+    from conset.cli.output import console, print_json
+    from conset.cli.progress import progress
+    from conset.errors import VerificationError
+    from conset.machine.spec import parse_machine
+    from conset.program import compile_program, predict_program, read_program
+    from conset.schedule.file import require_writable
+    from conset.schedule.program_document import require_json, write_program_document
+    from conset.verification import verify_program
+
+    if output is not None:
+        require_json(output)
+        require_writable(output)
+    machine = parse_machine(on)
+    with progress("reading"):
+        blocks = read_program(words, machine, request)
+    manifest = manifest_of("compile", words, on, request.seed, options)
+    with interruptible(), progress(f"scheduling {len(blocks)} blocks", search=True):
+        program = compile_program(blocks, machine, request, manifest=manifest)
+    with progress("verifying"):
+        document = program.to_document()
+        verdict = verify_program(document)
+    if not verdict.ok:
+        raise VerificationError(f"the program does not verify, a bug of conset: {verdict.violations[0].text}")
+    prediction = predict_program(program)
+    if output is not None:
+        with progress("writing"):
+            write_program_document(document, output)
+    if json:
+        print_json(SCHEMA, summarize(program, prediction), manifest)
+    console(json).print(describe(program, prediction))
+    if program.stopped_early:
+        raise typer.Exit(STOPPED)
+
+
+def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -> None:
+    """Predicts a program by its formula."""
+    from conset.cli.output import console, print_json
+    from conset.machine.settings import with_settings
+    from conset.machine.spec import parse_machine
+    from conset.program import predict_program
+    from conset.schedule.manifest import Manifest, sha256_of
+
+    program = _read(file)
+    machine = None if on is None else parse_machine(on)
+    if settings is not None:
+        machine = with_settings(machine or program.machine, settings)
+    prediction = predict_program(program, machine=machine)
+    words = [f"{option} {value}" for option, value in (("--on", on), ("--set", settings)) if value is not None]
+    if json:
+        command = " ".join(["conset predict", file.name, *words])
+        manifest = Manifest(command, program.manifest.seed, sha256_of(file))
+        print_json("conset/predict@1", prediction.to_object(), manifest)
+    console(json).print(describe(program, prediction, verified=False))
+
+
+def show_file(file: Path, json: bool) -> None:
+    """A program in the terminal."""
+    from conset.cli.output import console, print_json
+    from conset.program import predict_program
+    from conset.verification import verify_program
+
+    program = _read(file)
+    prediction = predict_program(program)
+    verified = verify_program(program.to_document()).ok
+    if json:
+        body = {"kind": "program", "name": file.name, **summarize(program, prediction), "verified": verified}
+        print_json("conset/show@1", body, program.manifest)
+    console(json).print(describe(program, prediction, verified=verified))
+
+
+def _read(file: Path) -> Program:
+    from conset.errors import InputError
+    from conset.program import Program
+    from conset.schedule.program_document import read_program_document
+
+    document = read_program_document(file)
+    try:
+        return Program.from_document(document)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def summarize(program: Program, prediction: ProgramPrediction) -> dict[str, object]:
+    """What `--json` says: the blocks with their schedules in short, figures, prediction."""
+    blocks = [
+        {
+            "name": block.name, "repeat": block.repeat, "schedule": block.schedule, "turns": block.turns,
+            "method": program.schedules[block.schedule].method, "phases": program.schedules[block.schedule].phases,
+            "contexts": list(program.contexts[block.schedule]),
+        }
+        for block in program.blocks
+    ]  # fmt: skip
+    return {
+        "machine": program.machine.name, "blocks": blocks, "figures": program.figures(), "verified": True,
+        "predicted_s": prediction.time_s, "terms": prediction.terms, "stopped_early": program.stopped_early,
+    }  # fmt: skip
+
+
+def describe(program: Program, prediction: ProgramPrediction, *, verified: bool = True) -> str:
+    """The program for people: its blocks, what is switched, how long it takes."""
+    from rich.markup import escape
+
+    from conset.units import format_size, format_time
+
+    figures = program.figures()
+    lines = [f"[bold]{len(program.blocks)} blocks[/] on [bold]{program.machine.name}[/]"]
+    for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
+        schedule = program.schedules[block.schedule]
+        phases = f"{schedule.phases:,} phase{'' if schedule.phases == 1 else 's'}"
+        way = ", forth and back" if block.turns else ""
+        lines.append(
+            f"  {escape(block.name)}: {block.repeat:,} × {phases}{way} by {schedule.method}, {format_time(seconds)}"
+        )
+    terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
+    lines += [
+        f"  executed   {figures['phases']:,} phases, {figures['messages']:,} messages, {format_size(figures['bytes'])}",
+        f"  switches   [bold]{figures['switches']:,}[/] between {figures['contexts']:,} contexts, "
+        f"{figures['switches_apart']:,} if no phase were shared",
+        f"  predicted  [bold]{format_time(prediction.time_s)}[/]: {terms}",
+    ]
+    if verified:
+        lines.append("  verified   yes: every schedule, every context under the limits, switches recounted")
+    if program.stopped_early:
+        lines.append("  stopped    early: the search was interrupted, this is its best so far")
+    return "\n".join(lines)

@@ -1,0 +1,8 @@
+"""Programs: blocks of patterns, one after the other; phases share open connections where they can."""
+
+from conset.program.compile import compile_program
+from conset.program.predict import predict_program
+from conset.program.program import Block, Program
+from conset.program.words import read_program
+
+__all__ = ["Block", "Program", "compile_program", "predict_program", "read_program"]

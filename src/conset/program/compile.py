@@ -1,0 +1,68 @@
+"""Compile a program: every block by its method on one placement, then phases put into contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conset import _core
+from conset.compiler import Request, compile_placed, placement_of
+from conset.errors import InputError
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.program.channels import number_contexts
+from conset.program.program import Block, Program
+from conset.program.share import share, turns
+from conset.program.words import BlockWords
+from conset.schedule.manifest import Manifest
+from conset.schedule.schedule import Schedule
+
+
+def compile_program(
+    words: Sequence[BlockWords], machine: Machine, request: Request, *, manifest: Manifest | None = None
+) -> Program:
+    """A program of blocks; equal blocks have one schedule.
+
+    Args:
+        words: what each block sends, how often, and how it is compiled.
+        machine: what it is for.
+        request: of the whole: its placement holds for all blocks and is found for what they send together.
+        manifest: how it is made.
+
+    Raises:
+        UsageError, InputError, NoScheduleError: as `compile_pattern`; and a program without blocks.
+    """
+    if not words:
+        raise InputError("a program needs a block, given none")
+    manifest = manifest or Manifest(seed=request.seed)
+    placement = placement_of(together(words), machine, request)
+    known: dict[object, int] = {}
+    schedules: list[Schedule] = []
+    blocks: list[Block] = []
+    for block in words:
+        own = replace(block.request, sync="barrier", placement="identity")
+        index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
+        if index == len(schedules):
+            schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
+        turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
+        blocks.append(Block(block.name, block.repeat, index, turned))
+    stopped = _core.stop_asked() or any(schedule.stopped_early for schedule in schedules)
+    ordered, contexts = share(blocks, schedules)
+    return Program(machine, tuple(blocks), number_contexts(ordered, contexts), contexts, manifest, stopped)
+
+
+def together(words: Sequence[BlockWords]) -> Pattern:
+    """What all blocks send, every repetition counted: where ranks are best placed."""
+    if len(words) == 1:
+        return words[0].pattern
+    columns = [(block.pattern.source, block.pattern.target, block.pattern.size * block.repeat) for block in words]
+    source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Pattern.from_messages(words[0].pattern.ranks, source, target, size, name="all blocks together")
+
+
+def _fingerprint(pattern: Pattern) -> tuple[object, ...]:
+    """What two patterns that are the same agree in."""
+    before = None if pattern.before is None else pattern.before.tobytes()
+    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), before

@@ -1,0 +1,110 @@
+"""Program files in TOML: `[[block]]` tables, one for each building block, in the order in which they run.
+
+[[block]]
+name = "transpose"               # optional
+pattern = "alltoall:size=4KiB"   # a spec or a file, as on the command line; files beside the program
+repeat = 10                      # optional, 1
+method = "coloring"              # optional: method, contention, channels, limits, router, objective, timetable,
+                                 # effort and seed of the compile, as on the command line
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from conset.compiler import Request
+from conset.errors import ConsetError, InputError
+from conset.files import require_file
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.units import parse_size
+
+READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
+COMPILING: dict[str, type] = {
+    "method": str, "contention": int, "channels": int, "limits": str, "router": str, "objective": str,
+    "timetable": str, "effort": int, "seed": int,
+}  # fmt: skip
+KEYS: dict[str, type] = {"name": str, "pattern": str, "repeat": int, **READING, **COMPILING}
+
+
+@dataclass(frozen=True, eq=False)
+class BlockWords:
+    """A block as asked for.
+
+    Attributes:
+        name: for people.
+        pattern: what is sent.
+        repeat: how often.
+        request: how it is compiled.
+    """
+
+    name: str
+    pattern: Pattern
+    repeat: int
+    request: Request
+
+
+def read_program(path: str | Path, machine: Machine, request: Request) -> list[BlockWords]:
+    """The blocks of a program file; what a block does not say is as in `request`.
+
+    Raises:
+        InputError: no TOML, no block, a misspelt key, a value of another type, a pattern that cannot be read, or ranks
+            that differ from block to block; names the file and the block.
+    """
+    path = require_file(path)
+    try:
+        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: is no complete TOML: {error}") from None
+    tables = data.get("block")
+    if set(data) != {"block"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+        raise InputError(f"{path}: one or more [[block]] tables and nothing else required, given {', '.join(data)}")
+    blocks = [_block(f"{path}: block {k}", table, path.parent, machine, request) for k, table in enumerate(tables, 1)]
+    for k, block in enumerate(blocks, 1):
+        if block.pattern.ranks != blocks[0].pattern.ranks:
+            first = f"block 1 '{blocks[0].name}' has {blocks[0].pattern.ranks}"
+            raise InputError(f"{path}: block {k} '{block.name}' has {block.pattern.ranks} ranks, {first}")
+    return blocks
+
+
+def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine, request: Request) -> BlockWords:
+    for key, value in table.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(KEYS)}"
+            raise InputError(f"{where}: unknown key '{key}': {hint}")
+        if type(value) is not KEYS[key]:
+            words = {int: "a whole number", str: "text"}
+            raise InputError(f"{where}: {key} = {value!r}: must be {words[KEYS[key]]}")
+    if "pattern" not in table:
+        raise InputError(f"{where}: key 'pattern' is missing")
+    repeat = table.get("repeat", 1)
+    if repeat < 1:
+        raise InputError(f"{where}: repeat = {repeat}: must be at least 1")
+    if table.get("effort", 1) < 1:
+        raise InputError(f"{where}: effort = {table['effort']}: must be at least 1")
+    own = replace(request, **{key: table[key] for key in COMPILING if key in table})
+    try:
+        pattern = _pattern(table, folder, machine, own)
+    except ConsetError as error:
+        raise InputError(f"{where}: {error}") from None
+    return BlockWords(table.get("name", pattern.name), pattern, repeat, own)
+
+
+def _pattern(table: Mapping[str, Any], folder: Path, machine: Machine, request: Request) -> Pattern:
+    from conset.pattern.spec import input_path, parse_pattern
+
+    words = table["pattern"]
+    if (folder / words).is_file() or input_path(words) is not None:
+        words = str(folder / words)
+    return parse_pattern(
+        words, topology=machine.topology, ranks=machine.topology.endpoints * request.ranks_per_node, seed=request.seed,
+        parts=table.get("parts"), rows_to=table.get("rows_to"), word=parse_size(table.get("word", "8"), "word"),
+    )  # fmt: skip

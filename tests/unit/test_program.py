@@ -1,0 +1,341 @@
+"""Programs: blocks, shared contexts, switches counted by executing them, the verifier by mutation, files, commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conset.cli.main import run
+from conset.compiler import Request
+from conset.errors import InputError
+from conset.machine.machine import Machine
+from conset.machine.spec import parse_machine
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.prediction import predict
+from conset.program import Block, Program, compile_program, predict_program, read_program
+from conset.program.share import reorder
+from conset.program.words import BlockWords
+from conset.schedule.program_document import (
+    BlockDocument,
+    is_program,
+    read_program_document,
+    write_program_document,
+)
+from conset.verification import PROGRAM_RULES, verify_program, verify_schedule
+
+IWARP = parse_machine("iwarp:4x4")
+CONNECTIONS = Request("connections")
+
+
+def words(machine: Machine, *blocks: tuple[str, int], request: Request = CONNECTIONS) -> list[BlockWords]:
+    def pattern(text: str) -> Pattern:
+        return parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
+
+    return [BlockWords(text, pattern(text), repeat, request) for text, repeat in blocks]
+
+
+def executed(program: Program) -> list[int]:
+    """The context of every phase in the order in which they run, one by one."""
+    order: list[int] = []
+    for block in program.blocks:
+        contexts = program.contexts[block.schedule]
+        for repetition in range(block.repeat):
+            back = block.turns and repetition % 2 == 1
+            order.extend(reversed(contexts) if back else contexts)
+    return order
+
+
+def check(program: Program) -> None:
+    order = executed(program)
+    assert program.phases == len(order)
+    assert program.switches == sum(a != b for a, b in pairwise(order))
+    assert program.switches <= program.switches_apart
+    verdict = verify_program(program.to_document())
+    assert verdict.ok, verdict.violations[:3]
+    assert dict(verdict.figures) == program.figures()
+    for schedule in program.schedules:
+        assert verify_schedule(schedule).ok
+
+
+def test_a_block_of_one_phase_stays_open() -> None:
+    program = compile_program(words(IWARP, ("neighbor", 100)), IWARP, CONNECTIONS)
+    assert (program.phases, program.switches, program.switches_apart) == (100, 0, 0)
+    check(program)
+
+
+def test_a_repeated_block_turns_round() -> None:
+    """An all-to-all on 16 nodes with 12 channels has several phases P: 7 · (P - 1) switches, not 7 · P - 1."""
+    program = compile_program(words(IWARP, ("alltoall", 7)), IWARP, CONNECTIONS)
+    phases = program.schedules[0].phases
+    assert phases > 1
+    assert program.blocks[0].turns
+    assert (program.switches, program.switches_apart) == (7 * (phases - 1), 7 * phases - 1)
+    check(program)
+
+
+def test_what_fits_together_is_open_together() -> None:
+    """A shift takes at most 2 + 4 channels of a node beside the 8 of the neighbours: 12, and both in one context."""
+    program = compile_program(words(IWARP, ("neighbor", 3), ("shift:by=1", 2), ("neighbor", 1)), IWARP, CONNECTIONS)
+    assert len(program.schedules) == 2, "equal blocks are compiled once"
+    assert program.figures()["contexts"] == 1
+    assert (program.switches, program.switches_apart) == (0, 2)
+    check(program)
+
+
+def test_equal_connections_are_open_once() -> None:
+    """Neighbours twice with other sizes take 8 channels together, and one node sends to each neighbour once."""
+    machine = parse_machine("mesh:4x4")
+    request = Request("coloring")
+    both = words(machine, ("shift:by=1,size=1KiB", 1), ("shift:by=1,size=2KiB", 1), request=request)
+    program = compile_program(both, machine, request)
+    assert len(program.schedules) == 2
+    assert program.switches == 0, "send 1 and receive 1 hold: it is the same permutation"
+    other = compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request)
+    assert other.switches == 1, "two permutations are not open together under send 1"
+    check(program)
+    check(other)
+
+
+def test_phases_are_reordered_so_that_neighbours_share() -> None:
+    """Two blocks of two phases each, of which the lightest fit together: 3 switches become 2."""
+    machine = parse_machine("crossbar:4")
+    request = Request("coloring")
+    one = Pattern.from_messages(4, [0, 0], [1, 2], [8, 8])  # 0 sends twice: 2 phases of one message
+    other = Pattern.from_messages(4, [3, 3], [1, 2], [8, 8])
+    blocks = [BlockWords("one", one, 1, request), BlockWords("other", other, 1, request)]
+    program = compile_program(blocks, machine, request)
+    assert [schedule.phases for schedule in program.schedules] == [2, 2]
+    # 0 → 1 fits 3 → 2, and 0 → 2 fits 3 → 1
+    assert (program.switches, program.switches_apart) == (2, 3)
+    check(program)
+
+
+def test_an_order_forbids_to_turn() -> None:
+    machine = parse_machine("crossbar:3")
+    ordered = Pattern.from_messages(3, [0, 1], [1, 2], [8, 8], before=[[0, 1]])
+    program = compile_program([BlockWords("chain", ordered, 4, Request("first-fit"))], machine, Request("first-fit"))
+    assert not program.blocks[0].turns
+    assert program.switches == program.switches_apart == 7
+    check(program)
+    wrong = replace(program.to_document(), blocks=(BlockDocument("chain", 4, 0, True),))
+    assert [v.rule for v in verify_program(wrong).violations] == ["program-block"]
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    machine = draw(st.sampled_from([IWARP, parse_machine("mesh:3x3"), parse_machine("crossbar:5")]))
+    method = "connections" if machine is IWARP else draw(st.sampled_from(["first-fit", "coloring", "negotiated"]))
+    limits = draw(st.sampled_from([None, "duplex=exchange"])) if method == "first-fit" else None
+    request = Request(method, limits=limits, placement=draw(st.sampled_from(["identity", "annealed"])))
+    ranks = machine.topology.endpoints
+    blocks = []
+    for k in range(draw(st.integers(1, 5))):
+        end = st.integers(0, ranks - 1)
+        rows = draw(st.lists(st.tuples(end, end, st.integers(1, 9)), max_size=12))
+        pattern = Pattern.from_messages(ranks, *np.array(rows, np.int64).reshape(-1, 3).T)
+        blocks.append(BlockWords(f"block {k}", pattern, draw(st.integers(1, 4)), request))
+    return compile_program([*blocks, *blocks[: draw(st.integers(0, 2))]], machine, request)
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs())
+def test_any_program_verifies_and_counts_its_switches(program: Program) -> None:
+    check(program)
+
+
+@settings(max_examples=30, deadline=None)
+@given(programs())
+def test_a_program_never_takes_longer_than_its_blocks_apart(program: Program) -> None:
+    apart = sum(
+        block.repeat * predict(program.schedules[block.schedule], sync="barrier").time_s for block in program.blocks
+    )
+    costs = program.machine.costs
+    barrier = costs.synchronization.at(program.machine.topology.endpoints)
+    # apart, no barrier stands between blocks
+    assert predict_program(program).time_s <= apart + barrier * sum(block.repeat for block in program.blocks) + 1e-12
+
+
+def test_the_formula_by_hand() -> None:
+    program = compile_program(words(IWARP, ("neighbor", 3), ("alltoall", 2)), IWARP, CONNECTIONS)
+    prediction = predict_program(program)
+    work = [predict(schedule, sync="barrier").terms["transfer"] for schedule in program.schedules]
+    setup = (program.switches + 1) * IWARP.costs.setup_s
+    assert prediction.terms["transfer"] == pytest.approx(3 * work[0] + 2 * work[1])
+    assert prediction.terms["setup"] == pytest.approx(setup)
+    assert prediction.time_s == pytest.approx(sum(prediction.terms.values()))
+    assert prediction.switches == program.switches
+    faster = replace(IWARP, costs=replace(IWARP.costs, setup_s=0.0))
+    assert predict_program(program, machine=faster).terms["setup"] == 0
+
+
+def test_reordered_phases_keep_parts_routes_channels_and_times() -> None:
+    machine = parse_machine("iwarp:4x4")
+    program = compile_program(words(machine, ("alltoall", 1)), machine, CONNECTIONS)
+    schedule = program.schedules[0]
+    back = list(range(schedule.phases))[::-1]
+    turned = reorder(schedule, back)
+    assert verify_schedule(turned).ok
+    assert np.diff(turned.phase_offsets).tolist() == np.diff(schedule.phase_offsets).tolist()[::-1]
+    again = reorder(turned, back)
+    for name in ("message", "route_offsets", "route_nodes", "channels"):
+        assert np.array_equal(getattr(again, name), getattr(schedule, name)), name
+    assert reorder(schedule, range(schedule.phases)) is schedule
+
+
+@pytest.fixture(scope="module")
+def shared() -> Program:
+    return compile_program(words(IWARP, ("neighbor", 3), ("shift:by=1", 2), ("alltoall", 2)), IWARP, CONNECTIONS)
+
+
+def rules(document: Any) -> set[str]:
+    verdict = verify_program(document)
+    assert not verdict.ok
+    return {v.rule for v in verdict.violations}
+
+
+def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
+    document = shared.to_document()
+    assert verify_program(document).ok
+    blocks, contexts = document.blocks, document.contexts
+    assert rules(replace(document, blocks=(replace(blocks[0], schedule=9), *blocks[1:]))) == {"program-block"}
+    assert rules(replace(document, blocks=(replace(blocks[0], repeat=0), *blocks[1:]))) == {"program-block"}
+    assert rules(replace(document, blocks=blocks[:2])) == {"program-figures"}
+    assert rules(replace(document, contexts=contexts[:2])) == {"program-context"}
+    assert rules(replace(document, contexts=(*contexts[:2], contexts[2][1:]))) == {"program-context"}
+    assert rules(replace(document, figures={**document.figures, "switches": 0})) == {"program-figures"}
+    assert rules(replace(document, machine="iwarp:8x8")) == {"program-machine"}
+    moved = replace(document.schedules[1], placement=np.arange(16)[::-1])
+    assert "program-machine" in rules(
+        replace(document, schedules=(document.schedules[0], moved, *document.schedules[2:]))
+    )
+    broken = replace(document.schedules[2], transfer_size=document.schedules[2].transfer_size + 1)
+    assert "message-bytes" in rules(replace(document, schedules=(*document.schedules[:2], broken)))
+    assert rules(replace(document, schedules=())) == {"program-block"}
+    # everything in one context: the all-to-all alone fills 12 channels in several phases
+    crowd = tuple((0,) * len(phases) for phases in contexts)
+    found = rules(replace(document, contexts=crowd))
+    assert {"program-limit", "program-channel"} <= found <= {"program-limit", "program-channel", "program-figures"}
+    assert found <= set(PROGRAM_RULES)
+
+
+def test_a_crowded_context_is_told_with_both_numbers() -> None:
+    machine = parse_machine("mesh:4x4")
+    request = Request("coloring")
+    program = compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request)
+    document = replace(program.to_document(), contexts=((0,), (0,)))
+    texts = [v.text for v in verify_program(document).violations]
+    assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
+    exchange = Request("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
+    pair = [
+        BlockWords(f"{a}", Pattern.from_messages(16, [a], [b], [8]), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
+    ]
+    program = compile_program(pair, machine, exchange)
+    check(program)
+    assert program.contexts[0] != program.contexts[1]
+    crowded = replace(program.to_document(), contexts=((0,), (0,), (0,)))
+    assert any("sends and receives with 2 partners" in v.text for v in verify_program(crowded).violations)
+
+
+def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:
+    """Neighbours and shift are open together: the verifier replayed their tables; here the numbers differ."""
+    taken: dict[tuple[int, int], bytes] = {}
+    for k in (0, 1):
+        schedule = shared.schedules[k]
+        offsets, nodes, channels = schedule.route_offsets, schedule.route_nodes, schedule.channels
+        assert offsets is not None
+        assert nodes is not None
+        assert channels is not None
+        assert channels.max() < 12
+        for low, high in pairwise(offsets):
+            for node, channel in zip(nodes[low:high].tolist(), channels[low:high].tolist(), strict=True):
+                assert taken.setdefault((node, channel), nodes[low:high].tobytes()) == nodes[low:high].tobytes()
+    assert shared.contexts[0] == shared.contexts[1]
+
+
+def test_files_say_the_same_again(shared: Program, tmp_path: Path) -> None:
+    path = tmp_path / "program.json"
+    write_program_document(shared.to_document(), path)
+    assert is_program(path)
+    document = read_program_document(path)
+    assert verify_program(document).ok
+    again = Program.from_document(document)
+    assert again.figures() == shared.figures()
+    second = tmp_path / "again.json"
+    write_program_document(again.to_document(), second)
+    assert second.read_bytes() == path.read_bytes()
+    assert list(json.loads(path.read_text())) == [
+        "schema", "machine", "blocks", "contexts", "schedules", "figures", "manifest"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[[block]]\npattern = 'alltoall'\nrepeats = 2\n", "block 1: unknown key 'repeats': did you mean 'repeat'?"),
+        ("[[block]]\nrepeat = 2\n", "block 1: key 'pattern' is missing"),
+        ("[[block]]\npattern = 'alltoall'\nrepeat = 0\n", "block 1: repeat = 0: must be at least 1"),
+        ("[[block]]\npattern = 'alltoall'\nrepeat = 1.5\n", "block 1: repeat = 1.5: must be a whole number"),
+        ("[[block]]\npattern = 7\n", "block 1: pattern = 7: must be text"),
+        ("[[block]]\npattern = 'alltoal'\n", "block 1: unknown pattern 'alltoal': did you mean 'alltoall'?"),
+        ("[block]\npattern = 'alltoall'\n", "one or more [[block]] tables and nothing else required, given block"),
+        ("name = 'x'\n", "one or more [[block]] tables and nothing else required, given name"),
+        (
+            "[[block]]\npattern = 'alltoall:ranks=4'\n[[block]]\npattern = 'alltoall:ranks=5'\nname = 'b'\n",
+            "block 2 'b' has 5 ranks, block 1 'alltoall:ranks=4' has 4",
+        ),
+    ],
+)
+def test_wrong_program_files(tmp_path: Path, text: str, line: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_program(path, IWARP, CONNECTIONS)
+    assert str(caught.value) == f"{path}: {line}"
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words_file, file = tmp_path / "p.toml", tmp_path / "p.json"
+    (tmp_path / "own.csv").write_text("source,target,bytes\n0,1,64\n1,0,64\n")
+    words_file.write_text(
+        "[[block]]\nname = 'halo'\npattern = 'neighbor:ranks=16'\nrepeat = 10\n"
+        "[[block]]\npattern = 'alltoall'\nmethod = 'coloring'\nrepeat = 2\n"
+    )
+    arguments = ["compile", str(words_file), "--on", "mesh:4x4", "--method", "first-fit", "-o", str(file), "--json"]
+    assert run(arguments) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["schema"] == "conset/program@1"
+    assert [block["method"] for block in summary["blocks"]] == ["first-fit", "coloring"]
+    assert summary["figures"]["phases"] == 10 * 4 + 2 * 15
+    first = file.read_bytes()
+    assert run(arguments) == 0
+    assert file.read_bytes() == first, "the same words, other bytes"
+    capsys.readouterr()
+    assert run(["verify", str(file)]) == 0
+    assert "70 phases executed" in capsys.readouterr().out
+    assert run(["predict", str(file), "--set", "synchronization=1ms", "--json"]) == 0
+    predicted = json.loads(capsys.readouterr().out)
+    assert predicted["terms"]["synchronization"] == pytest.approx(1e-3 * summary["figures"]["switches"])
+    assert run(["show", str(file)]) == 0
+    assert "forth and back" in capsys.readouterr().out
+    file.write_text(file.read_text().replace('"switches": ', '"switches": 1'))
+    assert run(["verify", str(file)]) == 4
+    assert run(["verify", str(file), "--window", "2"]) == 2
+    assert run(["compile", str(words_file), "--on", "mesh:4x4", "-o", str(tmp_path / "p.npz")]) == 2
+    assert run(["predict", str(file), "--sync", "none"]) == 2
+    assert not (tmp_path / "p.npz").exists()
+
+
+def test_blocks_refuse_what_is_none() -> None:
+    with pytest.raises(InputError, match=r"^block 'x': repeat = 0: must be at least 1$"):
+        Block("x", 0, 0, False)
+    with pytest.raises(InputError, match="a program needs a block"):
+        compile_program([], IWARP, CONNECTIONS)
