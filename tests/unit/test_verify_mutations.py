@@ -506,6 +506,35 @@ def test_a_window_keeps_receive_and_channels(limits: Limits, rule: str) -> None:
     assert places(judge(MESH, messages, phases, limits, window=4)) == [(rule, len(phases) - 1, 0)]
 
 
+@pytest.mark.parametrize(
+    ("channels", "found"),
+    [
+        ([0, 0, 0, 1, 1], []),
+        ([0, 0, 0, 2, 1], []),  # numbers are free
+        ([0, 0, 0, 4, 1], [("channel-number", 0, 1)]),
+        ([0, 0, 0, 1], [("channel-number", None, None)]),
+        # node 1 loses the channel of the first transfer to the second, which leads to the same gate: nobody is lost
+        ([0, 0, 0, 0, 1], [("channel-taken", 0, 1)]),
+        # node 2 keeps one gate for both: both still come out there
+        ([0, 0, 0, 1, 0], [("channel-taken", 0, 1)]),
+    ],
+)
+def test_channels(channels: list[int], found: list[tuple[str, int | None, int | None]]) -> None:
+    phases = [[(0, 2, 8, 0), (1, 2, 8, 1)]]
+    messages, routes = [(0, 2, 8), (1, 2, 8)], [[[0, 1, 2], [1, 2]]]
+    limits = Limits(channels=4)
+    given = document(MESH, messages, phases, limits, routes=routes, channels=np.array(channels, np.int32))
+    assert places(verify_document(given, machine=MESH)) == found
+
+
+def test_linkage_overwritten_leads_to_another_gate() -> None:
+    messages, phases = [(0, 2, 8), (1, 4, 8)], [[(0, 2, 8, 0), (1, 4, 8, 1)]]
+    changes = {"routes": [[[0, 1, 2], [1, 4]]], "channels": np.array([0, 0, 0, 0, 0], np.int32)}
+    verification = verify_document(document(MESH, messages, phases, Limits(channels=4), **changes), machine=MESH)
+    assert places(verification) == [("linkage", 0, 0), ("channel-taken", 0, 1)]
+    assert "comes out at the gate of node 4" in verification.violations[0].text
+
+
 def test_every_rule_is_broken_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert [rule for rule in RULES if f'"{rule}"' not in text] == []

@@ -15,8 +15,9 @@ Guarantee: ΣL = `Task.least_sum`, a proved bound, where it is reached at all at
 Complexity: Σ hops for the loads; 50,000 steps of annealing per item, try and unit of effort, a dozen tries or two.
 When to use it: fill of 98 % and more (a complete exchange, stencils). Sizes must be equal, or equal per displacement,
 then only channels count. Not for patterns without the symmetry.
-Measured: complete exchange, 8 × 8 torus, 12 channels: ΣL = 79 at 27 phases (both proved least); the 24-neighbour
-stencil 7 phases at a fill of 100 %; 16 × 16 torus by half orbits, see benchmarks/bench_connections.py.
+Measured: complete exchange, 12 channels: 8 × 8 torus ΣL = 79 at 27 phases (both proved least); 16 × 16 torus 193
+phases by half orbits (bound 192) in 15 s. The 24-neighbour stencil 7 phases at a fill of 100 %. See
+benchmarks/bench_connections.py.
 Reference: none; new. The packing replaces a solver.
 """
 
