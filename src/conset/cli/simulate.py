@@ -37,8 +37,19 @@ OrderOption = Annotated[
 LanesOption = Annotated[
     int | None, typer.Option("--lanes", metavar="N", help="Virtual channels per link, for models that have them.")
 ]
+LoadOption = Annotated[
+    str | None,
+    typer.Option("--load", metavar="A:B", help="flit: latency over load of random packets, FILE a pattern (random …)."),
+]
+PacketOption = Annotated[
+    str | None, typer.Option("--packet", metavar="SIZE", help="flit: longer messages travel as worms of this size.")
+]
+CyclesOption = Annotated[
+    int | None, typer.Option("--cycles", metavar="N", help="--load: cycles measured, after half as many to warm up.")
+]
 TimelineOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the timeline: .json or .npz.")
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The timeline: .json .npz; with --load: .svg .png .md .json."),
 ]
 
 
@@ -52,15 +63,30 @@ def command(
     receives: ReceivesOption = None,
     receive_order: OrderOption = None,
     lanes: LanesOption = None,
+    load: LoadOption = None,
+    packet: PacketOption = None,
+    cycles: CyclesOption = None,
+    seed: o.SeedOption = 0,
     settings: o.SetOption = None,
     output: TimelineOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Simulate a schedule, or a trace on a machine: when every message is delivered."""
+    """Simulate a schedule, or a trace on a machine: when every message is delivered; or latency over load."""
+    from functools import partial
+
+    from conset.cli.simulate_load import parse_packet, run_load
+
+    if load is not None:
+        run_load(
+            str(file), on, model, load, lanes=lanes, packet=packet, cycles=cycles, seed=seed, settings=settings,
+            output=output, as_json=json,
+        )  # fmt: skip
+        return
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.schedule.sync import parse_sync
     from conset.simulation.file import check_timeline_path, write_timeline
+    from conset.simulation.flit import simulate_flit
     from conset.simulation.settings import Settings
     from conset.simulation.table import find_model
 
@@ -70,17 +96,18 @@ def command(
     if output is not None:
         check_timeline_path(output)
     with progress("reading"):
-        workload, machine, own_sync, seed = read_workload(file, on, sync, settings)
+        workload, machine, own_sync, own_seed = read_workload(file, on, sync, settings)
     execution = Settings.of(
         machine.costs_for(workload.method), in_flight=in_flight, receives=receives, sync=sync or own_sync,
         receive_order=receive_order, fairness=fairness, lanes=lanes,
     )  # fmt: skip
     with progress(f"simulating {workload.messages:,} messages by {model}"):
-        timeline = chosen.simulate(workload, machine, execution)
+        simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
+        timeline = simulate(workload, machine, execution)
     manifest = _manifest(
-        file, seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
+        file, own_seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
         on=on, sync=sync, in_flight=in_flight, receives=receives, receive_order=receive_order, lanes=lanes,
-        set=settings,
+        packet=packet, set=settings,
     )  # fmt: skip
     if output is not None:
         with progress("writing"):
