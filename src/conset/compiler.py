@@ -229,7 +229,7 @@ def _compile_by(
         pattern, machine, method.name, limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
         channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked,
-        manifest=manifest, compile_s=seconds, stopped_early=phases.stopped_early,
+        manifest=manifest, compile_s=seconds, stopped_early=phases.stopped_early, note=phases.note,
     )  # fmt: skip
 
 
@@ -248,7 +248,7 @@ def _timed(function: Callable[[Problem], Phases], problem: Problem) -> tuple[Pha
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
     """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
 
-    Keys: method, auto (whether `auto` chose it), why (in one sentence), pattern, machine, limits, phases, load,
+    Keys: method, auto (whether `auto` chose it), why (in one sentence), note, pattern, machine, limits, phases, load,
     phase_bytes, bound, gap, sync, predicted_s, compile_s, stopped_early, placement (its name), verified, units,
     guaranteed. Sizes in [B], times in [s]; a gap is at least 1.
     """
@@ -269,6 +269,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "method": schedule.method,
         "auto": bool(schedule.reason),
         "why": schedule.reason or None,
+        "note": schedule.note or None,
         "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
         "limits": schedule.limits.to_object(),

@@ -311,3 +311,11 @@ def test_other_patterns_and_machines_are_refused() -> None:
 def test_the_command_line_names_it() -> None:
     schedule = conset.compile("alltoall", "mesh:8x8", method="bounded", contention=2)
     assert (schedule.phases, schedule.limits.link) == (64, 2)
+
+
+@pytest.mark.parametrize("machine", ["mesh:4x4,dead=5", "torus:4x4,dead=0-1;9-10", "mesh:8x8,dead=27;3-4"])
+def test_a_box_with_holes_is_searched_and_says_so(machine: str) -> None:
+    schedule = conset.compile("alltoall", machine, method="bounded")
+    assert conset.verify(schedule).ok
+    assert "holes" in schedule.note
+    assert schedule.phases <= conset.compile("alltoall", machine, method="first-fit").phases

@@ -15,7 +15,7 @@ from conset.errors import ConsetError, InputError
 from conset.machine.spec import parse_machine
 from conset.network.edge_list import read_edge_list
 from conset.network.gml import read_gml
-from conset.network.graph import Graph, require_connected, without_nodes
+from conset.network.graph import Graph, require_connected, without
 from conset.network.graph_files import read_graph
 from conset.network.graphml import read_graphml
 from conset.network.route_table import next_hops, route_table
@@ -272,9 +272,22 @@ def test_wrong_routes(routes: list[list[int]], line: str) -> None:
 
 def test_survivors_of_a_torus_keep_their_links() -> None:
     torus = Topology.torus(4, 4)
-    survivors = without_nodes(torus, [5])
+    survivors = without(torus, [5])
     require_connected(survivors)
     old = [int(label) for label in survivors.labels]
     source, target = torus.ends
     expected = {(int(a), int(b)) for a, b in zip(source, target, strict=True) if 5 not in (a, b)}
     assert {(old[a], old[b]) for a, b in links(survivors)} == expected
+
+
+def test_dead_links_leave_all_nodes_where_they_are() -> None:
+    mesh = Topology.mesh(2, 3)
+    cut = without(mesh, [], [(1, 4)])
+    assert (cut.nodes, cut.links) == (6, mesh.links - 2)
+    pairs = set(zip(cut.link_source.tolist(), cut.link_target.tolist(), strict=True))
+    assert (1, 4) not in pairs
+    assert (4, 1) not in pairs
+    with pytest.raises(InputError, match="nodes 0 and 5 are not joined"):
+        without(mesh, [], [(0, 5)])
+    with pytest.raises(InputError, match="disconnected"):
+        without(Topology.mesh(1, 3), [], [(0, 1)])

@@ -107,6 +107,8 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     ]
     if schedule.stopped_early:
         lines.append("  stopped    early: the search was interrupted, this is its best so far")
+    if summary["note"]:
+        lines.append(f"  note       {summary['note']}")
     if summary["auto"]:
         lines.insert(2, f"  why        {summary['why']}")
     if summary["units"] is not None:

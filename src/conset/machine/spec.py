@@ -5,7 +5,8 @@
     cluster.toml   net.graphml   net.gml   net.edges              files
 
 Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
-machine files), and for the network `tie=plus`, `routing=no-wrap`, `width=2`, `dead=3;7`.
+machine files), and for the network `tie=plus`, `routing=no-wrap`, `width=2`, `dead=3;7` (nodes), `dead=3-4` (both links
+between two nodes).
 
 `dead` leaves the graph of the surviving nodes: numbered densely in their old order, as ranks live on the first
 endpoints, each labelled with its old id, shortest paths for routes. A pattern sees that many fewer ranks.
@@ -24,7 +25,7 @@ from conset.machine.bare import DEFAULT_SIZE, KINDS, build_bare, build_routing, 
 from conset.machine.machine import Machine
 from conset.machine.settings import GIVEN, split_words
 from conset.machine.words import WORDS, changed_costs
-from conset.network.graph import without_nodes
+from conset.network.graph import without
 from conset.network.routing import Routing
 
 PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
@@ -128,11 +129,19 @@ def _with_network(machine: Machine, words: Mapping[str, str]) -> Machine:
         raise UsageError("dead: a crossbar is ports only; give it fewer nodes instead")
     if "routing" in words or "tie" in words:
         raise UsageError("dead: routes around dead nodes are shortest paths; routing and tie do not apply")
-    dead = [_whole(part, "dead") for part in words["dead"].split(";")]
-    return replace(machine, topology=without_nodes(topology, dead), routing=Routing("shortest-path"))
+    parts = words["dead"].split(";")
+    nodes = [_whole(part, "dead") for part in parts if "-" not in part]
+    links = [_pair(part) for part in parts if "-" in part]
+    return replace(machine, topology=without(topology, nodes, links), routing=Routing("shortest-path"))
+
+
+def _pair(text: str) -> tuple[int, int]:
+    first, _, second = text.partition("-")
+    return _whole(first, "dead"), _whole(second, "dead")
 
 
 def _whole(text: str, word: str) -> int:
     if not (text.strip().isascii() and text.strip().isdigit() and len(text.strip()) <= 9):
-        raise UsageError(f"{word} '{text}': must be a whole number" + (", several as 3;7" if word == "dead" else ""))
+        more = ", several as 3;7, a link as 3-4" if word == "dead" else ""
+        raise UsageError(f"{word} '{text}': must be a whole number{more}")
     return int(text)

@@ -15,12 +15,15 @@ c.
     mesh, d sides of 4m      n^{d+1}/4c where c | m
     torus                    the bound for squares 4k, cubes 8k and many rectangles; otherwise see the files
 Complexity: O(messages) where a construction meets the bound; `--effort` times a fixed budget more where not.
-When not to use it: any pattern but the complete exchange.
+When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes or links, it
+searches and says so.
 Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), section 5, after Scott
 (DMCC 1991). Departures: every c, not only those that divide n/4; every box, not only squares with 4 | n.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +33,13 @@ from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.chooser import choose_exchange
 from conset.methods.complete_exchange.square_4m import partner_at, step_of
 from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.first_fit import schedule_first_fit
+from conset.methods.negotiated import schedule_negotiated
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import core_network
+
+SEARCHED = 20_000
+"""Messages up to which a box with holes is searched by negotiation; above, by first fit."""
 
 __all__ = ["partner_at", "schedule_bounded", "step_of"]
 
@@ -43,6 +51,8 @@ def schedule_bounded(problem: Problem) -> Phases:
         InputError: the pattern is no complete exchange of all nodes or has an order, two ranks share a node, the
             network is no mesh or torus, or other limits are asked for.
     """
+    if problem.machine.topology.kind == "graph":
+        return _around_holes(problem)
     require_no_order(problem, "bounded")
     require_one_rank_per_node(problem, "bounded")
     require_limits(problem, "bounded", "send", "receive", "link")
@@ -52,6 +62,18 @@ def schedule_bounded(problem: Problem) -> Phases:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     phases = choose_exchange(box, effort=problem.effort, seed=problem.seed).phases
     return phases if problem.placement is None else _placed(problem, phases)
+
+
+def _around_holes(problem: Problem) -> Phases:
+    """A box with dead nodes or links has no construction: search, and say so."""
+    require_no_order(problem, "bounded")
+    require_one_rank_per_node(problem, "bounded")
+    require_limits(problem, "bounded", "send", "receive", "link")
+    _require_complete_exchange(problem, problem.machine.topology.endpoints)
+    small = problem.pattern.messages <= SEARCHED
+    phases = (schedule_negotiated if small else schedule_first_fit)(problem)
+    found = "negotiated" if small else "first-fit"
+    return replace(phases, note=f"bounded has no construction for a network with holes: {found} instead")
 
 
 def box_of(problem: Problem) -> Box:

@@ -78,6 +78,7 @@ class Phases:
         timetable: shape=(transfers, 2), float64 [s].
         channels: int32, the channel each route takes in each node of `route_nodes`, where connections are opened.
         stopped_early: the search was interrupted; the phases are valid all the same.
+        note: what a user should know of how they were found, such as that a method fell back to another one.
     """
 
     offsets: NDArray[np.int64]
@@ -88,6 +89,7 @@ class Phases:
     timetable: NDArray[np.float64] | None = None
     channels: NDArray[np.int32] | None = None
     stopped_early: bool = False
+    note: str = ""
 
     @staticmethod
     def of(phase: NDArray[np.int32], order: NDArray[np.int32] | None = None) -> Phases:

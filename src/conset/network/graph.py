@@ -153,13 +153,14 @@ def require_connected(topology: Topology, where: str = "graph") -> None:
             raise InputError(f"{where}: disconnected: {a} cannot reach {b}; every endpoint must reach every other")
 
 
-def without_nodes(topology: Topology, dead: Sequence[int]) -> Topology:
-    """A regular network with nodes taken out: a graph of the survivors, numbered densely in their old order.
+def without(topology: Topology, dead: Sequence[int], links: Sequence[tuple[int, int]] = ()) -> Topology:
+    """A regular network with nodes and links taken out: a graph of the survivors, numbered densely in their old order.
 
-    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its old id as its label.
+    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its old id as its label. A pair in
+    `links` takes out the links between two nodes, both ways.
 
     Raises:
-        InputError: no such node, a node named twice, none left, or survivors cut off from each other.
+        InputError: no such node or link, a node named twice, none left, or survivors cut off from each other.
     """
     ids = np.array(dead, np.int64)
     for k, node in enumerate(dead):
@@ -174,6 +175,11 @@ def without_nodes(topology: Topology, dead: Sequence[int]) -> Topology:
     number = np.cumsum(alive) - 1
     source, target = topology.ends
     keep = topology.link_exists & alive[source] & alive[target]
+    for k, (u, v) in enumerate(links):
+        cut = topology.link_exists & (((source == u) & (target == v)) | ((source == v) & (target == u)))
+        if not cut.any():
+            raise InputError(f"dead link {k}: nodes {u} and {v} are not joined by a link")
+        keep &= ~cut
     order = np.lexsort((target[keep], source[keep]))
     left = int(alive.sum())
     survivors = Topology(
@@ -186,5 +192,6 @@ def without_nodes(topology: Topology, dead: Sequence[int]) -> Topology:
         frozen(topology.widths()[keep][order]) if topology.width > 1 else None,
         labels=tuple(str(node) for node in np.flatnonzero(alive)),
     )
-    require_connected(survivors, f"dead = {';'.join(str(node) for node in dead)}")
+    gone = [*(str(node) for node in dead), *(f"{u}-{v}" for u, v in links)]
+    require_connected(survivors, f"dead = {';'.join(gone)}")
     return survivors

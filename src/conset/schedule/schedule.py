@@ -44,6 +44,7 @@ class Schedule:
         compile_s: what the scheduling alone took [s]; never in a file.
         stopped_early: the search was interrupted and this is its best so far; never in a file.
         placement_name: what the placement is called, where it has a name; never in a file.
+        note: what a user should know of how it was found; never in a file.
         reason: why this method and policy, in one sentence, where they were chosen by `auto`; never in a file.
     """
 
@@ -65,6 +66,7 @@ class Schedule:
     compile_s: float = 0.0
     stopped_early: bool = False
     placement_name: str = ""
+    note: str = ""
     reason: str = ""
 
     def __post_init__(self) -> None:
