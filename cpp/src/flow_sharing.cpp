@@ -1,15 +1,51 @@
 #include "conset/flow_sharing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace conset {
 
 namespace {
 
-constexpr double kSame = 1e-12;  // levels nearer than this (relative) are one
-constexpr double kKeep = 1e-11;  // rates that would change by less stay
-constexpr double kCrowded = 10;  // flows per resource in use from which on filling beats the ripple
+constexpr double kSame = 1e-12;         // levels nearer than this (relative) are one
+constexpr double kKeep = 1e-11;         // rates that would change by less stay
+constexpr std::size_t kBuckets = 4096;  // of levels, at a resolution of a hundredth: sixty-four octaves
+constexpr double kCrowded = 10;         // flows per resource in use from which on filling beats the ripple
+
+// Sixty-four steps to an octave, rising with the level.
+std::int64_t coarse(double level) { return std::bit_cast<std::int64_t>(std::max(level, 0.0)) >> 46; }
+
+// A heap of (key, item) of which only the top changes: four children to a node, the top sinks no further than it must.
+using Entry = std::pair<double, std::int32_t>;
+
+void sink(std::vector<Entry>& heap, std::size_t at) {
+    const Entry entry = heap[at];
+    const std::size_t size = heap.size();
+    for (;;) {
+        const std::size_t first = 4 * at + 1;
+        if (first >= size) break;
+        std::size_t least = first;
+        const std::size_t last = std::min(first + 4, size);
+        for (std::size_t k = first + 1; k < last; ++k)
+            if (heap[k].first < heap[least].first) least = k;
+        if (entry.first <= heap[least].first) break;
+        heap[at] = heap[least];
+        at = least;
+    }
+    heap[at] = entry;
+}
+
+void make_heap(std::vector<Entry>& heap) {
+    if (heap.size() < 2) return;
+    for (std::size_t at = (heap.size() - 2) / 4 + 1; at-- > 0;) sink(heap, at);
+}
+
+void drop_top(std::vector<Entry>& heap) {
+    heap.front() = heap.back();
+    heap.pop_back();
+    if (!heap.empty()) sink(heap, 0);
+}
 
 bool nearly(double a, double b, double relative) { return std::abs(a - b) <= relative * b; }
 
@@ -18,6 +54,7 @@ bool nearly(double a, double b, double relative) { return std::abs(a - b) <= rel
 Sharing::Sharing(std::vector<double> capacity)
     : fixed_(static_cast<std::int32_t>(capacity.size())), capacity_(std::move(capacity)) {
     const std::size_t resources = capacity_.size();
+    bucket_.assign(kBuckets, -1);
     busy_.assign(resources, 0);
     busy_since_.assign(resources, 0);
     carried_.assign(resources, 0);
@@ -355,7 +392,7 @@ void Sharing::fill(double now) {
     for (std::size_t k = 0; k < snapshots_used_; ++k) snapshots_[k].states.resize(capacity_.size());
     std::size_t keep = snapshots_used_ > 0 ? usable_snapshots() : 0;
     const auto open_flows = static_cast<std::size_t>(flows_open_);
-    snapshot_step_ = std::max<std::size_t>({open_flows / 16, capacity_.size() / 2, 64});
+    snapshot_step_ = std::max<std::size_t>({open_flows / 32, capacity_.size() / 2, 64});
     if (keep == 0) {
         segments_.clear();
         frozen_.clear();
@@ -435,27 +472,54 @@ void Sharing::fill_from(std::size_t keep, double now) {
         if (flows_[change.flow].members > 0) unfrozen_[change.flow / 64] |= std::uint64_t{1} << change.flow % 64;
     frozen_.resize(start.frozen);
     segments_.resize(start.segment);
-    heap_.clear();
+    std::fill(bucket_.begin(), bucket_.end(), -1);
+    bucket_next_.resize(states_.size());
+    double least_level = kNever;
+    for (const State& state : states_)
+        if (state.count > 0.5) least_level = std::min(least_level, state.left / state.weight);
+    const std::int64_t base = coarse(least_level);
+    const auto last_bucket = static_cast<std::int64_t>(bucket_.size()) - 1;
+    auto put = [&](std::int32_t r, double level, std::int64_t least) {
+        const std::int64_t at = std::clamp(coarse(level) - base, least, last_bucket);
+        bucket_next_[r] = bucket_[at];
+        bucket_[at] = r;
+    };
     for (std::size_t r = 0; r < states_.size(); ++r)
-        if (states_[r].count > 0.5)
-            heap_.emplace_back(states_[r].left / states_[r].weight, static_cast<std::int32_t>(r));
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+        if (states_[r].count > 0.5) put(static_cast<std::int32_t>(r), states_[r].left / states_[r].weight, 0);
+    const auto open_flows = static_cast<std::size_t>(flows_open_);
     double last = start.level;
-    while (!heap_.empty()) {
-        const auto [key, r] = heap_.front();
-        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-        heap_.pop_back();
-        const State& state = states_[r];
-        if (state.count < 0.5) continue;
-        const double level = state.left / state.weight;
-        if (!heap_.empty() && level > heap_.front().first * (1 + kSame)) {
-            heap_.emplace_back(level, r);
-            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-            continue;
+    for (std::int64_t at = 0; frozen_.size() < open_flows && at <= last_bucket; ++at) {
+        heap_.clear();
+        std::int32_t next = -1;
+        for (std::int32_t r = bucket_[at]; r >= 0; r = next) {
+            next = bucket_next_[r];
+            if (states_[r].count < 0.5) continue;
+            const double level = states_[r].left / states_[r].weight;
+            if (at < last_bucket && coarse(level) - base > at) {
+                put(r, level, at + 1);
+            } else {
+                heap_.emplace_back(level, r);
+            }
         }
-        last = std::max(last, level);
-        freeze(r, last, now);
-        if (frozen_.size() >= next_snapshot_) take_snapshot();
+        make_heap(heap_);
+        while (!heap_.empty()) {
+            const auto [key, r] = heap_.front();
+            const State& state = states_[r];
+            const double level = state.count < 0.5 ? 0 : state.left / state.weight;
+            if (level > key * (1 + kSame)) {  // its key was a bound from below
+                if (at == last_bucket || coarse(level) - base <= at) {
+                    heap_.front().first = level;
+                    sink(heap_, 0);
+                    continue;
+                }
+                put(r, level, at + 1);
+            } else if (state.count > 0.5) {
+                last = std::max(last, level);
+                freeze(r, last, now);
+                if (frozen_.size() >= next_snapshot_) take_snapshot();
+            }
+            drop_top(heap_);
+        }
     }
 }
 

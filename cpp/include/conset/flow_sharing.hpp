@@ -183,6 +183,7 @@ private:
     std::vector<std::int32_t> frozen_;
     std::vector<std::uint64_t> unfrozen_;  // bits by flow
     std::vector<std::pair<double, std::int32_t>> heap_;
+    std::vector<std::int32_t> bucket_, bucket_next_;  // resources by their level, roughly
 };
 
 template <class Ended>
