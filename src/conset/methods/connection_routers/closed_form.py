@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine
 from conset.methods.bounded import schedule_bounded
 from conset.methods.connection_routers.task import Routed, Task
 from conset.network.routes import route_nodes
@@ -40,7 +39,9 @@ def route_closed_form(task: Task) -> Routed:
         InputError: no complete exchange of all nodes of a mesh, torus or ring, or limits that slots cannot keep.
     """
     problem = task.problem
-    machine = _machine_by_parity(problem.machine)
+    if not task.topology.is_box:
+        raise InputError(f"router closed-form requires a mesh or torus, given a {task.topology.kind}")
+    machine = replace(problem.machine, routing=Routing(problem.machine.routing.rule, tie="parity"))
     slots = Limits(send=1, receive=1, link=1)
     try:
         phases = schedule_bounded(replace(problem, machine=machine, limits=slots, effort=0))
@@ -51,13 +52,6 @@ def route_closed_form(task: Task) -> Routed:
     offsets, nodes = route_nodes(task.topology, machine.routing, task.source, task.target)
     phase = _group(task, slot, offsets, nodes)
     return Routed("closed-form", phase[slot], offsets, nodes, slot)
-
-
-def _machine_by_parity(machine: Machine) -> Machine:
-    """The same network with ties broken by parity."""
-    if not machine.topology.is_box:
-        return machine  # `bounded` says what it requires
-    return replace(machine, routing=Routing(machine.routing.rule, tie="parity"))
 
 
 def _group(
