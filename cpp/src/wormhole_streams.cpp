@@ -8,50 +8,62 @@ namespace conset {
 
 namespace {
 
-constexpr double kSame = 1e-12;  // relative: levels and rates nearer than this are one
+constexpr double kSame = 1e-12;  // relative: levels nearer than this are one
+constexpr double kKeep = 1e-11;  // relative: a rate that would change by less stays
 
 }  // namespace
 
-Streams::Streams(std::vector<double> capacity) {
+Streams::Streams(std::vector<double> capacity) : shared_(static_cast<std::int32_t>(capacity.size())) {
     resources_.resize(capacity.size());
     for (std::size_t r = 0; r < capacity.size(); ++r) resources_[r].capacity = capacity[r];
+    over_.assign(capacity.size(), 0);
+    touched_flag_ = changed_flag_ = stale_ = over_;
 }
 
-void Streams::touch(std::int32_t resource) {
-    if (resources_[resource].touched) return;
-    resources_[resource].touched = true;
-    touched_.push_back(resource);
+void Streams::open_slot() {
+    free_.push_back(static_cast<std::int32_t>(streams_.size()));
+    streams_.emplace_back();
+    resources_.emplace_back();
+    over_.push_back(1);
+    for (auto* flags : {&touched_flag_, &changed_flag_, &stale_}) flags->push_back(0);
 }
 
 // The rate a stream would have with all its resources for itself.
-void Streams::find_alone(Stream& stream) {
-    stream.alone = stream.limit;
-    for (const Use& use : stream.uses)
-        stream.alone = std::min(stream.alone, resources_[use.resource].capacity / use.weight);
+double Streams::alone(const Stream& stream) const {
+    double rate = stream.limit;
+    for (std::size_t k = 0; k + 1 < stream.uses.size(); ++k)
+        rate = std::min(rate, resources_[stream.uses[k].resource].capacity / stream.uses[k].weight);
+    return rate;
+}
+
+// A resource's streams or their weights have changed.
+void Streams::change(std::int32_t resource) {
+    if (changed_flag_[resource] != 0) return;
+    changed_flag_[resource] = 1;
+    changed_.push_back(resource);
 }
 
 std::int32_t Streams::add(std::int32_t message, std::span<const Use> uses, double limit, double bytes, double now) {
-    if (free_.empty()) {
-        free_.push_back(static_cast<std::int32_t>(streams_.size()));
-        streams_.emplace_back();
-    }
+    if (free_.empty()) open_slot();
     const std::int32_t slot = free_.back();
     free_.pop_back();
     Stream& stream = streams_[slot];
     stream.message = message;
     stream.left = bytes;
-    stream.rate = 0;
+    stream.rate = stream.level = 0;
     stream.since = now;
     stream.limit = limit;
+    stream.held_by = -1;
     stream.uses.assign(uses.begin(), uses.end());
+    stream.uses.push_back({shared_ + slot, 0, 1});
     for (std::size_t k = 0; k < stream.uses.size(); ++k) {
         Resource& resource = resources_[stream.uses[k].resource];
         if (resource.members.empty()) resource.busy_since = now;
         stream.uses[k].position = static_cast<std::int32_t>(resource.members.size());
         resource.members.emplace_back(slot, static_cast<std::int32_t>(k));
-        touch(stream.uses[k].resource);
+        change(stream.uses[k].resource);
     }
-    find_alone(stream);
+    resources_[shared_ + slot].capacity = alone(stream);
     fresh_.push_back(slot);
     return slot;
 }
@@ -60,9 +72,9 @@ void Streams::weigh(std::int32_t slot, std::int32_t first, std::int32_t last, do
     Stream& stream = streams_[slot];
     for (Use& use : stream.uses) {
         if (use.resource >= first && use.resource < last) use.weight = weight;
-        touch(use.resource);
+        change(use.resource);
     }
-    find_alone(stream);
+    resources_[shared_ + slot].capacity = alone(stream);
     fresh_.push_back(slot);
 }
 
@@ -88,7 +100,7 @@ std::int32_t Streams::end_next(double until, double now) {
         streams_[moved.first].uses[moved.second].position = use.position;
         resource.members.pop_back();
         if (resource.members.empty()) resource.busy += now - resource.busy_since;
-        touch(use.resource);
+        change(use.resource);
     }
     if (recording_) changes_.emplace_back(stream.message, 0.0);
     const std::int32_t message = stream.message;
@@ -99,113 +111,164 @@ std::int32_t Streams::end_next(double until, double now) {
 }
 
 void Streams::solve(double now) {
-    if (touched_.empty() && fresh_.empty()) return;
+    if (changed_.empty() && fresh_.empty()) return;
     ++solves_;
-    for (const std::int32_t r : touched_) {
-        Resource& resource = resources_[r];
-        double demand = 0;
-        for (const auto& [slot, use] : resource.members)
-            demand += streams_[slot].uses[use].weight * streams_[slot].alone;
-        const bool was_over = resource.over;
-        resource.over = demand > resource.capacity * (1 + kSame);
-        resource.touched = false;
-        if (was_over || resource.over)
-            for (const auto& member : resource.members) seed(member.first);
-    }
+    find_full();
     for (const std::int32_t slot : fresh_)
-        if (streams_[slot].message >= 0) seed(slot);
-    touched_.clear();
+        if (streams_[slot].message >= 0) undecide(slot);
     fresh_.clear();
-    connect();
-    fill();
+    ripple();
     take_rates(now);
 }
 
-void Streams::seed(std::int32_t slot) {
-    if (streams_[slot].seen) return;
-    streams_[slot].seen = true;
-    part_.push_back(slot);
+// Which changed resources may be full now; what one that changed holds must be decided again.
+void Streams::find_full() {
+    for (const std::int32_t r : changed_) {
+        changed_flag_[r] = 0;
+        if (r >= shared_) continue;
+        double demand = 0;
+        for (const auto& [slot, use] : resources_[r].members)
+            demand += streams_[slot].uses[use].weight * resources_[shared_ + slot].capacity;
+        const bool over = demand > resources_[r].capacity * (1 + kSame);
+        if (over_[r] != 0 || over) give_room(r);
+        over_[r] = over ? 1 : 0;
+        if (over) touch(r);
+    }
+    changed_.clear();
 }
 
-// Everything joined to the seeds by overloaded resources.
-void Streams::connect() {
-    for (std::size_t k = 0; k < part_.size(); ++k) {
-        streams_[part_[k]].frozen = false;
-        for (const Use& use : streams_[part_[k]].uses) {
-            Resource& resource = resources_[use.resource];
-            if (!resource.over || resource.seen) continue;
-            resource.seen = true;
-            resource.left = resource.capacity;
-            resource.weight = 0;
-            resource.unfrozen = static_cast<std::int32_t>(resource.members.size());
-            part_resources_.push_back(use.resource);
-            for (const auto& [slot, which] : resource.members) {
-                resource.weight += streams_[slot].uses[which].weight;
-                seed(slot);
+void Streams::undecide(std::int32_t slot) {
+    Stream& stream = streams_[slot];
+    if (stream.mark != kKept) return;
+    stream.mark = kUndecided;
+    if (!stream.listed) part_.push_back(slot);
+    stream.listed = true;
+    touch_uses(stream);
+}
+
+void Streams::touch(std::int32_t resource) {
+    if (touched_flag_[resource] != 0) return;
+    touched_flag_[resource] = 1;
+    touched_.push_back(resource);
+}
+
+void Streams::touch_uses(const Stream& stream) {
+    for (const Use& use : stream.uses)
+        if (over_[use.resource] != 0) touch(use.resource);
+}
+
+// What a resource holds becomes undecided once it has room.
+void Streams::give_room(std::int32_t resource) {
+    for (const auto& member : resources_[resource].members)
+        if (streams_[member.first].held_by == resource) undecide(member.first);
+}
+
+// The level at which a resource fills: Newton's steps from the left on a concave, piecewise linear function.
+double Streams::fill_level(std::int32_t resource) {
+    below_.clear();
+    double left = resources_[resource].capacity, weight = 0;
+    bool unlimited = false;
+    for (const auto& [slot, use] : resources_[resource].members) {
+        const Stream& stream = streams_[slot];
+        weight += stream.uses[use].weight;
+        if (stream.held_by == resource || stream.mark == kUndecided) {
+            unlimited = true;
+        } else {
+            below_.emplace_back(stream.uses[use].weight, stream.level);
+        }
+    }
+    if (resources_[resource].members.empty()) return kNever;
+    double level = left / weight;
+    while (!below_.empty()) {
+        const double border = level * (1 + kSame);
+        std::size_t kept = 0;
+        for (const auto& [w, x] : below_) {
+            if (x > border) {
+                below_[kept++] = {w, x};
+                continue;
+            }
+            left -= w * x;
+            weight -= w;
+        }
+        if (kept == 0 && !unlimited) return kNever;  // all are limited below what would fill it
+        if (kept == below_.size()) break;
+        below_.resize(kept);
+        level = std::max(level, left / weight);
+    }
+    return level;
+}
+
+void Streams::ripple() {
+    for (;;) {
+        for (const std::int32_t r : touched_) {
+            touched_flag_[r] = 0;
+            stale_[r] = 0;
+            const double level = over_[r] != 0 ? fill_level(r) : kNever;
+            if (level < kNever) {
+                by_level_.set(r, level);
+            } else if (by_level_.contains(r)) {
+                by_level_.erase(r);
             }
         }
+        touched_.clear();
+        if (by_level_.empty()) return;
+        const std::int32_t r = by_level_.top();
+        const double key = by_level_.top_key();
+        const double level = stale_[r] != 0 ? fill_level(r) : key;
+        stale_[r] = 0;
+        if (level < kNever && level > key * (1 + kSame)) {
+            by_level_.set(r, level);
+            continue;
+        }
+        by_level_.erase(r);
+        if (level < kNever) decide(r, level);
     }
 }
 
-void Streams::fill() {
-    order_.clear();
-    levels_.clear();
-    for (const std::int32_t slot : part_) order_.emplace_back(streams_[slot].alone, slot);
-    std::sort(order_.begin(), order_.end());
-    for (const std::int32_t r : part_resources_) levels_.emplace_back(resources_[r].left / resources_[r].weight, r);
-    std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
-    for (auto next = order_.begin();;) {
-        while (next != order_.end() && streams_[next->second].frozen) ++next;
-        if (next == order_.end()) break;
-        if (levels_.empty() || next->first <= levels_.front().first) {  // levels only rise: the stored one is a bound
-            freeze(next->second, next->first);
-            continue;
-        }
-        const std::int32_t r = levels_.front().second;
-        Resource& resource = resources_[r];
-        const double level = resource.unfrozen == 0 ? kNever : std::max(0.0, resource.left) / resource.weight;
-        const bool risen = level > levels_.front().first * (1 + kSame);
-        std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
-        levels_.pop_back();
-        if (level == kNever) continue;
-        if (risen) {
-            levels_.emplace_back(level, r);
-            std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
-            continue;
-        }
-        for (const auto& member : resource.members)
-            if (!streams_[member.first].frozen) freeze(member.first, level);
+void Streams::decide(std::int32_t resource, double level) {
+    scratch_.clear();
+    for (const auto& member : resources_[resource].members) {
+        const Stream& stream = streams_[member.first];
+        const bool falls = stream.level > level * (1 + kSame);
+        const bool held = stream.held_by == resource && stream.level < level * (1 - kSame);
+        if (stream.mark == kUndecided || falls || held) scratch_.push_back(member.first);
     }
+    for (const std::int32_t slot : scratch_) settle(slot, level, resource);
 }
 
-void Streams::freeze(std::int32_t slot, double rate) {
+void Streams::settle(std::int32_t slot, double level, std::int32_t resource) {
     Stream& stream = streams_[slot];
-    stream.frozen = true;
-    stream.solved = rate;
+    stream.mark = kDecided;
+    if (!stream.listed) part_.push_back(slot);
+    stream.listed = true;
+    stream.held_by = resource;
+    const double old = stream.level;
+    const bool same = std::abs(level - old) <= kKeep * old;
+    if (!same) stream.level = level;
     for (const Use& use : stream.uses) {
-        Resource& resource = resources_[use.resource];
-        if (!resource.seen) continue;
-        resource.left -= use.weight * rate;
-        resource.weight -= use.weight;
-        --resource.unfrozen;
+        const std::int32_t r = use.resource;
+        if (over_[r] == 0) continue;
+        stale_[r] = 1;
+        if (same || r == resource) continue;
+        if (level < old) give_room(r);
+        if (level < old || !by_level_.contains(r)) touch(r);
     }
 }
 
 void Streams::take_rates(double now) {
     for (const std::int32_t slot : part_) {
         Stream& stream = streams_[slot];
-        stream.seen = false;
-        if (std::abs(stream.solved - stream.rate) <= kSame * stream.rate) continue;
+        stream.mark = kKept;
+        stream.listed = false;
+        if (stream.message < 0 || stream.level == stream.rate) continue;
         stream.left = std::max(0.0, stream.left - stream.rate * (now - stream.since));
         stream.since = now;
-        stream.rate = stream.solved;
+        stream.rate = stream.level;
         ends_.emplace_back(now + stream.left / stream.rate, stream.message, ++stream.version, slot);
         std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
         if (recording_) changes_.emplace_back(stream.message, stream.rate);
     }
-    for (const std::int32_t r : part_resources_) resources_[r].seen = false;
     part_.clear();
-    part_resources_.clear();
 }
 
 }  // namespace conset

@@ -1,11 +1,18 @@
 // Streams: max-min fair rates of the few messages whose bytes flow at one time, with weights that differ by resource.
 //
-// A stream uses resources (out, in, node, links), each by a weight: rate x takes weight * x of it. Progressive filling:
-// raise one rate for all; a stream stops at its own limit or where one of its resources is full. Resources that could
-// not be full even if every stream ran at its own limit hold nobody: only streams joined by overloaded resources are
-// solved again, from those that changed.
+// A stream uses resources (out, in, node, links), each by a weight: rate x takes weight * x of it. Max-min fair: every
+// stream is *held* by a resource that is full and on which its rate is the largest, or by its own limit.
 //
-// Complexity of an event: k log k for the k uses of the connected part. Memory: 48 bytes per open stream, 24 per use.
+// Idea: a ripple. Only resources whose streams changed are looked at. Each has the rate at which it would fill: the
+// root of sum w * min(x_f, x) = capacity, where streams it holds and undecided ones count as unlimited. In rising order
+// every decision is final: a stream that falls gives its other resources room, so what they hold becomes undecided;
+// where nothing changes the ripple stops. A stream's own limit is a resource of its own. Resources that could not be
+// full even if every stream ran as if alone are left out. Compared with flow_sharing.hpp, weights differ by resource
+// and change while bytes flow (exchanges), and a resource has few streams, so there is no second solver.
+//
+// Complexity of an event: resources touched times their streams. Memory: 72 bytes per open stream, 24 per use.
+//
+// Reference. Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2 (progressive filling).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +21,8 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "conset/flow_heap.hpp"
 
 namespace conset {
 
@@ -50,33 +59,44 @@ public:
     void record_changes() { recording_ = true; }
 
 private:
+    enum Mark : std::uint8_t { kKept, kUndecided, kDecided };
     struct Stream {
         std::int32_t message = -1;
         std::uint32_t version = 0;  // of its end
-        double left = 0, rate = 0, since = 0, limit = 0, alone = 0, solved = 0;
-        bool seen = false, frozen = false;
-        std::vector<Use> uses;
+        double left = 0, rate = 0, since = 0, limit = 0;
+        double level = 0;  // its rate while we solve
+        std::int32_t held_by = -1;
+        Mark mark = kKept;
+        bool listed = false;
+        std::vector<Use> uses;  // the last is its own limit
     };
     struct Resource {
-        double capacity = 0, busy = 0, busy_since = 0, left = 0, weight = 0;
-        std::int32_t unfrozen = 0;
-        bool over = false, touched = false, seen = false;
+        double capacity = 0, busy = 0, busy_since = 0;
         std::vector<std::pair<std::int32_t, std::int32_t>> members;  // (slot, which use)
     };
     using End = std::tuple<double, std::int32_t, std::uint32_t, std::int32_t>;  // time, message, version, slot
 
+    void open_slot();
+    double alone(const Stream& stream) const;
+    void change(std::int32_t resource);
+    void undecide(std::int32_t slot);
     void touch(std::int32_t resource);
-    void find_alone(Stream& stream);
-    void seed(std::int32_t slot);
-    void connect();
-    void fill();
-    void freeze(std::int32_t slot, double rate);
+    void touch_uses(const Stream& stream);
+    void give_room(std::int32_t resource);
+    void find_full();
+    double fill_level(std::int32_t resource);
+    void ripple();
+    void decide(std::int32_t resource, double level);
+    void settle(std::int32_t slot, double level, std::int32_t resource);
     void take_rates(double now);
 
+    std::int32_t shared_ = 0;  // resources before the streams' own limits
     std::vector<Stream> streams_;
     std::vector<Resource> resources_;
-    std::vector<std::int32_t> free_, touched_, fresh_, part_, part_resources_;
-    std::vector<std::pair<double, std::int32_t>> order_, levels_;
+    std::vector<char> over_, touched_flag_, changed_flag_, stale_;  // by resource
+    FlowHeap by_level_;
+    std::vector<std::int32_t> free_, fresh_, changed_, touched_, part_, scratch_;
+    std::vector<std::pair<double, double>> below_;  // (weight, level) of streams held elsewhere
     std::vector<End> ends_;
     std::vector<std::pair<std::int32_t, double>> changes_;
     std::int64_t solves_ = 0;
