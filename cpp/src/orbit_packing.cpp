@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "conset/random.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -100,7 +101,10 @@ std::vector<std::int32_t> pack_orbits(std::int32_t rows, std::span<const std::in
         std::pow(cooling.cold / cooling.hot, static_cast<double>(hold) / static_cast<double>(cooling.steps));
     double temperature = cooling.hot;
     for (std::int64_t step = 0; step < cooling.steps && packing.cost() > 0; ++step) {
-        if (step % hold == hold - 1) temperature *= fall;
+        if (step % hold == hold - 1) {
+            temperature *= fall;
+            if (stop_asked()) break;
+        }
         packing.step(temperature);
     }
     return packing.cost() == 0 ? packing.give() : std::vector<std::int32_t>{};

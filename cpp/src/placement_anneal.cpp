@@ -40,10 +40,10 @@ public:
         double best_cost = 0, cost = 0;  // relative to the start
         double temperature = typical_change();
         for (int level = 0; level < kLevels && temperature > 0; ++level, temperature *= kFactor) {
-            if (should_stop(true)) break;
+            if (stop_asked()) break;
             const double now = level == kLevels - 1 ? 0 : temperature;
-            for (std::int64_t k = steps * level / kLevels; k < steps * (level + 1) / kLevels; ++k)
-                cost += try_swap(now);
+            const std::int64_t share = steps * (level + 1) / kLevels - steps * level / kLevels;
+            for (std::int64_t k = 0; k < share && (k % kGlance != 0 || !stop_asked()); ++k) cost += try_swap(now);
             if (cost < best_cost) {
                 best_cost = cost;
                 best = node_;
@@ -55,7 +55,8 @@ public:
 private:
     static constexpr std::int32_t kNobody = -1;
     static constexpr int kLevels = 128;
-    static constexpr double kFactor = 0.982;  // 10 % is left after 128 levels
+    static constexpr std::int64_t kGlance = 1 << 14;  // swaps between looks at the wish to stop
+    static constexpr double kFactor = 0.982;          // 10 % is left after 128 levels
 
     struct Swap {
         std::int32_t place, other;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "conset/stop.hpp"
+
 namespace conset {
 
 namespace {
@@ -120,7 +122,7 @@ std::int64_t SequentialRouter::rip_up(std::int32_t rounds, double share) {
         if (phase_[i] < 0) out.push_back(static_cast<std::int32_t>(i));
     const auto threshold = static_cast<std::uint32_t>(share * 65536);
     std::vector<std::int32_t> again;
-    for (; rounds > 0 && !out.empty(); --rounds) {
+    for (; rounds > 0 && !out.empty() && !stop_asked(); --rounds) {
         again = out;
         for (std::size_t i = 0; i < phase_.size(); ++i) {
             if (phase_[i] < 0 || random_.below(65536) >= threshold) continue;

@@ -16,6 +16,7 @@ from conset.cli.interrupt import interruptible
 from conset.cli.main import run
 from conset.cli.progress import describe_search
 from conset.compiler import Request, compile_pattern
+from conset.errors import InputError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.file import read_document
@@ -102,6 +103,19 @@ def press_twice() -> None:
     assert _core.should_stop(True)
     os.kill(os.getpid(), signal.SIGINT)
     threading.Event().wait(5)
+
+
+def test_what_a_search_says_after_it_was_cut_short_is_an_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        give_up(asked=True)
+    with pytest.raises(InputError, match="no packing"), interruptible():
+        give_up(asked=False)
+
+
+def give_up(*, asked: bool) -> None:
+    if asked:
+        _core.ask_stop()
+    raise InputError("no packing was found")
 
 
 def test_in_another_thread_signals_are_left_alone() -> None:

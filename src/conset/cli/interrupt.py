@@ -1,4 +1,4 @@
-"""Ctrl-C during a long search: the best so far where there is one, else the end.
+"""Ctrl-C during a long search: the best so far where there is one, else the end; twice: the end.
 
 The core is told at once, by a thread that the interpreter's own signal handler wakes through a socket: Python code, and
 so a handler written in it, runs in the main thread only after the core has returned. What a search does with the wish
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from conset import _core
+from conset.errors import ConsetError
 
 STOPPED = 6
 """The exit code of a command that was stopped and gives its best so far."""
@@ -22,10 +23,10 @@ STOPPED = 6
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within: the first Ctrl-C asks the search to stop, if it has a schedule; else, or the second, is an interrupt.
+    """Within: the first Ctrl-C asks the search to stop; the second is an interrupt.
 
     Raises:
-        KeyboardInterrupt: there is nothing to give, or it was pressed twice.
+        KeyboardInterrupt: the search was asked to stop and had nothing to give, or Ctrl-C was pressed twice.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are for the main thread
@@ -39,6 +40,10 @@ def interruptible() -> Iterator[None]:
     descriptor = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     try:
         yield
+    except ConsetError:
+        if _core.stop_asked():
+            raise KeyboardInterrupt from None  # a search that was cut short says that it found nothing
+        raise
     finally:
         signal.set_wakeup_fd(descriptor)
         signal.signal(signal.SIGINT, handler)
@@ -55,8 +60,7 @@ class _Once:
         self.asked = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        incumbent, _ = _core.best_so_far()
-        if self.asked or incumbent == 0:
+        if self.asked:
             raise KeyboardInterrupt
         self.asked = True
         _core.ask_stop()
