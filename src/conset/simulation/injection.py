@@ -6,9 +6,10 @@ released in the measured cycles, after a warm-up, are followed until they are de
 Loads are flits per cycle of every sending node: 1 is what its link into the network carries.
 
 Saturation is the load at which the mean latency passes 500 cycles, or five times that of an empty network where that is
-more: above it waiting grows with the time looked at. It is found by bisection, looking longer than in the sweep and
-several times: what a short look finds is some per cent too high, as waiting has no time to grow. No load above the
-bound can be carried: there the busiest link would have more than a flit a cycle.
+more: above it waiting grows with the time looked at; a load of which a tenth is not carried, or one above the bound,
+saturates too, even where one looks too short for such a wait. It is found by bisection, looking longer than in the
+sweep and several times: what a short look finds is some per cent too high, as waiting has no time to grow. No load
+above the bound can be carried: there the busiest link would have more than a flit a cycle.
 
 Reference: Dally and Towles, Principles and Practices of Interconnection Networks, 2004, chapters 23 and 24.
 """
@@ -38,6 +39,8 @@ PRECISION = 0.004
 """Relative width of the interval that bisection leaves."""
 LOOKS = 4
 """Independent runs that a step of the bisection averages over."""
+CARRIED = 0.9
+"""A network that carries less of what is offered is saturated, however short the look."""
 THRESHOLD = 500.0
 """Mean latency [cycles] that no working network has, BookSim2's."""
 
@@ -115,10 +118,11 @@ class Probe:
     def _point(self, load: float, looks: list[Look]) -> LoadPoint:
         latency = np.concatenate([look.latency for look in looks])
         mean = float(latency.mean()) if latency.size else 0.0
+        offered, accepted = (float(np.mean([getattr(look, x) for look in looks])) for x in ("offered", "accepted"))
+        saturated = mean > self.threshold or load > self.bound or accepted < CARRIED * offered
         return LoadPoint(
-            load, float(np.mean([look.offered for look in looks])), float(np.mean([look.accepted for look in looks])),
-            mean, float(np.percentile(latency, 99)) if latency.size else 0.0, latency.size,
-            sum(look.undelivered for look in looks), mean > self.threshold or load > self.bound,
+            load, offered, accepted, mean, float(np.percentile(latency, 99)) if latency.size else 0.0, latency.size,
+            sum(look.undelivered for look in looks), saturated,
         )  # fmt: skip
 
     def saturation(self, low: float, high: float) -> float:

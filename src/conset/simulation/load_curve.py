@@ -54,7 +54,7 @@ class LoadPoint:
         p99_latency: that of the slowest hundredth, at least [cycles].
         packets: measured.
         undelivered: of them.
-        saturated: whether the mean latency is above the threshold, or the load above the bound.
+        saturated: whether the mean latency is above the threshold, the load above the bound, or a tenth not carried.
     """
 
     load: float
