@@ -190,6 +190,7 @@ public:
 private:
     static constexpr std::size_t kChain = 12;       // transfers a Kempe chain may move
     static constexpr std::size_t kDisplaced = 3;    // and an ejection
+    static constexpr int kTries = 4;                // to find a phase for a longest transfer that lasts as long anyway
     static constexpr std::int64_t kGlance = 10000;  // steps between looks at a wish to stop
 
     struct Move {
@@ -199,8 +200,9 @@ private:
     std::uint32_t below(std::size_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
 
     void try_move(bool chain) {
-        std::int32_t k;
-        if (random_.below(2) == 0) {
+        std::int32_t k = 0;
+        const bool longest = random_.below(2) == 0;
+        if (longest) {
             const auto p = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases())));
             if (state_.members(p).empty()) return;
             k = state_.longest(p);
@@ -208,8 +210,8 @@ private:
             k = static_cast<std::int32_t>(below(duration_.size()));
         }
         const std::int32_t from = state_.phase()[k];
-        auto to = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases() - 1)));
-        if (to >= from) ++to;
+        std::int32_t to = other_phase(from);
+        for (int tries = 0; longest && tries < kTries && state_.top(to) < duration_[k]; ++tries) to = other_phase(from);
         const double before = length_;
         moves_.clear();
         out_.clear();
@@ -218,6 +220,11 @@ private:
             undo();
             length_ = before;
         }
+    }
+
+    std::int32_t other_phase(std::int32_t from) {
+        const auto to = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases() - 1)));
+        return to >= from ? to + 1 : to;
     }
 
     bool accepts(double more) { return more <= 0 || uniform(random_) < std::exp(-more / temperature_); }

@@ -16,8 +16,8 @@ from conset.machine.spec import parse_machine
 from conset.methods.core import core_arguments
 from conset.methods.decreasing import STEPS, temperatures, total_length
 from conset.methods.event_list import time_event_list
+from conset.methods.method import ANY, PORTS
 from conset.methods.problem import Phases, Problem
-from conset.methods.table import ANY, PORTS
 from conset.pattern.spec import parse_pattern
 
 SIZES = {"uniform": "uniform(1,1000)", "logn": "lognormal(1000,1)", "fem": "log-uniform(10,2000)"}

@@ -14,7 +14,7 @@ Existence: for δ = 1 there is always such a matching (König), so it ends.
 Complexity: pieces · log(bytes) · nodes · messages at worst, in practice near pieces · messages · log(bytes); memory
 O(messages). At most as many phases as messages + ports by the argument of Birkhoff's decomposition, far fewer in
 practice: a phase that fills the gaps of ports with slack empties several messages at a time.
-Measured: 64 nodes, d-regular: 8 to 14 phases at d = 4, 46 to 61 at d = 16, 120 to 168 at d = 48.
+Measured: 64 nodes, d-regular: 7 to 14 phases at d = 4, 47 to 61 at d = 16, 127 to 168 at d = 48.
 When to use it: bytes dominate: long messages, cheap barriers. Every further phase costs a barrier, and every further
 piece the overhead of a message; `decreasing` has 3 times fewer phases and takes 5 to 30 % longer in bytes.
 Departures from the bottleneck decomposition: no padding to a doubly stochastic matrix and no common length for all
