@@ -83,7 +83,6 @@ public:
         result_.link_bytes.assign(static_cast<std::size_t>(links_), 0);
         result_.out_bytes.assign(static_cast<std::size_t>(nodes_), 0);
         result_.in_bytes = result_.out_bytes;
-        result_.ranks = lists_.ranks();
         const auto ranks = static_cast<std::size_t>(lists_.ranks());
         sending_free_.assign(ranks, 0);
         receiving_free_.assign(ranks, 0);
@@ -122,14 +121,23 @@ private:
     using Event = std::tuple<double, Kind, std::int32_t, std::uint8_t>;
     using Now = std::tuple<Kind, std::int32_t, std::uint8_t>;
 
+    struct Path {
+        std::vector<std::int32_t> channels;  // injection, lanes, ejection
+        std::size_t taken = 0;
+        double asked = 0;
+    };
+
     bool takes_list() const { return execution_.receive_list; }
     std::int32_t size() const { return static_cast<std::int32_t>(messages_.size()); }
     std::int32_t lanes() const { return links_ * costs_.pools; }
     std::int32_t injection(std::int32_t m) const { return lanes() + messages_.sender[m]; }
     std::int32_t ejection(std::int32_t m) const { return lanes() + lists_.ranks() + messages_.receiver[m]; }
-    // As `held_by` has it: pools of a link are one.
-    std::int32_t named(std::int32_t channel) const {
-        return channel < lanes() ? channel / costs_.pools : channel - lanes() + links_;
+    // The channel a header takes next, as `held_by` has it: pools of a link are one, ranks of a node too.
+    std::int32_t named(std::int32_t m) const {
+        const Path& path = paths_[path_[m]];
+        if (path.taken == 0) return links_ + routes_.source[m];
+        if (path.taken + 1 == path.channels.size()) return links_ + nodes_ + routes_.target[m];
+        return path.channels[path.taken] / costs_.pools;
     }
     std::int32_t hops(std::int32_t m) const {
         std::int32_t count = 0;
@@ -307,7 +315,7 @@ private:
         result_.blocked[m] += waited;
         if (waited > longest_[m]) {
             longest_[m] = waited;
-            result_.held_by[m] = named(path.channels[path.taken]);
+            result_.held_by[m] = named(m);
         }
         const std::size_t taken = path.taken++;
         if (path.taken == path.channels.size()) {
@@ -392,10 +400,10 @@ private:
             if (path_[other] < 0) continue;
             const Path& held = paths_[path_[other]];
             const auto last = held.channels.begin() + static_cast<std::ptrdiff_t>(held.taken);
-            if (other != m && std::find(held.channels.begin(), last, channel) != last) return {named(channel), other};
+            if (other != m && std::find(held.channels.begin(), last, channel) != last) return {named(m), other};
         }
         const std::int32_t rank = messages_.receiver[m];  // free, but not its turn
-        return {named(channel), lists_.receives(rank)[next_receive_[rank]]};
+        return {named(m), lists_.receives(rank)[next_receive_[rank]]};
     }
 
     // From a waiting message to one that holds what it waits for, until one repeats.
@@ -424,12 +432,6 @@ private:
         copy(result_.in_busy, links_ + nodes_, nodes_);
         result_.solves = streams_.solves();
     }
-
-    struct Path {
-        std::vector<std::int32_t> channels;  // injection, lanes, ejection
-        std::size_t taken = 0;
-        double asked = 0;
-    };
 
     const Routes& routes_;
     std::span<const std::int64_t> bytes_;

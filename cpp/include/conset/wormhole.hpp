@@ -49,7 +49,7 @@ struct WormholeCosts {
 
 struct WormholeResult {
     std::vector<double> start, end, blocked;  // [s] by message; blocked: how long its header waited in all
-    std::vector<std::int32_t> held_by;        // where it waited longest: link, links + sender, links + ranks + receiver
+    std::vector<std::int32_t> held_by;        // where it waited longest: link, links + source, links + nodes + target
     std::vector<std::int64_t> link_bytes, out_bytes, in_bytes;
     std::vector<double> link_busy, out_busy, in_busy;  // [s]
     std::vector<double> rate_time, rate;               // every change, where recorded
@@ -59,7 +59,6 @@ struct WormholeResult {
     // Channels as in `held_by`; -1: not in the network, it waits for that message to be delivered.
     std::vector<std::int32_t> stuck, stuck_channel;
     double stopped = 0;  // [s] the time of the last event
-    std::int32_t ranks = 0;
 };
 
 // Throws Interrupted (stop.hpp).

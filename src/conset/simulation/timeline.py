@@ -54,6 +54,7 @@ class Timeline:
         held_by: shape=(messages), int32: what held a message when its last byte flowed: a link slot,
             `link_slots + node` for the port out of a node, `link_slots + nodes + node` for the port into it,
             `link_slots + 2 nodes + node` for both together, -1 where nothing did; (0) for models that do not say.
+            `wormhole`, `circuit`: where its header waited longest, -1 where it never did.
         events: changes the model handled.
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.

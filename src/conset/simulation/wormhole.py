@@ -76,8 +76,8 @@ def simulate_wormhole(
         ejection: channels of a rank out of the network; None: as many as it may receive at once.
 
     Returns:
-        A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + sender`, `link_slots + ranks
-        + receiver`, -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all.
+        A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + node` for a channel into the network,
+        `link_slots + nodes + node` for one out of it, -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all.
 
     Raises:
         UsageError: an unknown policy.
@@ -128,7 +128,7 @@ def _simulate(
     elapsed = time.perf_counter() - start
     stuck, waited = result.take_stuck(), result.take_stuck_channel()
     if stuck.size:
-        circle = deadlock_words(workload, machine.topology, stuck, waited, result.ranks)
+        circle = deadlock_words(workload, machine.topology, stuck, waited)
         where = f"{workload.name} on {machine.name}"
         raise NoScheduleError(f"{where}: deadlock at {result.stopped / _NS * 1e6:.10g} us: {circle}")
     end_s = result.take_end() / _NS
@@ -242,9 +242,7 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
     return crosses.ravel()
 
 
-def deadlock_words(
-    workload: Workload, topology: Topology, stuck: NDArray[np.int32], channel: NDArray[np.int32], ranks: int
-) -> str:
+def deadlock_words(workload: Workload, topology: Topology, stuck: NDArray[np.int32], channel: NDArray[np.int32]) -> str:
     """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a circle, closed."""
 
     def message(m: int) -> str:
@@ -256,9 +254,9 @@ def deadlock_words(
             return "waits for the delivery of"
         if c < slots:
             return f"waits for {topology.link_name(c)} of"
-        if c < slots + ranks:
-            return f"waits for the injection of rank {c - slots} of"
-        return f"waits for the ejection of rank {c - slots - ranks} of"
+        if c < slots + topology.nodes:
+            return f"waits for a channel out of {topology.node_name(c - slots)} of"
+        return f"waits for a channel into {topology.node_name(c - slots - topology.nodes)} of"
 
     parts = [f"{waits(k)} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
     shown, left = parts[:_SHOWN], len(parts) - _SHOWN
