@@ -76,8 +76,9 @@ def simulate_wormhole(
         ejection: channels of a rank out of the network; None: as many as it may receive at once.
 
     Returns:
-        A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + node` for a channel into the network,
-        `link_slots + nodes + node` for one out of it, -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all.
+        A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + node` for a channel into the
+        network, `link_slots + nodes + node` for one out of it, -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and
+        `blocked_s`, how long headers waited in all.
 
     Raises:
         UsageError: an unknown policy.
