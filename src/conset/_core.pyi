@@ -316,6 +316,9 @@ class WormholeResult:
     def stopped(self) -> float: ...
 
     @property
+    def ranks(self) -> int: ...
+
+    @property
     def events(self) -> int: ...
 
     @property
