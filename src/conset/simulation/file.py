@@ -118,7 +118,7 @@ def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         columns = {name: archive[name] for name in archive.files}
     if "header" not in columns:
         raise InputError("entry 'header' is missing")

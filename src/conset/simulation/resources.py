@@ -85,6 +85,8 @@ class Resources:
     def unfair(self, rates: Rates, weight: NDArray[np.float64], samples: int) -> tuple[int, float] | None:
         """(message, time) of a flow without a bottleneck at one of `samples` times; None where all have one."""
         times = np.unique(rates.time_s)
+        if not times.size:
+            return None
         chosen = set(times[:: max(1, times.size // samples)].tolist())
         now = np.zeros(self.bytes.size)
         rows = np.arange(self.bytes.size)
