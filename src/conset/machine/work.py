@@ -124,10 +124,9 @@ def transfer_s(
         elif np.ptp(unit) == 0:
             per_byte = np.maximum(per_byte, unit[0])
         else:
-            ends = (np.ascontiguousarray(end, np.int32) for end in (source, target))
-            per_byte = np.maximum(
-                per_byte, _core.slowest_links(core_network(machine.topology, machine.routing), *ends, unit)
-            )
+            network = core_network(machine.topology, machine.routing)
+            out, into = np.ascontiguousarray(source, np.int32), np.ascontiguousarray(target, np.int32)
+            per_byte = np.maximum(per_byte, _core.slowest_links(network, out, into, unit))
     return np.where(leaves, work.overhead.of(size) + size * per_byte, 0.0)
 
 
