@@ -26,7 +26,8 @@ def bound_port_time(question: Question) -> Found:
     profile = profile_phases(
         question.machine, replace(question.work, link=np.zeros(0), blocking=0.0),
         question.source, question.target, question.size,
-        phase_offsets=np.array([0, count], np.int64), batch_offsets=np.array([0, 1], np.int64), phase_by_phase=False, crowds=True,
+        phase_offsets=np.array([0, count], np.int64), batch_offsets=np.array([0, 1], np.int64), phase_by_phase=False,
+        crowds=True,
     )  # fmt: skip
     side = int(np.argmax(profile.most[:3]))
     node = int(profile.where[side])

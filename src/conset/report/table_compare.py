@@ -20,8 +20,9 @@ COLUMNS = ("method", "phases", "bound", "gap", "link", "sum L", "sync", "predict
 def cells_of(row: Row) -> tuple[str, ...]:
     """A row as text, in the order of `COLUMNS`."""
     load, bound, gap = row["load"], row["bound"], row["gap"]
+    method = f"auto: {row['method']}" if row.get("auto") else str(row["method"])
     return (
-        f"auto: {row['method']}" if row.get("auto") else str(row["method"]), f"{row['phases']:,}", f"{bound['phases']:,}", f"{gap['phases']:.3f}", f"{load['link']:,}",
+        method, f"{row['phases']:,}", f"{bound['phases']:,}", f"{gap['phases']:.3f}", f"{load['link']:,}",
         f"{load['sum']:,}", str(row["sync"]), format_time(row["predicted_s"]), f"{gap['time']:.3f}",
         format_time(row["compile_s"]),
     )  # fmt: skip
