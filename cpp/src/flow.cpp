@@ -12,7 +12,8 @@ namespace conset {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kTogether = 1e-12;  // events nearer than this (relative) are one
+constexpr std::size_t kMostNodes = 16384;  // a bit for each pair of them is 32 MB
+constexpr double kTogether = 1e-12;        // events nearer than this (relative) are one
 
 double step(std::span<const double> up_to, std::span<const double> seconds, std::int64_t bytes) {
     std::size_t k = 0;
@@ -48,6 +49,10 @@ public:
             receive_free_ = send_free_;
         }
         if (record) sharing_.record_changes();
+        alone_ = !routes.offsets.empty() || distinct();
+        if (alone_ && execution.in_flight == 0 && messages.time.empty() && messages.deps.empty() &&
+            messages.phase_offsets.size() <= 2)
+            reserve();
     }
 
     FlowResult run() {
@@ -74,6 +79,51 @@ private:
         if (routes_.source[m] == routes_.target[m]) return 0;
         if (!routes_.offsets.empty()) return static_cast<std::int32_t>(routes_.offsets[m + 1] - routes_.offsets[m]);
         return routes_.network.hops(routes_.source[m], routes_.target[m]);
+    }
+
+    // Whether no two messages have the same ends: then none can share a flow with another.
+    bool distinct() const {
+        const auto nodes = static_cast<std::size_t>(nodes_);
+        if (nodes > kMostNodes || messages_.size() > nodes * nodes) return false;
+        std::vector<bool> seen(nodes * nodes, false);
+        for (std::size_t m = 0; m < messages_.size(); ++m) {
+            auto place =
+                seen[static_cast<std::size_t>(routes_.source[m]) * nodes + static_cast<std::size_t>(routes_.target[m])];
+            if (place) return false;
+            place = true;
+        }
+        return true;
+    }
+
+    // Everything goes at once: lists and routes get their size before, not by doubling.
+    void reserve() {
+        std::vector<std::int32_t> carried(static_cast<std::size_t>(links_ + 3 * nodes_), 0);
+        for (std::int32_t m = 0; m < size(); ++m) {
+            if (routes_.source[m] == routes_.target[m]) continue;
+            find_route(m);
+            for (const std::int32_t r : route_) ++carried[r];
+        }
+        sharing_.reserve(messages_.size(), carried);
+        timers_.reserve(messages_.size());
+    }
+
+    // The resources of a message into `route_`; what one of its kind can take at most.
+    double find_route(std::int32_t m) {
+        route_.clear();
+        double limit = kNever;
+        routes_.each_link(m, [&](std::int32_t link) {
+            if (link_rate(link) == kNever) return;
+            route_.push_back(link);
+            if (link_width(link) > 1) limit = std::min(limit, link_rate(link));
+        });
+        const std::int32_t s = routes_.source[m], t = routes_.target[m];
+        if (costs_.out < kNever) route_.push_back(links_ + s);
+        if (costs_.in < kNever) route_.push_back(links_ + nodes_ + t);
+        if (costs_.node < kNever) {
+            route_.push_back(links_ + 2 * nodes_ + s);
+            route_.push_back(links_ + 2 * nodes_ + t);
+        }
+        return limit;
     }
 
     double link_rate(std::int32_t link) const {
@@ -153,31 +203,17 @@ private:
     }
 
     void begin_flow(std::int32_t m, double now) {
-        route_.clear();
-        double limit = kNever;
-        routes_.each_link(m, [&](std::int32_t link) {
-            result_.link_bytes[link] += bytes_[m];
-            if (link_rate(link) == kNever) return;
-            route_.push_back(link);
-            if (link_width(link) > 1) limit = std::min(limit, link_rate(link));
-        });
         const std::int32_t s = routes_.source[m], t = routes_.target[m];
+        routes_.each_link(m, [&](std::int32_t link) { result_.link_bytes[link] += bytes_[m]; });
         result_.out_bytes[s] += bytes_[m];
         result_.in_bytes[t] += bytes_[m];
-        if (costs_.out < kNever) route_.push_back(links_ + s);
-        if (costs_.in < kNever) route_.push_back(links_ + nodes_ + t);
-        if (costs_.node < kNever) {
-            route_.push_back(links_ + 2 * nodes_ + s);
-            route_.push_back(links_ + 2 * nodes_ + t);
-        }
+        const double limit = find_route(m);
         if (bytes_[m] == 0 || route_.empty()) {
             flowed(m, now);
             return;
         }
-        const std::uint64_t key = routes_.offsets.empty()
-                                      ? static_cast<std::uint64_t>(s) << 32U | static_cast<std::uint32_t>(t)
-                                      : Sharing::kAlone;
-        sharing_.add(key, route_, weight(m), limit, m, static_cast<double>(bytes_[m]), now);
+        const std::uint64_t pair = static_cast<std::uint64_t>(s) << 32U | static_cast<std::uint32_t>(t);
+        sharing_.add(alone_ ? Sharing::kAlone : pair, route_, weight(m), limit, m, static_cast<double>(bytes_[m]), now);
     }
 
     double weight(std::int32_t m) const {
@@ -236,7 +272,7 @@ private:
     std::int32_t links_, nodes_;
     Gates gates_;
     Sharing sharing_;
-    bool record_;
+    bool record_, alone_ = false;
     FlowResult result_;
     std::vector<Timer> timers_;
     std::vector<double> send_free_, receive_free_;  // when each rank's processor is free

@@ -64,6 +64,17 @@ Sharing::Sharing(std::vector<double> capacity)
     stale_.assign(resources, 0);
 }
 
+void Sharing::reserve(std::size_t flows, std::span<const std::int32_t> carried) {
+    std::size_t hops = 0;
+    for (std::size_t r = 0; r < carried.size(); ++r) {
+        lists_[r].reserve(static_cast<std::size_t>(carried[r]));
+        hops += static_cast<std::size_t>(carried[r]);
+    }
+    hops_.reserve(hops);
+    flows_.reserve(flows);
+    named_.reserve(flows);
+}
+
 void Sharing::add(std::uint64_t key, std::span<const std::int32_t> route, double weight, double limit,
                   std::int32_t member, double bytes, double now) {
     std::int32_t f = -1;
@@ -93,7 +104,6 @@ void Sharing::add(std::uint64_t key, std::span<const std::int32_t> route, double
         ++flow.members;
         changed_.push_back({f, weight, 0});
     }
-    if (limit_[f] < kNever) capacity_[fixed_ + f] = limit_[f] * flows_[f].members;
     note(f);
 }
 
@@ -106,8 +116,6 @@ std::int32_t Sharing::open(std::uint64_t key, std::span<const std::int32_t> rout
     if (free_[hops].empty()) {
         f = static_cast<std::int32_t>(flows_.size());
         flows_.emplace_back();
-        limit_.push_back(limit);
-        key_.push_back(key);
         named_.push_back(0);
         flows_[f].route = static_cast<std::int32_t>(hops_.size());
         hops_.resize(hops_.size() + hops);
@@ -117,7 +125,13 @@ std::int32_t Sharing::open(std::uint64_t key, std::span<const std::int32_t> rout
         const std::int32_t at = flows_[f].route;
         flows_[f] = Flow{};
         flows_[f].route = at;
+    }
+    if (limited || static_cast<std::size_t>(f) < limit_.size()) {
+        if (limit_.size() < flows_.size()) limit_.resize(flows_.size(), kNever);
         limit_[f] = limit;
+    }
+    if (key != kAlone || static_cast<std::size_t>(f) < key_.size()) {
+        if (key_.size() < flows_.size()) key_.resize(flows_.size(), kAlone);
         key_[f] = key;
     }
     Flow& flow = flows_[f];
@@ -161,7 +175,7 @@ void Sharing::close(std::int32_t f, double now) {
     carried_in_all_ -= flow.hops;
     --flows_open_;
     named_[f] = flow.hops;
-    if (key_[f] != kAlone) open_.erase(key_[f]);
+    if (key_of(f) != kAlone) open_.erase(key_of(f));
 }
 
 void Sharing::serve(Flow& flow, double now) {
@@ -203,8 +217,8 @@ void Sharing::solve(double now) {
         }
     }
     for (const Change& change : changed_)
-        if (limit_[change.flow] < kNever)
-            capacity_[fixed_ + change.flow] = limit_[change.flow] * flows_[change.flow].members;
+        if (limit_of(change.flow) < kNever)
+            capacity_[fixed_ + change.flow] = limit_of(change.flow) * flows_[change.flow].members;
     if (filling_) {
         fill(now);
     } else {
@@ -444,7 +458,7 @@ void Sharing::apply_changes(State* states) const {
         for (const std::int32_t r : route_of(flow)) {
             states[r].weight += change.weight;
             states[r].count += change.count;
-            if (r >= fixed_) states[r].left += limit_[change.flow] * change.weight / flow.weight;
+            if (r >= fixed_) states[r].left += limit_of(change.flow) * change.weight / flow.weight;
         }
     }
 }

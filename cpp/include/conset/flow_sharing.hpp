@@ -51,6 +51,9 @@ public:
     void add(std::uint64_t key, std::span<const std::int32_t> route, double weight, double limit, std::int32_t member,
              double bytes, double now);
 
+    // Room for as many flows as `carried` resources are going to carry, where that is known before.
+    void reserve(std::size_t flows, std::span<const std::int32_t> carried);
+
     // When the next member ends.
     double next_end() const;
 
@@ -119,6 +122,8 @@ private:
     double end_of(const Flow& flow) const {
         return flow.level > 0 ? flow.since + (flow.first_end - flow.served) / flow.rate() : kNever;
     }
+    double limit_of(std::int32_t f) const { return static_cast<std::size_t>(f) < limit_.size() ? limit_[f] : kNever; }
+    std::uint64_t key_of(std::int32_t f) const { return static_cast<std::size_t>(f) < key_.size() ? key_[f] : kAlone; }
     void note(std::int32_t f) {
         if (recording_) recorded_.push_back(f);
     }
@@ -154,8 +159,8 @@ private:
     std::vector<std::int32_t> holds_;               // flows it is the bottleneck of (ripple)
     std::vector<std::vector<std::int32_t>> lists_;  // flows of each resource, closed ones among them until passed over
     std::vector<Flow> flows_;
-    std::vector<double> limit_;
-    std::vector<std::uint64_t> key_;
+    std::vector<double> limit_;                    // empty where nothing limits one member
+    std::vector<std::uint64_t> key_;               // empty where all are alone
     std::vector<std::int32_t> named_;              // lists that name a closed flow
     std::vector<std::int32_t> hops_;               // routes
     std::vector<std::vector<std::int32_t>> free_;  // slots that can be reused, by number of hops
