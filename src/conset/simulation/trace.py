@@ -10,8 +10,8 @@ deps   ids that must have been delivered first, separated by `;`; the column may
 
 from __future__ import annotations
 
-import io
 import warnings
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -36,37 +36,46 @@ def read_trace(path: str | Path, machine: Machine) -> Workload:
     """
     path = require_file(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        header = _header(path)
+        rows = _rows(path)
+        _check(path, rows, machine.topology.endpoints)
+        offsets, deps = _deps(path, rows["id"]) if header == HEADER else (np.zeros(0, np.int64), _NO_DEPS)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
-    header = tuple(word.strip().lower() for word in lines[0].split(","))
-    if header not in (HEADER, HEADER[:5]):
-        raise InputError(f"{path}, line 1: the header must be {','.join(HEADER)}, is '{lines[0][:80]}'")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    rows = _rows(path, lines)
-    _check(path, rows, machine.topology.endpoints)
-    offsets, deps = _deps(path, lines, rows["id"]) if header == HEADER else (np.zeros(0, np.int64), _NO_DEPS)
     return Workload(
         rows["src"].astype(np.int32), rows["dst"].astype(np.int32), np.ascontiguousarray(rows["bytes"]),
         machine.topology.nodes, rows["time"] / _NS, offsets, deps, name=path.name,
     )  # fmt: skip
 
 
+def _header(path: Path) -> tuple[str, ...]:
+    with path.open(encoding="utf-8-sig") as file:
+        first = file.readline().strip()
+    header = tuple(word.strip().lower() for word in first.split(","))
+    if header not in (HEADER, HEADER[:5]):
+        raise InputError(f"{path}, line 1: the header must be {','.join(HEADER)}, is '{first[:80]}'")
+    return header
+
+
 _NO_DEPS = np.zeros(0, np.int32)
 
 
-def _rows(path: Path, lines: list[str]) -> NDArray[np.void]:
-    """The first five columns; by the fast parser, and word by word where that finds something wrong."""
-    if len(lines) == 1:
-        return np.zeros(0, _ROW)
-    with warnings.catch_warnings():
+def _rows(path: Path) -> NDArray[np.void]:
+    """The first five columns; by the fast parser, and word by word where that finds something wrong.
+
+    Lines are read one after the other, never kept: a million of them are 40 MB here and 100 MB as text.
+    """
+    with warnings.catch_warnings(), path.open(encoding="utf-8-sig") as file:
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
         try:
-            return np.loadtxt(io.StringIO("\n".join(lines[1:])), _ROW, delimiter=",", usecols=range(5), ndmin=1)
+            return np.loadtxt(file, _ROW, delimiter=",", usecols=range(5), ndmin=1, skiprows=1, comments=None)
+        except UnicodeDecodeError:
+            raise
         except (ValueError, OverflowError, Warning):
             pass
-    rows = [_words(path, number, line) for number, line in enumerate(lines[1:], 2)]
+    with path.open(encoding="utf-8-sig") as file:
+        rows = [_words(path, number, line) for number, line in enumerate(file, 1) if number > 1 and line.strip()]
     return np.array(rows, _ROW)
 
 
@@ -104,32 +113,39 @@ def _check(path: Path, rows: NDArray[np.void], nodes: int) -> None:
         raise InputError(f"{path}: all messages together are {rows['bytes'].sum(dtype=np.float64):.3g} B, at most 2^62")
 
 
-def _deps(path: Path, lines: list[str], ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _deps(path: Path, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """(offsets, indices) of the last column."""
     order = np.argsort(ids, kind="stable")
     twice = np.flatnonzero(np.diff(ids[order]) == 0)
     if twice.size:
         at = int(order[twice[0] + 1])
         raise InputError(f"{path}, line {at + 2}: id = {ids[at]}: is given twice")
-    counts = np.zeros(ids.size + 1, np.int64)
-    wanted: list[int] = []
-    for k, line in enumerate(lines[1:]):
-        words = line.rpartition(",")[2].strip() if line.count(",") == 5 else ""
-        if not words:
-            continue
-        for word in words.split(";"):
-            try:
-                wanted.append(int(word))
-            except ValueError:
-                raise InputError(f"{path}, line {k + 2}: deps: '{word}': whole numbers separated by ';'") from None
-        counts[k + 1] = words.count(";") + 1
+    counts, given = _wanted(path, ids.size)
     offsets = np.cumsum(counts)
-    if not wanted:
+    if not given.size:
         return np.zeros(0, np.int64), _NO_DEPS
-    given = np.array(wanted, np.int64)
     place = np.minimum(np.searchsorted(ids[order], given), ids.size - 1)
     unknown = np.flatnonzero(ids[order][place] != given)
     if unknown.size:
         line_number = int(np.searchsorted(offsets, unknown[0], side="right")) + 1
         raise InputError(f"{path}, line {line_number}: deps: no message has the id {given[unknown[0]]}")
     return offsets, order[place].astype(np.int32)
+
+
+def _wanted(path: Path, messages: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(deps of the message before each index, all deps one after the other), as ids."""
+    counts = np.zeros(messages + 1, np.int64)
+    wanted = array("q")
+    with path.open(encoding="utf-8-sig") as file:
+        next(file)
+        for k, line in enumerate((line for line in file if line.strip()), 1):
+            words = line.rpartition(",")[2].strip() if line.count(",") == 5 else ""
+            if not words:
+                continue
+            for word in words.split(";"):
+                try:
+                    wanted.append(int(word))
+                except (ValueError, OverflowError):
+                    raise InputError(f"{path}, line {k + 1}: deps: '{word}': whole numbers separated by ';'") from None
+            counts[k] = words.count(";") + 1
+    return counts, np.array(wanted, np.int64)
