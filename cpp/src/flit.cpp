@@ -10,61 +10,15 @@
 #include <utility>
 
 #include "conset/flit_gate.hpp"
+#include "conset/flit_parts.hpp"
 #include "conset/flit_router.hpp"
+#include "conset/flit_stuck.hpp"
 #include "conset/flit_worms.hpp"
 #include "conset/stop.hpp"
 
 namespace conset {
 
 namespace {
-
-// Where a port leads: the router behind it, and the first of the lanes there, counted in that router.
-struct Far {
-    std::uint32_t router = 0, lane = 0;
-};
-
-// A node as a source: what it is sending, and on which lane.
-struct Source {
-    std::int32_t message = -1, worm = -1, worm_left = 0;
-    std::int64_t message_left = 0;  // flits that are in no worm yet
-    std::uint32_t lane = 0, next_lane = 0;
-    std::array<std::uint8_t, 64> credits{};
-};
-
-// Sets of routers or nodes that have something to do.
-class Busy {
-public:
-    explicit Busy(std::uint32_t count) : words_((count + 63) / 64, 0) {}
-    void add(std::uint32_t k) { words_[k >> 6U] |= std::uint64_t{1} << (k & 63U); }
-    void remove(std::uint32_t k) { words_[k >> 6U] &= ~(std::uint64_t{1} << (k & 63U)); }
-    bool any() const {
-        return std::any_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word != 0; });
-    }
-    // Adds what is in `other`, and empties it.
-    void take(Busy& other) {
-        for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= std::exchange(other.words_[w], 0);
-    }
-    template <class Visit>  // visit(k); may remove k
-    void each(Visit&& visit) {
-        for (std::size_t w = 0; w < words_.size(); ++w)
-            for (std::uint64_t rest = words_[w]; rest != 0; rest &= rest - 1)
-                visit(static_cast<std::uint32_t>(w * 64) + lowest_bit(rest));
-    }
-
-private:
-    std::vector<std::uint64_t> words_;
-};
-
-// Events of the next cycles: what is put in for cycle t comes out at t; at most three cycles ahead.
-class Coming {
-public:
-    void put(std::int64_t cycle, std::uint32_t what) { slots_[cycle & 3].push_back(what); }
-    std::vector<std::uint32_t>& at(std::int64_t cycle) { return slots_[cycle & 3]; }
-    bool empty(std::int64_t cycle) const { return slots_[cycle & 3].empty(); }
-
-private:
-    std::array<std::vector<std::uint32_t>, 4> slots_;
-};
 
 template <class Shape>
 class Simulation {
@@ -85,7 +39,11 @@ public:
           sources_(nodes_),
           busy_(nodes_),
           sending_(nodes_),
-          reached_{Busy(nodes_), Busy(nodes_), Busy(nodes_), Busy(nodes_)},
+          credited_(nodes_),
+          first_node_((nodes_ + 63) / 64 * 64),
+          sink_(2 * first_node_),
+          boxes_(sink_ + 1),
+          reached_{FlitBusy(sink_ + 1), FlitBusy(sink_ + 1), FlitBusy(sink_ + 1), FlitBusy(sink_ + 1)},
           watched_(std::max<std::int64_t>(0, watch.last - watch.first)) {
         join(network);
         for (auto& source : sources_) source.credits.fill(static_cast<std::uint8_t>(network.buffer));
@@ -100,7 +58,8 @@ public:
             if ((times_.cycles++ & 1023) == 0) should_stop(false);
             step();
             if (!advance()) {
-                times_.stuck = find_circle();
+                times_.stuck = find_circle(
+                    times_, gate_, [&](std::int32_t m) { return blocking_worm(m, shape_, routers_, ahead_, worms_); });
                 break;
             }
         }
@@ -123,6 +82,11 @@ private:
             ahead_[from * shape_.ports() + out] = {to, in * shape_.lanes()};
             behind_[to * shape_.ports() + in] = {from, out * shape_.lanes()};
         }
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            const std::uint32_t port = (node + 1) * shape_.ports() - 1;
+            ahead_[port] = {sink_, 0};
+            behind_[port] = {first_node_ + node, 0};
+        }
     }
 
     void wake(std::int32_t node, std::int64_t cycle) {
@@ -136,12 +100,13 @@ private:
     void step() {
         for (; !later_.empty() && later_.top().first <= now_; later_.pop())
             sending_.add(static_cast<std::uint32_t>(later_.top().second));
-        auto& room = room_.at(now_);
-        for (const std::uint32_t lane : room) {
-            ++sources_[lane / shape_.lanes()].credits[lane % shape_.lanes()];
-            sending_.add(lane / shape_.lanes());
-        }
-        room.clear();
+        credited_.take(reached_[now_ & 3], first_node_);
+        credited_.each([&](std::uint32_t node) {
+            credited_.remove(node);
+            sending_.add(node);
+            for (Mask room = std::exchange(boxes_[first_node_ + node].credits[now_ & 3], 0); room != 0;)
+                ++sources_[node].credits[pop_bit(room)];
+        });
         sending_.each([&](std::uint32_t node) { inject(node); });
         auto& delivered = delivered_.at(now_);
         for (const std::uint32_t worm : delivered) deliver(static_cast<std::int32_t>(worm));
@@ -157,14 +122,14 @@ private:
         std::int64_t next = std::numeric_limits<std::int64_t>::max();
         if (!later_.empty()) next = later_.top().first;
         for (std::int64_t t = now_ + 2; t >= now_; --t)
-            if (reached_[t & 3].any() || !delivered_.empty(t) || !room_.empty(t)) next = std::min(next, t);
+            if (reached_[t & 3].any_below(sink_) || !delivered_.empty(t)) next = std::min(next, t);
         if (next == std::numeric_limits<std::int64_t>::max()) return false;
         now_ = std::max(now_, next);
         return true;
     }
 
     void inject(std::uint32_t node) {
-        Source& source = sources_[node];
+        FlitSource& source = sources_[node];
         if (source.worm_left == 0 && !begin(node, source)) {
             sending_.remove(node);
             return;
@@ -175,11 +140,11 @@ private:
         }
         --source.credits[source.lane];
         --source.worm_left;
-        reach(node, now_ + 2).arriving[(now_ + 2) & 3] |= bit<Mask>(node_lane(source.lane));
+        reach(node, now_ + 2).flits[(now_ + 2) & 3] |= bit<Mask>(node_lane(source.lane));
     }
 
     // Puts the next worm of a node on a lane; false where none may go or no lane has room.
-    bool begin(std::uint32_t node, Source& source) {
+    bool begin(std::uint32_t node, FlitSource& source) {
         const auto n = static_cast<std::int32_t>(node);
         const std::int32_t m = source.message_left > 0 ? source.message : gate_.head(n);
         if (m < 0) return false;
@@ -207,7 +172,7 @@ private:
         return true;
     }
 
-    void start(std::int32_t node, std::int32_t m, Source& source) {
+    void start(std::int32_t node, std::int32_t m, FlitSource& source) {
         times_.start[m] = now_;
         source.message = m;
         source.message_left = workload_.flits[m];
@@ -217,10 +182,10 @@ private:
     // The number, among all lanes of a router, of a lane from its node.
     std::uint32_t node_lane(std::uint32_t lane) const { return (shape_.ports() - 1) * shape_.lanes() + lane; }
 
-    // A router, to be visited at a cycle to come.
-    Router& reach(std::uint32_t router, std::int64_t cycle) {
-        reached_[cycle & 3].add(router);
-        return routers_[router];
+    // The mailbox of a router or node, which will be looked into at a cycle to come.
+    FlitMailbox<Mask>& reach(std::uint32_t box, std::int64_t cycle) {
+        reached_[cycle & 3].add(box);
+        return boxes_[box];
     }
 
     std::int32_t& queue(std::uint32_t router, std::uint32_t lane, std::uint32_t place) {
@@ -237,7 +202,7 @@ private:
         worms_.remove(worm);
         if (!parts_left_.empty()) {
             --parts_left_[m];
-            const Source& source = sources_[workload_.routes.source[m]];
+            const FlitSource& source = sources_[workload_.routes.source[m]];
             if (parts_left_[m] > 0 || (source.message == m && source.message_left > 0)) return;
         }
         times_.end[m] = now_;
@@ -247,8 +212,8 @@ private:
 
     void visit(std::uint32_t r) {
         Router& router = routers_[r];
-        arrive(router, r, std::exchange(router.arriving[now_ & 3], 0));
-        take_credits(router, std::exchange(router.credited[now_ & 3], 0));
+        arrive(router, r, std::exchange(boxes_[r].flits[now_ & 3], 0));
+        take_credits(router, std::exchange(boxes_[r].credits[now_ & 3], 0));
         const Mask able = router.filled & router.open;
         if (router.changed != 0)
             router.match_lanes(shape_, [&](std::uint32_t in, std::uint32_t output, std::uint32_t taken) {
@@ -292,73 +257,29 @@ private:
             router.open |= bit<Mask>(in);
             return;
         }
-        const Far far = ahead_[r * shape_.ports() + output];
-        queue_worm(far.router, far.lane + taken - output * shape_.lanes(), router.worm[in]);
+        const FlitFar far = ahead_[r * shape_.ports() + output];
+        queue_worm(far.box, far.lane + taken - output * shape_.lanes(), router.worm[in]);
         if (router.credits.any(taken)) router.open |= bit<Mask>(in);
     }
 
-    // A flit crosses the switch.
+    // A flit crosses the switch. As good as without branches, which would often be mispredicted: nodes have mailboxes
+    // as routers do, and what is delivered falls into one that nobody looks into.
     void cross(Router& router, std::uint32_t r, std::uint32_t in, std::uint32_t output) {
-        const std::uint32_t lanes = shape_.lanes(), in_port = in / lanes;
+        const std::uint32_t lanes = shape_.lanes(), last = shape_.ports() - 1, in_port = in / lanes;
         ++times_.moves;
         router.filled &= ~(Mask{router.flits.drop(in)} << in);
-        if (in_port + 1 == shape_.ports()) {
-            room_.put(now_ + 2, r * lanes + in - in_port * lanes);
-        } else {
-            const Far far = behind_[r * shape_.ports() + in_port];
-            reach(far.router, now_ + 3).credited[(now_ + 3) & 3] |= bit<Mask>(far.lane + in - in_port * lanes);
-        }
-        const bool tail = --router.left[in] == 0;
-        if (output + 1 != shape_.ports()) {
-            const Far far = ahead_[r * shape_.ports() + output];
-            const std::uint32_t out = router.out[in];
-            reach(far.router, now_ + 3).arriving[(now_ + 3) & 3] |= bit<Mask>(far.lane + out - output * lanes);
-            const Mask empty{router.credits.drop(out)};
-            router.starved |= empty << out;
-            router.open &= ~(empty << in);
-        } else if (tail) {
-            delivered_.put(now_ + 3, static_cast<std::uint32_t>(router.worm[in]));
-        }
-        if (!tail) return;
+        const FlitFar back = behind_[r * shape_.ports() + in_port], far = ahead_[r * shape_.ports() + output];
+        const std::int64_t credited = now_ + (in_port == last ? 2 : 3), arrives = now_ + 3;
+        reach(back.box, credited).credits[credited & 3] |= bit<Mask>(back.lane + in - in_port * lanes);
+        const std::uint32_t out = router.out[in];
+        reach(far.box, arrives).flits[arrives & 3] |= bit<Mask>(far.lane + out - output * lanes);
+        const Mask empty{router.credits.drop(out, output != last ? 1 : 0)};
+        router.starved |= empty << out;
+        router.open &= ~(empty << in);
+        if (--router.left[in] > 0) return;
+        if (output == last) delivered_.put(arrives, static_cast<std::uint32_t>(router.worm[in]));
         router.release(in, output);
         if (router.flits.any(in)) front(router, r, in);
-    }
-
-    // Who waits for whom, from the first message that is not delivered until one comes twice.
-    std::vector<std::int32_t> find_circle() const {
-        std::vector<std::int32_t> chain;
-        auto m = static_cast<std::int32_t>(std::find(times_.end.begin(), times_.end.end(), -1) - times_.end.begin());
-        for (;;) {
-            const auto seen = std::find(chain.begin(), chain.end(), m);
-            if (seen != chain.end()) return {seen, chain.end()};
-            chain.push_back(m);
-            m = times_.start[m] < 0 ? gate_.blocker(m, times_.end) : blocking_worm(m);
-            if (m < 0) return chain;
-        }
-    }
-
-    // The message of another worm that holds, or stands in, a lane that message m needs next; -1 where there is none.
-    std::int32_t blocking_worm(std::int32_t m) const {
-        const std::uint32_t lanes = shape_.lanes();
-        for (std::uint32_t r = 0; r < nodes_; ++r) {
-            const Router& router = routers_[r];
-            for (Mask filled = router.filled; filled != 0;) {
-                const std::uint32_t in = pop_bit(filled);
-                if (worms_[router.worm[in]].message != m) continue;
-                Mask holders = 0;
-                for (std::uint32_t o = 0; router.out[in] == Router::none && o < shape_.ports(); ++o)
-                    if (((router.asked[o][0] | router.asked[o][1]) >> in & 1U) != 0) holders = router.held[o];
-                while (holders != 0) {
-                    const std::int32_t other = worms_[router.worm[pop_bit(holders)]].message;
-                    if (other != m) return other;
-                }
-                if (router.out[in] == Router::none || router.out[in] / lanes + 1 == shape_.ports()) continue;
-                const Far far = ahead_[r * shape_.ports() + router.out[in] / lanes];
-                const std::int32_t other = worms_[routers_[far.router].worm[far.lane + router.out[in] % lanes]].message;
-                if (other != m) return other;
-            }
-        }
-        return -1;
     }
 
     Shape shape_;
@@ -370,11 +291,15 @@ private:
     FlitWorms worms_;
     std::vector<Router> routers_;
     std::vector<std::int32_t> queues_;  // of every lane: worms that are to come through
-    std::vector<Far> ahead_, behind_;   // of every port of every router: along the link out of it, against the one in
-    std::vector<Source> sources_;
-    Busy busy_, sending_;
-    std::array<Busy, 4> reached_;  // routers that something reaches in each of the next cycles
-    Coming room_, delivered_;
+    std::vector<FlitFar> ahead_,
+        behind_;  // of every port of every router: along the link out of it, against the one in
+    std::vector<FlitSource> sources_;
+    FlitBusy busy_, sending_, credited_;
+    // Mailboxes: those of routers, from the first node on those of nodes, and the sink.
+    std::uint32_t first_node_, sink_;
+    std::vector<FlitMailbox<Mask>> boxes_;
+    std::array<FlitBusy, 4> reached_;  // mailboxes to look into in each of the next cycles
+    FlitComing delivered_;
     std::priority_queue<std::pair<std::int64_t, std::int32_t>, std::vector<std::pair<std::int64_t, std::int32_t>>,
                         std::greater<>>
         later_;

@@ -70,11 +70,11 @@ public:
         }
     }
 
-    // Subtracts 1 from a lane; whether nothing is left there.
-    bool drop(std::uint32_t lane) {
+    // Subtracts `count` from a lane; whether nothing is left there.
+    bool drop(std::uint32_t lane, std::uint64_t count = 1) {
         std::uint64_t& word = words_[lane / 8];
         const std::uint32_t shift = lane % 8 * 8;
-        word -= std::uint64_t{1} << shift;
+        word -= count << shift;
         return (word >> shift & 0xff) == 0;
     }
 
@@ -101,8 +101,6 @@ struct FlitRouter {
     static constexpr std::uint8_t none = 255;
     static constexpr Mask top = Mask{1} << (8 * sizeof(Mask) - 1);
 
-    // What reaches the router in each of the next cycles (cycle mod 4): flits by input lane, credits by output lane.
-    std::array<Mask, 4> arriving{}, credited{};
     Mask filled = 0;                       // input lanes that have a flit
     Mask open = 0;                         // input lanes whose worm in front has an output lane with a credit
     Mask free = 0;                         // output lanes that no worm holds
