@@ -1,0 +1,136 @@
+// Sharing against progressive filling solved anew, and a row of messages worked out with a pencil.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "conset/flow.hpp"
+#include "conset/flow_sharing.hpp"
+#include "conset/random.hpp"
+
+namespace conset {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+struct Open {
+    std::vector<std::int32_t> route;
+    double weight;
+};
+
+// Rates of all open flows by the textbook: raise one level, freeze what the next full resource carries.
+std::map<std::int32_t, double> fill(const std::map<std::int32_t, Open>& open, std::vector<double> left) {
+    std::map<std::int32_t, double> rate;
+    while (rate.size() < open.size()) {
+        double least = kNone;
+        std::int32_t full = -1;
+        for (std::int32_t r = 0; r < static_cast<std::int32_t>(left.size()); ++r) {
+            double weight = 0;
+            for (const auto& [f, flow] : open)
+                if (rate.count(f) == 0 && std::count(flow.route.begin(), flow.route.end(), r) > 0)
+                    weight += flow.weight;
+            if (weight > 0 && left[r] / weight < least) {
+                least = left[r] / weight;
+                full = r;
+            }
+        }
+        for (const auto& [f, flow] : open) {
+            if (rate.count(f) != 0 || std::count(flow.route.begin(), flow.route.end(), full) == 0) continue;
+            rate[f] = flow.weight * least;
+            for (const std::int32_t r : flow.route) left[r] -= rate[f];
+        }
+    }
+    return rate;
+}
+
+// Flows come and go at random; after each event every rate is compared. `flows` at once decides which solver works.
+void compare(std::int32_t resources, std::size_t flows, int events, bool groups) {
+    Random random(7);
+    std::vector<double> capacity;
+    for (std::int32_t r = 0; r < resources; ++r) capacity.push_back(static_cast<double>(8 + random.below(3) * 4));
+    Sharing sharing(capacity);
+    sharing.record_changes();
+    std::map<std::int32_t, Open> open;
+    std::map<std::int32_t, double> rates;
+    std::int32_t next = 0;
+    double now = 0;
+    for (int event = 0; event < events; ++event) {
+        while (open.size() < flows) {
+            const auto first = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(resources)));
+            const auto hops = static_cast<std::int32_t>(1 + random.below(4));
+            Open flow{{}, groups ? 1.0 : 1.0 / hops};
+            for (std::int32_t h = 0; h < hops; ++h) flow.route.push_back((first + h) % resources);
+            const std::uint64_t key = groups ? static_cast<std::uint64_t>(first * 8 + hops) : Sharing::kAlone;
+            sharing.add(key, flow.route, flow.weight, kNone, next, static_cast<double>(1 + random.below(500)), now);
+            open.emplace(next++, flow);
+        }
+        sharing.solve(now);
+        sharing.each_change([&](std::int32_t m, double rate) { rates[m] = rate; });
+        for (const auto& [f, rate] : fill(open, capacity))
+            ASSERT_NEAR(rates.at(f), rate, 1e-9 * rate) << "event " << event;
+        now = sharing.next_end();
+        sharing.end_until(now * (1 + 1e-12), now, [&](std::int32_t m, std::int32_t held_by) {
+            EXPECT_GE(held_by, 0);
+            open.erase(m);
+        });
+        if (event % 7 == 0) {  // let it run low, so that both solvers have their turn
+            while (open.size() > flows / 4) {
+                sharing.solve(now);
+                now = sharing.next_end();
+                sharing.end_until(now * (1 + 1e-12), now, [&](std::int32_t m, std::int32_t) { open.erase(m); });
+            }
+        }
+    }
+}
+
+TEST(Sharing, FewFlowsPerResource) { compare(30, 20, 60, false); }
+TEST(Sharing, ManyFlowsPerResource) { compare(9, 120, 40, false); }
+TEST(Sharing, FlowsOfOneRouteAreMembersOfOne) { compare(9, 120, 40, true); }
+
+TEST(Sharing, OneMemberTakesAtMostItsLimit) {
+    Sharing sharing({16});
+    const std::vector<std::int32_t> route{0};
+    for (std::int32_t m = 0; m < 3; ++m) {
+        sharing.add(1, route, 1, 8, m, 80, 0);
+        sharing.solve(0);
+    }
+    EXPECT_NEAR(sharing.next_end(), 15, 1e-9);  // 16 / 3 each, not 8
+    std::vector<std::int32_t> ended;
+    sharing.end_until(15.000001, 15, [&](std::int32_t m, std::int32_t) { ended.push_back(m); });
+    EXPECT_EQ(ended, (std::vector<std::int32_t>{0, 1, 2}));
+    sharing.add(1, route, 1, 8, 3, 80, 15);
+    sharing.solve(15);
+    EXPECT_NEAR(sharing.next_end(), 25, 1e-9);  // alone at 8
+}
+
+// A 0→3 160 B, B 1→2 320 B, C and D 2→3 160 and 80 B on a row; latency 4 a hop, 16 B per unit of time; equal shares.
+TEST(Flow, RowOfNodes) {
+    const Network network = Network::box({4}, false, Tie::parity);
+    const std::vector<std::int32_t> source{0, 1, 2, 2, 0, 3}, target{3, 2, 3, 3, 1, 3};
+    const std::vector<std::int64_t> bytes{160, 320, 160, 80, 0, 64};
+    const std::vector<double> link{16}, any{kNone}, zero{0};
+    const std::vector<std::int32_t> width{1};
+    const Routes routes{network, source, target, {}, {}};
+    FlowCosts costs{link, width, kNone, kNone, kNone, 4, 0, 0, any, zero, any, zero, false, false};
+    const FlowResult result = simulate_flow(routes, bytes, {source, target, {}, {}, {}, {}, {}}, {}, costs, false);
+    const std::vector<double> expected{33, 34, 25, 15, 4, 0};
+    for (std::size_t m = 0; m < expected.size(); ++m) EXPECT_NEAR(result.end[m], expected[m], 1e-9);
+    EXPECT_EQ(result.link_bytes[2], 480);  // 1→2 up: A and B
+}
+
+TEST(Flow, ACircleOfDependenciesIsADeadlock) {
+    const Network network = Network::box({4}, false, Tie::parity);
+    const std::vector<std::int32_t> source{0, 1}, target{1, 2}, deps{1, 0};
+    const std::vector<std::int64_t> bytes{8, 8}, offsets{0, 1, 2};
+    const std::vector<double> link{16}, any{kNone}, zero{0};
+    const std::vector<std::int32_t> width{1};
+    const Routes routes{network, source, target, {}, {}};
+    const FlowCosts costs{link, width, kNone, kNone, kNone, 4, 0, 0, any, zero, any, zero, false, false};
+    EXPECT_THROW(simulate_flow(routes, bytes, {source, target, {}, offsets, deps, {}, {}}, {}, costs, false), Deadlock);
+}
+
+}  // namespace
+}  // namespace conset
