@@ -4,6 +4,7 @@
 // `Shape` says how many ports and lanes there are: fixed where a network is usual, so that loops unroll.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
@@ -64,10 +65,8 @@ public:
     // Adds 1 to every lane in `mask`.
     template <class Mask>
     void add(Mask mask) {
-        for (std::size_t k = 0; k < words_.size(); ++k) {
-            const std::uint64_t bits = (static_cast<std::uint64_t>(mask) >> 8 * k & 0xff) * ones & 0x8040201008040201;
-            words_[k] += (bits + 0x7f * ones) >> 7 & ones;
-        }
+        for (std::size_t k = 0; k < words_.size(); ++k)
+            words_[k] += spread[static_cast<std::uint64_t>(mask) >> 8 * k & 0xff];
     }
 
     // Subtracts `count` from a lane; whether nothing is left there.
@@ -82,6 +81,11 @@ public:
 
 private:
     static constexpr std::uint64_t ones = 0x0101010101010101;
+    static constexpr std::array<std::uint64_t, 256> spread = [] {
+        std::array<std::uint64_t, 256> table{};
+        for (std::uint64_t k = 0; k < 256; ++k) table[k] = ((k * ones & 0x8040201008040201) + 0x7f * ones) >> 7 & ones;
+        return table;
+    }();
 
     std::array<std::uint64_t, (Lanes + 7) / 8> words_;
 };
@@ -175,7 +179,7 @@ struct FlitRouter {
         }
         // Without branches, which would be mispredicted half of the time: an output that nobody asks grants to a port
         // beyond the last.
-        std::array<Mask, Shape::most_ports + 8> granted{};
+        std::array<Mask, std::max(8, Shape::most_ports)> granted{};
         Mask winners = 0;
         for (std::uint32_t o = 0; o < ports; ++o) {
             const Mask asking = able & held[o], above = asking & (~Mask{0} << (output_turn[o] * lanes));

@@ -1,6 +1,8 @@
 // Worms of the flit model that are on their way: what they carry, and their routes as runs through one port.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -26,11 +28,12 @@ public:
             vacant_.push_back(static_cast<std::int32_t>(worms_.size()));
             worms_.emplace_back();
             ways_.emplace_back();
+            runs_.resize(runs_.size() + most_runs_);
         }
         const std::int32_t worm = vacant_.back();
         vacant_.pop_back();
         worms_[worm] = {message, flits};
-        find_way(ways_[worm], message);
+        find_way(worm, message);
         return worm;
     }
 
@@ -39,9 +42,10 @@ public:
     // The port by which the head leaves the router it has reached, and the lanes it may take there.
     std::pair<std::uint8_t, Half> next_output(std::int32_t worm) {
         Way& way = ways_[worm];
-        if (way.left == 0) way.left = way.runs[++way.at].hops;
+        const Run* runs = runs_.data() + worm * most_runs_;
+        if (way.left == 0) way.left = runs[++way.at].hops;
         --way.left;
-        return {way.runs[way.at].output, way.runs[way.at].halves};
+        return {runs[way.at].output, runs[way.at].halves};
     }
 
 private:
@@ -52,23 +56,31 @@ private:
     };
     struct Way {
         std::int32_t at, left;
-        std::vector<Run> runs;
     };
 
-    void find_way(Way& way, std::int32_t message) const {
-        way.runs.clear();
+    void find_way(std::int32_t worm, std::int32_t message) {
+        found_.clear();
         routes_.each_link(static_cast<std::size_t>(message), [&](std::int32_t link) {
             const auto output = static_cast<std::uint8_t>(network_.out_port[link]);
             const auto ring = static_cast<FlitRing>(network_.ring[link]);
-            if (way.runs.empty() || way.runs.back().output != output || ring == FlitRing::open)
-                way.runs.push_back({0, output, first_half(ring)});
-            ++way.runs.back().hops;
-            if (ring == FlitRing::up_across) way.runs.back().halves = upper;
-            if (ring == FlitRing::down_across) way.runs.back().halves = lower;
+            if (found_.empty() || found_.back().output != output) found_.push_back({0, output, first_half(ring)});
+            ++found_.back().hops;
+            if (ring == FlitRing::up_across) found_.back().halves = upper;
+            if (ring == FlitRing::down_across) found_.back().halves = lower;
         });
-        way.runs.push_back({1, static_cast<std::uint8_t>(network_.ports - 1), either});
-        way.at = 0;
-        way.left = way.runs[0].hops;
+        found_.push_back({1, static_cast<std::uint8_t>(network_.ports - 1), either});
+        if (found_.size() > most_runs_) widen(found_.size());
+        std::copy(found_.begin(), found_.end(), runs_.begin() + static_cast<std::ptrdiff_t>(worm * most_runs_));
+        ways_[worm] = {0, found_[0].hops};
+    }
+
+    void widen(std::size_t most) {
+        std::vector<Run> wider(worms_.size() * most);
+        for (std::size_t worm = 0; worm < worms_.size(); ++worm)
+            std::copy_n(runs_.begin() + static_cast<std::ptrdiff_t>(worm * most_runs_), most_runs_,
+                        wider.begin() + static_cast<std::ptrdiff_t>(worm * most));
+        runs_ = std::move(wider);
+        most_runs_ = most;
     }
 
     // Lanes of a run that does not cross the dateline.
@@ -81,6 +93,8 @@ private:
     const Routes& routes_;
     std::vector<Worm> worms_;
     std::vector<Way> ways_;
+    std::size_t most_runs_ = 4;
+    std::vector<Run> runs_, found_;  // most_runs_ of each worm; those of the last route
     std::vector<std::int32_t> vacant_;
 };
 
