@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conset.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from conset.api import bound, compile, load_machine, load_pattern, predict, read, run, verify, write
+    from conset.api import bound, compile, load_machine, load_pattern, predict, read, run, simulate, verify, write
     from conset.errors import ConsetError, InputError, NoScheduleError, UsageError, VerificationError
     from conset.machine.costs import Costs
     from conset.machine.limits import Limits
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **dict.fromkeys(
-        ("bound", "compile", "load_machine", "load_pattern", "predict", "read", "run", "verify", "write"), "conset.api"
+        ("bound", "compile", "load_machine", "load_pattern", "predict", "read", "run", "simulate", "verify", "write"),
+        "conset.api",
     ),
     **dict.fromkeys(
         ("ConsetError", "InputError", "NoScheduleError", "UsageError", "VerificationError"), "conset.errors"
@@ -36,7 +37,7 @@ _HOMES = {
 __all__ = [
     "ConsetError", "Costs", "InputError", "Limits", "Machine", "NoScheduleError", "Pattern", "Routing", "Schedule",
     "Topology", "UsageError", "VerificationError", "__version__", "bound", "compile", "load_machine", "load_pattern",
-    "predict", "read", "run", "verify", "write",
+    "predict", "read", "run", "simulate", "verify", "write",
 ]  # fmt: skip
 
 

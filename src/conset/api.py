@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from conset.bounds import Bounds
     from conset.execution.job import RunResult
     from conset.prediction import Prediction
+    from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 
 
@@ -125,6 +126,42 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: str | Machi
 
     other = None if machine is None else load_machine(machine)
     return predict_schedule(schedule, sync=sync, machine=other)
+
+
+def simulate(
+    what: Schedule | Workload | str | Path,
+    machine: str | Machine | None = None,
+    *,
+    model: str = "flow",
+    sync: str | None = None,
+    **settings: Any,
+) -> Timeline:
+    """When every message is delivered, event by event: of a schedule, a workload, or a trace's file.
+
+    Args:
+        what: what is sent; a path is a trace.
+        machine: required unless a schedule is given, which has its own.
+        model: a row of `conset.simulation.table`.
+        sync: policy; a schedule's own where None.
+        settings: `in_flight`, `receives` and other fields of `conset.simulation.settings.Settings`.
+    """
+    from conset.errors import UsageError
+    from conset.prediction.evaluate import moved
+    from conset.simulation import Workload
+    from conset.simulation.settings import Settings
+    from conset.simulation.table import find_model
+    from conset.simulation.trace import read_trace
+
+    target = None if machine is None else load_machine(machine)
+    if isinstance(what, Schedule):
+        schedule = what if target is None else moved(what, target)
+        work, target, own = Workload.of_schedule(schedule), schedule.machine, schedule.sync
+    elif target is None:
+        raise UsageError("simulate a trace: a machine is required")
+    else:
+        work, own = (what if isinstance(what, Workload) else read_trace(what, target)), "none"
+    execution = Settings.of(target.costs_for(work.method), sync=sync or own, **settings)
+    return find_model(model).simulate(work, target, execution)
 
 
 def run(schedule: Schedule, **options: Any) -> RunResult:

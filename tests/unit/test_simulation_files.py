@@ -119,6 +119,17 @@ def test_a_workload_keeps_the_schedule_s_lists_and_routes() -> None:
     assert np.array_equal(work.phase_of, schedule.phase_of)
 
 
+def test_the_python_interface_takes_schedules_workloads_and_traces(tmp_path: Path) -> None:
+    schedule = conset.compile("alltoall", "mesh:2x2", method="first-fit")
+    own = conset.simulate(schedule, sync="barrier", in_flight=1)
+    other = conset.simulate(schedule, "mesh:2x2,synchronization=0", sync="barrier", in_flight=1)
+    assert own.time_s == pytest.approx(other.time_s + 4e-6 * (schedule.phases - 1))
+    path = trace_file(tmp_path, TRACE)
+    assert conset.simulate(path, SPEC).time_s == conset.simulate(read_trace(path, MACHINE), MACHINE).time_s
+    with pytest.raises(UsageError, match="a machine is required"):
+        conset.simulate(path)
+
+
 # ---- the command
 
 SPEC = "mesh:4x4,link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns"

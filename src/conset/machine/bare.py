@@ -5,7 +5,7 @@ on a bare network compare schedules and nothing else. Machine files take them to
 
     link             25 GB/s per direction and unit of width
     port             25 GB/s out and 25 GB/s in, independent of each other
-    inject, eject    500 ns each per message
+    inject, eject    500 ns each per message; with `port=none`, which means no interface at all, simulators take 0
     hop              100 ns
     synchronization  2 us · log2(nodes)
     setup            0
