@@ -82,6 +82,7 @@ def command(
             output=output, as_json=json,
         )  # fmt: skip
         return
+    from conset.cli.interrupt import interruptible
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.schedule.sync import parse_sync
@@ -101,7 +102,7 @@ def command(
         machine.costs_for(workload.method), in_flight=in_flight, receives=receives, sync=sync or own_sync,
         receive_order=receive_order, fairness=fairness, lanes=lanes,
     )  # fmt: skip
-    with progress(f"simulating {workload.messages:,} messages by {model}"):
+    with interruptible(), progress(f"simulating {workload.messages:,} messages by {model}"):
         simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
         timeline = simulate(workload, machine, execution)
     manifest = _manifest(
