@@ -125,4 +125,4 @@ def time_event_list(
 def _restarts(timing: Timing, effort: int) -> int:
     _, source, target, *_ = timing.lines
     degree = max(int(np.bincount(end).max(initial=1)) for end in (source, target)) if source.size else 1
-    return min(RESTARTS * effort, LOOKS * effort // max(1, source.size * degree))
+    return min(RESTARTS * effort, LOOKS * effort // max(1, source.size * degree), 2**31 - 1)
