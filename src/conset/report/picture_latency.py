@@ -62,7 +62,7 @@ def _draw_carried(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> No
     axes.plot(load, accepted, color=style.ACCENT, linewidth=1.8, marker="o", markersize=3.6, label="carried")
     axes.set_ylim(0, max(accepted.max(), min(curve.bound, float(load.max()))) * 1.15)
     axes.set_ylabel("carried load")
-    axes.legend(loc="lower right", ncols=2)
+    axes.legend(loc="upper left")
 
 
 def _draw_limits(axes: Axes, curve: LoadCurve) -> None:
