@@ -118,7 +118,8 @@ def event_list_slowly(problem: Problem) -> NDArray[np.float64]:
                 if duration[m] == 0:
                     ended.add(m)
         future = [table[m, 1] for m in range(len(lines)) if table[m, 0] >= 0 and m not in ended]
-        if future:
+        instant = any(duration[m] == 0 and table[m, 0] >= 0 for m in ready)  # their successors start now, too
+        if future and not instant:
             time = min(future)
     return table
 
