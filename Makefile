@@ -54,12 +54,7 @@ test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
 	cmake --build build/cpp-sanitized -j2
 	ctest --test-dir build/cpp-sanitized --output-on-failure
 
-core: ## build the C++ extension in place, while working on it
-	@mkdir -p build
-	@flock build/core.lock sh -c '\
-	  $(BIN)/cmake -S cpp -B build/core -G Ninja -DCONSET_PYTHON=ON -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python) >build/core.configure.log 2>&1 || { cat build/core.configure.log; exit 1; }; \
-	  $(BIN)/cmake --build build/core 2>&1 | tail -40; \
-	  for f in build/core/_core*.so; do cp $$f src/conset/.tmp_core.so && mv src/conset/.tmp_core.so src/conset/$$(basename $$f); done'
+core: $(READY) ## build the C++ extension again after an edit (incremental)
 
 stubs: $(LINT) ## write src/conset/_core.pyi again from the bindings
 	$(BIN)/python -m nanobind.stubgen -m conset._core -o src/conset/_core.pyi

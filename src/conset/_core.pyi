@@ -316,9 +316,6 @@ class WormholeResult:
     def stopped(self) -> float: ...
 
     @property
-    def ranks(self) -> int: ...
-
-    @property
     def events(self) -> int: ...
 
     @property

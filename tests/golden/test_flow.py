@@ -114,9 +114,7 @@ def made(name: str) -> Workload:
     )  # fmt: skip
 
 
-@pytest.mark.skipif(
-    not rows(), reason="no ../shared/golden/simulators beside the checkout, which is not part of us"
-)
+@pytest.mark.skipif(not rows(), reason="no ../shared/golden/simulators beside the checkout, which is not part of us")
 @pytest.mark.parametrize("row", rows(), ids=lambda r: f"{r['workload']}-{r['mode']}-{r['nic']}-{r['sharing']}")
 def test_every_row_of_the_table(row: dict[str, str]) -> None:
     work = made(row["workload"])
