@@ -21,9 +21,9 @@ from conset.network.routes import route_links, route_nodes
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
+from splitmix import Splitmix
 
 MACHINES = {spec: parse_machine(spec) for spec in ("mesh:3x3", "torus:4x2", "hypercube:3", "ring:7", "crossbar:8")}
-MASK = 2**64 - 1
 
 
 @st.composite
@@ -125,20 +125,6 @@ def first_fit_slowly(problem: Problem) -> list[int]:
             partners.setdefault((p, y), []).append((False, x))
     numbers = {p: k for k, p in enumerate(sorted(set(phase.values())))}
     return [numbers[phase[m]] for m in range(pattern.messages)]
-
-
-class Splitmix:
-    """The core's generator, from its definition."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed
-
-    def below(self, n: int) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        z = self.state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        return ((z ^ (z >> 31)) >> 32) * n >> 32
 
 
 def rs_slowly(problem: Problem, *, exchanges: bool) -> list[int]:

@@ -15,31 +15,12 @@ from conset.methods.negotiated import FIXED, items_of, negotiate
 from conset.methods.problem import Problem
 from conset.network.routes import route_links, route_nodes
 from conset.pattern.pattern import Pattern
+from splitmix import MASK, Splitmix
 
-MASK = 2**64 - 1
 MACHINES = tuple(map(parse_machine, ("mesh:4x3", "hypercube:4", "ring:9", "crossbar:11")))
 LIMITS = (
     Limits(send=1, receive=1, link=1), Limits(send=2, receive=1), Limits(channels=3, link=2), Limits(link=1), Limits(),
 )  # fmt: skip
-
-
-class Splitmix:
-    """The core's generator, from its definition."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed
-
-    def below(self, n: int) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
-        z = self.state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        return ((z ^ (z >> 31)) >> 32) * n >> 32
-
-    def shuffle(self, values: list[int]) -> None:
-        for k in range(len(values), 1, -1):
-            z = self.below(k)
-            values[k - 1], values[z] = values[z], values[k - 1]
 
 
 def resources_of(problem: Problem) -> list[list[tuple[int, int]]]:

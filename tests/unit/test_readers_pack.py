@@ -4,34 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conset.errors import InputError
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_pattern
-
-
-def read(folder: Path, name: str, content: str | bytes, **options: Any) -> Pattern:
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return parse_pattern(str(path), **options)
-
-
-def refused(folder: Path, name: str, content: str | bytes, **options: Any) -> str:
-    """The one line an `InputError` says, which names the file, without its folder."""
-    with pytest.raises(InputError) as caught:
-        read(folder, name, content, **options)
-    line = str(caught.value)
-    assert "\n" not in line
-    assert line.startswith(str(folder / name))
-    return line.removeprefix(f"{folder}/")
-
-
-def messages(pattern: Pattern) -> list[tuple[int, int, int]]:
-    return list(zip(pattern.source.tolist(), pattern.target.tolist(), pattern.size.tolist(), strict=True))
-
+from reading import messages, read, refused
 
 PACK = """4 2
 2 3
