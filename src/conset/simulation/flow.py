@@ -39,15 +39,13 @@ from conset.machine.work import synchronization_s
 from conset.network.routes import core_network
 from conset.schedule.sync import parse_sync
 from conset.simulation.costs import effective_costs, overheads_are_work
+from conset.simulation.nanoseconds import per_ns, release_ns, timeline_of, to_ns
 from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
-from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
+from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
 
 Number = TypeVar("Number", bound=np.generic)
-
-_NS = 1e9
-"""The core counts in nanoseconds."""
 
 
 def simulate_flow(workload: Workload, machine: Machine, settings: Settings | None = None) -> Timeline:
@@ -73,30 +71,13 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
     except _core.Deadlock as error:
         raise NoScheduleError(f"{workload.name} on {machine.name}: deadlock: {error}") from None
     elapsed = time.perf_counter() - start
-    end_s = result.take_end() / _NS
-    rates = None
-    if settings.record:
-        rates = Rates(result.take_rate_time() / _NS, result.take_rate_message(), result.take_rate() * _NS)
-    return Timeline(
+    return timeline_of(
+        result,
+        workload,
+        machine,
+        settings,
         model="flow",
-        sync=settings.sync if workload.phases else "none",
-        in_flight=settings.in_flight,
-        machine=machine.name,
-        start_s=result.take_start() / _NS,
-        end_s=end_s,
-        phase_end_s=phase_ends(workload, end_s),
-        link_bytes=result.take_link_bytes(),
-        link_busy_s=result.take_link_busy() / _NS,
-        out_bytes=result.take_out_bytes(),
-        out_busy_s=result.take_out_busy() / _NS,
-        in_bytes=result.take_in_bytes(),
-        in_busy_s=result.take_in_busy() / _NS,
-        mean_latency_s=mean_latency(workload, end_s, workload.crosses),
-        held_by=result.take_held_by(),
-        events=result.events,
         elapsed_s=elapsed,
-        workload=workload,
-        rates=rates,
         figures={"fairness": settings.fairness, "solves": result.solves},
     )
 
@@ -107,15 +88,15 @@ def _simulate(
     topology = machine.topology
     link = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
     width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
-    time = np.round(workload.time_s * _NS, 6) if workload.time_s.any() else np.zeros(0)
+    time = release_ns(workload)
     return _core.simulate_flow(
         network, _flat(workload.source), _flat(workload.target), _flat(workload.link_offsets), _flat(workload.links),
         _flat(workload.bytes), _flat(workload.sending_rank), _flat(workload.receiving_rank), _flat(time),
         _flat(workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64)), _flat(workload.deps),
         _flat(workload.phase_offsets), _flat(workload.order), _execution(workload, machine, costs, settings),
-        np.array([_per_ns(rate) for rate in link]), _flat(width), _per_ns(costs.port_out_Bps),
-        _per_ns(costs.port_in_Bps), _per_ns(costs.node_Bps), _ns(costs.hop_s), _ns(costs.per_transfer_s),
-        _ns(costs.signal_s), *_steps(costs.inject), *_steps(costs.eject),
+        np.array([per_ns(rate) for rate in link]), _flat(width), per_ns(costs.port_out_Bps),
+        per_ns(costs.port_in_Bps), per_ns(costs.node_Bps), to_ns(costs.hop_s), to_ns(costs.per_transfer_s),
+        to_ns(costs.signal_s), *_steps(costs.inject), *_steps(costs.eject),
         overheads_are_work(machine), settings.fairness == "rtt", settings.record,
     )  # fmt: skip
 
@@ -124,22 +105,13 @@ def _execution(workload: Workload, machine: Machine, costs: Costs, settings: Set
     sync = parse_sync(settings.sync)
     return _core.Execution(
         getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0,
-        settings.receive_order != "any", _ns(synchronization_s(machine, costs)), costs.first_barrier,
-        _ns(costs.setup_s),
+        settings.receive_order != "any", to_ns(synchronization_s(machine, costs)), costs.first_barrier,
+        to_ns(costs.setup_s),
     )  # fmt: skip
 
 
 def _steps(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return np.asarray(steps.up_to_B, np.float64), np.array([_ns(seconds) for seconds in steps.seconds])
-
-
-def _ns(seconds: float) -> float:
-    """In nanoseconds, without the last bit of noise: events of one time must meet, and 3e-9 · 1e9 is not 3."""
-    return float(f"{seconds * _NS:.15g}")
-
-
-def _per_ns(rate: float) -> float:
-    return float(f"{rate / _NS:.15g}")
+    return np.asarray(steps.up_to_B, np.float64), np.array([to_ns(seconds) for seconds in steps.seconds])
 
 
 def _flat(values: NDArray[Number]) -> NDArray[Number]:

@@ -47,13 +47,12 @@ from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
 from conset.simulation.costs import effective_costs
+from conset.simulation.nanoseconds import NS, per_ns, release_ns, timeline_of, to_ns
 from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
-from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
+from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
 
-_NS = 1e9
-"""The core counts in nanoseconds."""
 _SHOWN = 8
 """Messages of a circle that are named."""
 
@@ -131,35 +130,18 @@ def _simulate(
     if stuck.size:
         circle = deadlock_words(workload, machine.topology, stuck, waited)
         where = f"{workload.name} on {machine.name}"
-        raise NoScheduleError(f"{where}: deadlock at {result.stopped / _NS * 1e6:.10g} us: {circle}")
-    end_s = result.take_end() / _NS
-    rates = None
-    if settings.record:
-        rates = Rates(result.take_rate_time() / _NS, result.take_rate_message(), result.take_rate() * _NS)
-    return Timeline(
+        raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {circle}")
+    return timeline_of(
+        result,
+        workload,
+        machine,
+        settings,
         model=model,
-        sync=settings.sync if workload.phases else "none",
-        in_flight=settings.in_flight,
-        machine=machine.name,
-        start_s=result.take_start() / _NS,
-        end_s=end_s,
-        phase_end_s=phase_ends(workload, end_s),
-        link_bytes=result.take_link_bytes(),
-        link_busy_s=result.take_link_busy() / _NS,
-        out_bytes=result.take_out_bytes(),
-        out_busy_s=result.take_out_busy() / _NS,
-        in_bytes=result.take_in_bytes(),
-        in_busy_s=result.take_in_busy() / _NS,
-        mean_latency_s=mean_latency(workload, end_s, workload.crosses),
-        held_by=result.take_held_by(),
-        events=result.events,
         elapsed_s=elapsed,
-        workload=workload,
-        rates=rates,
         figures={
             "lanes": lanes,
             "pools": pools,
-            "blocked_s": float(result.take_blocked().sum() / _NS),
+            "blocked_s": float(result.take_blocked().sum() / NS),
             "solves": result.solves,
         },
     )
@@ -172,8 +154,8 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
     width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
     execution = _core.Execution(
         getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0,
-        settings.receive_order == "list", _ns(synchronization_s(machine, costs)), costs.first_barrier,
-        _ns(costs.setup_s),
+        settings.receive_order == "list", to_ns(synchronization_s(machine, costs)), costs.first_barrier,
+        to_ns(costs.setup_s),
     )  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {
         "source": workload.source,
@@ -183,7 +165,7 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
         "bytes": workload.bytes,
         "sender": workload.sending_rank,
         "receiver": workload.receiving_rank,
-        "time": np.round(workload.time_s * _NS, 6) if workload.time_s.any() else np.zeros(0),
+        "time": release_ns(workload),
         "dep_offsets": workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64),
         "deps": workload.deps,
         "phase_offsets": workload.phase_offsets,
@@ -191,18 +173,18 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
         "send": _by_message(costs.inject + Steps((costs.per_transfer_s,)), workload.bytes),
         "receive": _by_message(costs.eject, workload.bytes),
         "hop": _by_message(costs.hop, workload.bytes),
-        "link": np.array([_per_ns(rate) for rate in link]),
+        "link": np.array([per_ns(rate) for rate in link]),
         "width": width,
     }
     return {
         "network": core_network(topology, machine.routing),
         **{name: np.ascontiguousarray(values) for name, values in arrays.items()},
         "execution": execution,
-        "out": _per_ns(costs.port_out_Bps),
-        "in_": _per_ns(costs.port_in_Bps),
-        "node": _per_ns(costs.node_Bps),
-        "signal": _ns(costs.signal_s),
-        "signal_hop": _ns(costs.hop.at(0)),
+        "out": per_ns(costs.port_out_Bps),
+        "in_": per_ns(costs.port_in_Bps),
+        "node": per_ns(costs.node_Bps),
+        "signal": to_ns(costs.signal_s),
+        "signal_hop": to_ns(costs.hop.at(0)),
         "exchange_weight": costs.exchange_weight,
         "exchanges": sync.kind in costs.exchange_syncs and costs.node_Bps < inf,
         "one_processor": costs.one_processor,
@@ -213,17 +195,8 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
 
 def _by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
     """In nanoseconds: one entry where all messages pay the same."""
-    rounded = replace(steps, seconds=tuple(_ns(seconds) for seconds in steps.seconds))
+    rounded = replace(steps, seconds=tuple(to_ns(seconds) for seconds in steps.seconds))
     return np.array(rounded.seconds) if len(steps.seconds) == 1 else rounded.of(size)
-
-
-def _ns(seconds: float) -> float:
-    """In nanoseconds, without the last bit of noise: events of one time must meet, and 3e-9 · 1e9 is not 3."""
-    return float(f"{seconds * _NS:.15g}")
-
-
-def _per_ns(rate: float) -> float:
-    return float(f"{rate / _NS:.15g}")
 
 
 def _no_datelines() -> NDArray[np.uint8]:

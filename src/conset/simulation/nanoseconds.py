@@ -1,0 +1,72 @@
+"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.machine.machine import Machine
+from conset.simulation.settings import Settings
+from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
+from conset.simulation.workload import Workload
+
+NS = 1e9
+"""Nanoseconds in a second."""
+
+
+def to_ns(seconds: float) -> float:
+    """In nanoseconds, without the last bit of noise: events of one time must meet, and 3e-9 · 1e9 is not 3."""
+    return float(f"{seconds * NS:.15g}")
+
+
+def per_ns(rate: float) -> float:
+    """Bytes per nanosecond of a rate [B/s]."""
+    return float(f"{rate / NS:.15g}")
+
+
+def release_ns(workload: Workload) -> NDArray[np.float64]:
+    """shape=(messages): release times [ns]; empty where all are released at the start."""
+    return np.round(workload.time_s * NS, 6) if workload.time_s.any() else np.zeros(0)
+
+
+def timeline_of(
+    result: _core.FlowResult | _core.WormholeResult,
+    workload: Workload,
+    machine: Machine,
+    settings: Settings,
+    *,
+    model: str,
+    elapsed_s: float,
+    figures: Mapping[str, Any],
+) -> Timeline:
+    """What the core of a fluid model says happened; takes the arrays out of `result`."""
+    end_s = result.take_end() / NS
+    rates = None
+    if settings.record:
+        rates = Rates(result.take_rate_time() / NS, result.take_rate_message(), result.take_rate() * NS)
+    return Timeline(
+        model=model,
+        sync=settings.sync if workload.phases else "none",
+        in_flight=settings.in_flight,
+        machine=machine.name,
+        start_s=result.take_start() / NS,
+        end_s=end_s,
+        phase_end_s=phase_ends(workload, end_s),
+        link_bytes=result.take_link_bytes(),
+        link_busy_s=result.take_link_busy() / NS,
+        out_bytes=result.take_out_bytes(),
+        out_busy_s=result.take_out_busy() / NS,
+        in_bytes=result.take_in_bytes(),
+        in_busy_s=result.take_in_busy() / NS,
+        mean_latency_s=mean_latency(workload, end_s, workload.crosses),
+        held_by=result.take_held_by(),
+        events=result.events,
+        elapsed_s=elapsed_s,
+        workload=workload,
+        rates=rates,
+        figures=figures,
+    )
