@@ -50,10 +50,8 @@ Network Network::crossbar(std::int32_t nodes) {
     return net;
 }
 
-Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                            std::vector<std::int32_t> link_target, std::vector<std::int32_t> next_link) {
-    require(next_link.size() == static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes),
-            "next_links: one entry for each endpoint and node");
+Network Network::graph(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
+                       std::vector<std::int32_t> link_target) {
     Network net;
     net.kind_ = Kind::graph;
     net.endpoints_ = endpoints;
@@ -61,6 +59,14 @@ Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, std::vec
     net.link_slots_ = static_cast<std::int32_t>(link_source.size());
     net.link_source_ = std::move(link_source);
     net.link_target_ = std::move(link_target);
+    return net;
+}
+
+Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
+                            std::vector<std::int32_t> link_target, std::vector<std::int32_t> next_link) {
+    require(next_link.size() == static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes),
+            "next_links: one entry for each endpoint and node");
+    Network net = graph(endpoints, nodes, std::move(link_source), std::move(link_target));
     net.next_link_ = std::move(next_link);
     return net;
 }
@@ -70,13 +76,7 @@ Network Network::route_table(std::int32_t endpoints, std::int32_t nodes, std::ve
                              std::vector<std::int32_t> route_links) {
     require(route_offsets.size() == static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(endpoints) + 1,
             "route_table: one route for each pair of endpoints");
-    Network net;
-    net.kind_ = Kind::graph;
-    net.endpoints_ = endpoints;
-    net.nodes_ = nodes;
-    net.link_slots_ = static_cast<std::int32_t>(link_source.size());
-    net.link_source_ = std::move(link_source);
-    net.link_target_ = std::move(link_target);
+    Network net = graph(endpoints, nodes, std::move(link_source), std::move(link_target));
     net.route_offsets_ = std::move(route_offsets);
     net.route_links_ = std::move(route_links);
     return net;

@@ -52,6 +52,10 @@ public:
     }
 
 private:
+    // A graph that knows its links, not yet its routes.
+    static Network graph(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
+                         std::vector<std::int32_t> link_target);
+
     template <class Visit>
     std::int32_t walk_box(std::int32_t s, std::int32_t t, Visit&& visit) const;
     bool ties_up(std::int32_t node, std::int32_t at, std::int32_t side) const;
