@@ -15,7 +15,8 @@ from conset.errors import ConsetError, UsageError, unknown_name
 from conset.version import VERSION
 
 COMMANDS = (
-    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "methods", "machines", "doctor",
+    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "reproduce", "methods", "machines",
+    "doctor",
 )  # fmt: skip
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 

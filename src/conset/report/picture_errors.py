@@ -1,0 +1,81 @@
+"""Picture of errors: every cell of a table as a dot off its published number, every assertion as a mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conset.report import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST = 48
+"""More cells than this lose their labels."""
+
+
+def picture_errors(
+    cells: Sequence[tuple[str, float, bool]],
+    claims: Sequence[tuple[str, bool]] = (),
+    *,
+    tolerance: float | None = None,
+    title: str,
+    subtitle: str = "",
+) -> Figure:
+    """Errors from left to right about 0; the tolerance as a band; assertions as lines of text below.
+
+    Args:
+        cells: (label, relative error, whether it counts).
+        claims: (words, whether it holds).
+        tolerance: half the height of the band; None: none.
+        title: of the picture.
+        subtitle: a quieter second line.
+    """
+    lines = min(len(cells), MOST)
+    figure = style.new_figure(9, 1.3 + 0.19 * lines + 0.34 * len(claims))
+    style.headline(figure, title, subtitle)
+    if cells and claims:
+        upper, lower = figure.subplots(2, 1, height_ratios=(max(0.19 * lines, 0.6), 0.34 * len(claims)))
+        _draw_cells(upper, cells, tolerance)
+        _draw_claims(lower, claims)
+    elif cells:
+        _draw_cells(figure.subplots(), cells, tolerance)
+    else:
+        _draw_claims(figure.subplots(), claims)
+    return figure
+
+
+def _draw_cells(axes: Axes, cells: Sequence[tuple[str, float, bool]], tolerance: float | None) -> None:
+    place = np.arange(len(cells))
+    error = 100 * np.array([error for _, error, _ in cells])
+    counts = np.array([counts for *_, counts in cells])
+    if tolerance is not None:
+        axes.axvspan(-100 * tolerance, 100 * tolerance, color=style.FAINT, alpha=0.6, linewidth=0)
+    axes.axvline(0, color=style.QUIET, linewidth=0.9)
+    axes.hlines(place, 0, error, color=style.ACCENT, linewidth=1.0)
+    axes.plot(error[counts], place[counts], "o", color=style.ACCENT, markersize=4.5)
+    axes.plot(error[~counts], place[~counts], "o", color=style.QUIET, markerfacecolor=style.PAPER, markersize=4.5,
+              label="a departure of the text")  # fmt: skip
+    labels = [label for label, *_ in cells] if len(cells) <= MOST else []
+    axes.set_yticks(place if labels else [], labels)
+    axes.set_ylim(len(cells) - 0.4, -0.6)
+    reach = max(float(np.abs(error).max()), 100 * (tolerance or 0), 0.1) * 1.12
+    axes.set_xlim(-reach, reach)
+    axes.set_xlabel("error against the published number [%]")
+    axes.grid(axis="x")
+    if not counts.all():
+        axes.legend(loc="lower right")
+
+
+def _draw_claims(axes: Axes, claims: Sequence[tuple[str, bool]]) -> None:
+    axes.set_axis_off()
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(claims) - 0.3, -0.7)
+    for k, (words, holds) in enumerate(claims):
+        shown = words if len(words) <= 110 else words[:109] + "…"
+        mark, colour = ("holds", style.ACCENT) if holds else ("does not hold", style.BOUND)
+        axes.text(0.0, k, mark, color=colour, weight="bold", va="center", size=9)
+        axes.text(0.14, k, shown, color=style.INK, va="center", size=8.6)

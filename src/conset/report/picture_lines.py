@@ -1,0 +1,134 @@
+"""Picture of lines: one panel or several, each a family of curves over one quantity; axes may be logarithmic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import TYPE_CHECKING
+
+from conset.report import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MARKS = "osD^vP*X"
+DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve.
+
+    Attributes:
+        name: in the legend; empty: not in it.
+        x: where.
+        y: how much; as many as `x`.
+        kind: `line` with marks, `points` without a line, `bound` in the colour of bounds, `quiet` dotted.
+        colour: index of its colour, for lines of several panels that belong together; None: its place.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    kind: str = "line"
+    colour: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        title: above it.
+        x: label of the axis across, with its unit.
+        y: label of the axis up, with its unit.
+        lines: its curves.
+        log_x: base of a logarithmic axis across; None: linear.
+        log_y: whether the axis up is logarithmic.
+        ticks: (places, labels) of the axis across; empty: as they come.
+        y_limits: ends of the axis up; None: as they come.
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: Sequence[Line]
+    log_x: float | None = None
+    log_y: bool = False
+    ticks: tuple[Sequence[float], Sequence[str]] = field(default=((), ()))
+    y_limits: tuple[float | None, float | None] | None = None
+
+
+def picture_lines(
+    panels: Sequence[Panel], *, title: str, subtitle: str = "", columns: int = 2, height: float = 3.6
+) -> Figure:
+    """Panels in rows of `columns`; each with its legend where it has names the first panel does not have.
+
+    Args:
+        panels: at least one.
+        title: of the picture.
+        subtitle: a quieter second line: model, sync, settings.
+        columns: panels in a row.
+        height: of a row [inch].
+    """
+    columns = min(columns, len(panels))
+    rows = ceil(len(panels) / columns)
+    figure = style.new_figure(max(5.2 * columns, 7.0), height * rows + 0.8)
+    style.headline(figure, title, subtitle)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    shown: set[str] = set()
+    most = max(1 + max((_colour(panel, k) for k in range(len(panel.lines))), default=0) for panel in panels)
+    for k, panel in enumerate(panels):
+        _draw(grid[k // columns][k % columns], panel, most, shown)
+    for k in range(len(panels), rows * columns):
+        grid[k // columns][k % columns].set_axis_off()
+    return figure
+
+
+def _colour(panel: Panel, k: int) -> int:
+    if panel.lines[k].kind in ("bound", "quiet"):
+        return 0
+    before = sum(line.kind not in ("bound", "quiet") for line in panel.lines[:k])
+    own = panel.lines[k].colour
+    return before if own is None else own
+
+
+def _draw(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
+    if panel.log_x is not None:
+        axes.set_xscale("log", base=panel.log_x)
+    if panel.log_y:
+        axes.set_yscale("log")
+    names = {line.name for line in panel.lines if line.name}
+    for k, line in enumerate(panel.lines):
+        _draw_line(axes, line, _colour(panel, k), most)
+    places, labels = panel.ticks
+    if len(places):
+        axes.set_xticks(list(places), list(labels))
+        axes.minorticks_off()
+    if panel.y_limits is not None:
+        axes.set_ylim(*panel.y_limits)
+    elif not panel.log_y:
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.set_title(panel.title)
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    axes.grid(axis="both")
+    if names - shown:
+        axes.legend(loc="best", handlelength=2.6)
+    shown |= names
+
+
+def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
+    label = line.name or None
+    if line.kind == "bound":
+        axes.plot(line.x, line.y, color=style.BOUND, linewidth=1.5, label=label)
+    elif line.kind == "quiet":
+        axes.plot(line.x, line.y, color=style.QUIET, linewidth=1.2, linestyle=":", label=label)
+    else:
+        shade = style.colour_map()(0.12 + 0.8 * colour / max(most - 1, 1))
+        axes.plot(
+            line.x, line.y, color=shade, linewidth=1.6, marker=MARKS[colour % len(MARKS)], markersize=4.2, label=label,
+            linestyle="none" if line.kind == "points" else DASHES[colour // len(MARKS) % len(DASHES)],
+        )  # fmt: skip

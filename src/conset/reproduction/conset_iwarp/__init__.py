@@ -1,0 +1,1 @@
+"""Feldmann, Stricker and Warfel: Supporting sets of arbitrary connections on iWarp (1993)."""

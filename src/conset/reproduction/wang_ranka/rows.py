@@ -1,0 +1,3 @@
+"""The items of the text, in its order."""
+
+ROWS: tuple[tuple[str, str, tuple[str | int, ...]], ...] = ()

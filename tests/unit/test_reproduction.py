@@ -1,0 +1,94 @@
+"""The frame of the reproduction: errors, verdicts, what is written; the command."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from conset.cli.main import run
+from conset.errors import UsageError
+from conset.reproduction import Cell, Claim, Item, Table, find_rows, table
+from conset.reproduction.table import slug
+from conset.reproduction.write import item_markdown, table_csv, write_index, write_item
+
+HOLDS = Claim("naive loses", True, "3.1 against 2.9 ms")
+FAILS = Claim("lp wins", False, "4 against 3 ms")
+
+
+def item(**changes: object) -> Item:
+    words: dict[str, object] = {"paper": "thakur", "name": "Table 9", "title": "times", "about": "by formula"}
+    return Item(**{**words, "cells": (Cell("a", "x", 100, 110), Cell("b", "x", 50, 50)), **changes})  # type: ignore[arg-type]
+
+
+def test_errors_are_relative_and_tolerance_decides() -> None:
+    made = item(tolerance=0.1)
+    assert made.count == 2
+    assert made.max_error == pytest.approx(0.1)
+    assert made.rms_error == pytest.approx(0.1 / 2**0.5)
+    assert item(tolerance=0.11).agrees
+    outside = item(tolerance=0.05)
+    assert not outside.agrees
+    assert outside.all_departures == ("a, x: 110 against 100 (+10.0%)",)
+
+
+def test_a_departure_counts_for_no_tolerance_but_is_told() -> None:
+    made = item(cells=(Cell("a", "x", 100, 150, departure="misprint"),), tolerance=0.0)
+    assert made.agrees
+    assert made.all_departures == ("a, x: misprint",)
+
+
+def test_claims_decide_where_they_are_asserted() -> None:
+    assert item(claims=(HOLDS,)).agrees
+    assert not item(claims=(HOLDS, FAILS)).agrees
+    reported = Claim(FAILS.words, False, FAILS.figures, asserted=False)
+    assert item(claims=(HOLDS, reported)).agrees
+    alone = item(cells=(), claims=(HOLDS, FAILS))
+    assert (alone.count, alone.max_error) == (2, 1.0)
+    with pytest.raises(ValueError, match="at least one cell"):
+        item(cells=())
+
+
+def test_every_row_has_its_function_and_its_name_once() -> None:
+    rows = table()
+    assert len({(row.paper, slug(row.item)) for row in rows}) == len(rows)
+    for row in rows:
+        assert find_rows(row.paper, row.item.lower().replace(" ", "")) == (row,)
+    with pytest.raises(UsageError, match="did you mean 'thakur'"):
+        find_rows("takur")
+    with pytest.raises(UsageError, match="unknown item of bokhari-nicol 'table-22'"):
+        find_rows("bokhari-nicol", "table22")
+
+
+def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
+    made = item(tables=(Table("More: by size", ("size", "time"), ((1, 2.5), (2, None))),), claims=(FAILS,))
+    names = {path.name for path in write_item(made, tmp_path)}
+    assert names == {"table-9.md", "table-9.csv", "table-9-more.csv", "table-9-claims.csv", "table-9.svg"}
+    with (tmp_path / "thakur" / "table-9.csv").open() as file:
+        assert [row["ours"] for row in csv.DictReader(file)] == ["110", "50"]
+    assert table_csv(made.tables[0]) == "size,time\n1,2.5\n2,\n"
+    text = item_markdown(made, ["table-9.svg"])
+    assert "**Does not agree**" in text
+    assert "![Table 9: times](table-9.svg)" in text
+    index = write_index([made], tmp_path).read_text()
+    assert "0 of 1 items agree" in index
+    assert "does not hold: lp wins" in index
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", "bokhari-nicol", "table2", "-o", str(tmp_path / "new"), "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    (made,) = body["items"]
+    assert body["schema"] == "conset/reproduce@1"
+    assert (made["paper"], made["item"], made["cells"], made["agrees"]) == ("bokhari-nicol", "Table 2", 22, True)
+    assert made["rms_error"] == made["max_error"] == 0
+    assert (tmp_path / "new" / "index.md").exists()
+    assert run(["reproduce", "bokhari"]) == 2
+
+
+def test_the_same_bytes_twice(tmp_path: Path) -> None:
+    (row,) = find_rows("bokhari-nicol", "Table 2")
+    one, two = (write_item(row.make(), tmp_path / name) for name in ("one", "two"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
