@@ -10,7 +10,7 @@ import pytest
 
 from conset.cli.main import run
 from conset.errors import UsageError
-from conset.reproduction import Cell, Claim, Item, Table, find_rows, table
+from conset.reproduction import Cell, Claim, Item, Row, Table, find_rows, table
 from conset.reproduction.table import slug
 from conset.reproduction.write import item_markdown, table_csv, write_index, write_item
 
@@ -86,6 +86,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert made["rms_error"] == made["max_error"] == 0
     assert (tmp_path / "new" / "index.md").exists()
     assert run(["reproduce", "bokhari"]) == 2
+
+
+def test_ctrl_c_keeps_what_was_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def make(row: Row) -> Item:
+        if made:
+            raise KeyboardInterrupt
+        made.append(row.item)
+        return item(name=row.item)
+
+    monkeypatch.setattr(Row, "make", make)
+    assert run(["reproduce", "-o", str(tmp_path), "--json"]) == 6
+    body = json.loads(capsys.readouterr().out)
+    assert [one["item"] for one in body["items"]] == made
+    assert body["stopped_early"]
+    assert f"[{made[0]}]" in (tmp_path / "index.md").read_text()
 
 
 def test_the_same_bytes_twice(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from conset.reproduction import Item
+    from conset.reproduction import Item, Row
     from conset.reproduction.item import Value
 
 SCHEMA = "conset/reproduce@1"
@@ -36,26 +36,53 @@ def command(
     paper: PaperArgument = None, item: ItemArgument = None, output: FolderOption = None, json: o.JsonOption = False
 ) -> None:
     """Reproduce the four texts: every table and figure from the pipeline, with the error of each cell."""
+    from conset.cli.interrupt import STOPPED
     from conset.cli.output import console, print_json
-    from conset.cli.progress import progress
     from conset.reproduction import find_rows
     from conset.schedule.manifest import Manifest
 
     rows = find_rows(paper, item)
     if output is not None:
         _check_folder(output)
-    items = []
-    for k, row in enumerate(rows):
-        with progress(f"{row.paper} {row.item} ({k + 1} of {len(rows)})"):
-            items.append(row.make())
-            if output is not None:
-                _write(items[-1], output)
-    if output is not None:
-        _write_index(items, output)
+    items = make(rows, output)
+    stopped = len(items) < len(rows)
     if json:
         words = " ".join(["conset reproduce", *(word for word in (paper, item) if word)])
-        print_json(SCHEMA, {"items": [made.to_object() for made in items]}, Manifest(command=words))
+        body = {"items": [made.to_object() for made in items], "stopped_early": stopped}
+        print_json(SCHEMA, body, Manifest(command=words))
     _print(items, console(json), output)
+    if stopped:
+        raise typer.Exit(STOPPED)
+
+
+def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
+    """The items of `rows`, each written as soon as it is made, then the index; after Ctrl-C those made before it.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C before the first was made.
+    """
+    from conset import _core
+    from conset.cli.interrupt import interruptible
+    from conset.cli.progress import progress
+    from conset.reproduction.write import write_index, write_item
+
+    items: list[Item] = []
+    try:
+        with interruptible():
+            for k, row in enumerate(rows):
+                with progress(f"{row.paper} {row.item} ({k + 1} of {len(rows)})"):
+                    made = row.make()
+                    if _core.stop_asked():
+                        raise KeyboardInterrupt  # what a search gives that was cut short is no reproduction
+                    items.append(made)
+                    if folder is not None:
+                        write_item(made, folder)
+    except KeyboardInterrupt:
+        if not items:
+            raise
+    if folder is not None:
+        write_index(items, folder)
+    return items
 
 
 def _check_folder(folder: Path) -> None:
@@ -66,18 +93,6 @@ def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"-o {folder}: must be a folder, is a file")
     require_matplotlib()
-
-
-def _write(item: Item, folder: Path) -> None:
-    from conset.reproduction.write import write_item
-
-    write_item(item, folder)
-
-
-def _write_index(items: list[Item], folder: Path) -> None:
-    from conset.reproduction.write import write_index
-
-    write_index(items, folder)
 
 
 def _print(items: list[Item], out: Console, folder: Path | None) -> None:
