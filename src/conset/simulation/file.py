@@ -1,7 +1,9 @@
 """Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
 
-The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the machine that
-simulated and paths stay out of it.
+A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
+checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
+machine that simulated and paths stay out of it. Every change of a rate is kept up to `MOST_CHANGES`; beyond, when the
+first byte of each message flowed.
 """
 
 from __future__ import annotations
@@ -10,31 +12,63 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError
+from conset.arrays import frozen_ints
+from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file
+from conset.machine.machine import Machine
+from conset.machine.settings import with_settings
+from conset.machine.spec import parse_machine
 from conset.schedule.manifest import Manifest
+from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline
 from conset.simulation.workload import Workload
 
 SCHEMA = "conset/timeline@1"
 SUFFIXES = (".json", ".npz")
+MOST_CHANGES = 50_000
+"""Changes of rates that a file keeps: 1 MB, 3 MB as text."""
+MOST_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
+"""Messages up to which a model's rates are worth recording: every event of `flow` may change all of them."""
 HEADER = ("model", "sync", "in_flight", "machine", "mean_latency_s", "events", "figures")
 MESSAGES = ("source", "target", "bytes", "time_s", "phase_offsets")
 """Columns that say what was played."""
-FLOATS = (
-    "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "time_s", "rate_time_s", "rate_Bps",
-)  # fmt: skip
+EXTRAS = ("sender", "receiver", "order", "dep_offsets", "deps", "link_offsets", "links")
+"""Columns of a workload that are left out where they say nothing."""
 RESULTS = (
     "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",
     "held_by",
 )  # fmt: skip
+FIRST = "first_byte_s"
 RATES = ("rate_time_s", "rate_message", "rate_Bps")
+FLOATS = (
+    "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "time_s", "rate_time_s", "rate_Bps",
+    FIRST,
+)  # fmt: skip
+INT32 = ("source", "target", "sender", "receiver", "order", "deps", "links", "held_by", "rate_message")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a timeline file holds.
+
+    Attributes:
+        timeline: what happened; its workload is what was played.
+        machine: on what; None in files that only name it.
+        settings: how; None likewise.
+        manifest: how the file was made.
+    """
+
+    timeline: Timeline
+    machine: Machine | None = None
+    settings: Settings | None = None
+    manifest: Manifest = field(default_factory=Manifest)
 
 
 def check_timeline_path(path: Path) -> None:
@@ -47,8 +81,29 @@ def check_timeline_path(path: Path) -> None:
         raise UsageError(f"-o {path}: a timeline's suffix must be {' or '.join(SUFFIXES)}, is '{path.suffix}'")
 
 
-def write_timeline(timeline: Timeline, path: str | Path, manifest: Manifest | None = None) -> None:
+def worth_recording(model: str, messages: int) -> bool:
+    """Whether a model's rates fit into memory and are worth it for a file or a picture."""
+    return messages <= MOST_RECORDED.get(model, 0)
+
+
+def write_timeline(
+    timeline: Timeline,
+    path: str | Path,
+    manifest: Manifest | None = None,
+    *,
+    machine: Machine | None = None,
+    changed: str | None = None,
+    settings: Settings | None = None,
+) -> None:
     """Writes a timeline by its suffix, whole or not at all.
+
+    Args:
+        timeline: what happened.
+        path: `.json` or `.npz`.
+        manifest: how it was made.
+        machine: on what; makes the file complete.
+        changed: words of `--set` by which it differs from its spec.
+        settings: how.
 
     Raises:
         UsageError: another suffix.
@@ -59,7 +114,12 @@ def write_timeline(timeline: Timeline, path: str | Path, manifest: Manifest | No
     head = {"schema": SCHEMA, **{name: getattr(timeline, name) for name in HEADER}}
     head["figures"] = dict(timeline.figures)
     head["nodes"] = timeline.out_bytes.size
-    head["name"] = timeline.workload.name if timeline.workload is not None else ""
+    if timeline.workload is not None:
+        head |= {"name": timeline.workload.name, "method": timeline.workload.method}
+    if machine is not None:
+        head |= {"machine_spec": machine.to_spec(), "changed": changed}
+    if settings is not None:
+        head["settings"] = {name: value for name, value in asdict(settings).items() if name != "record"}
     head["manifest"] = (manifest or Manifest()).to_object()
     columns = _columns(timeline)
     with replacing(path) as temporary:
@@ -72,11 +132,15 @@ def write_timeline(timeline: Timeline, path: str | Path, manifest: Manifest | No
 
 def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
     columns = {name: getattr(timeline, name) for name in RESULTS}
-    if timeline.workload is not None:
-        columns |= {name: getattr(timeline.workload, name) for name in MESSAGES}
-    if timeline.rates is not None:
-        rates = timeline.rates
+    work, rates = timeline.workload, timeline.rates
+    if work is not None:
+        columns |= {name: getattr(work, name) for name in MESSAGES}
+        extras = {name: getattr(work, name) for name in EXTRAS if name != "dep_offsets" or work.deps.size}
+        columns |= {name: values for name, values in extras.items() if values.size}
+    if rates is not None and rates.time_s.size <= MOST_CHANGES:
         columns |= dict(zip(RATES, (rates.time_s, rates.message, rates.rate_Bps), strict=True))
+    elif timeline.first_bytes().size:
+        columns[FIRST] = timeline.first_bytes()
     return columns
 
 
@@ -91,7 +155,12 @@ def _write_npz(path: Path, head: Mapping[str, Any], columns: Mapping[str, NDArra
 
 
 def read_timeline(path: str | Path) -> Timeline:
-    """The timeline in a file, with the workload's columns where it has them.
+    """The timeline in a file, with the workload's columns where it has them; raises as `read_record`."""
+    return read_record(path).timeline
+
+
+def read_record(path: str | Path) -> Record:
+    """All that a timeline file holds.
 
     Raises:
         InputError: missing, cut short, or of another structure; names the entry.
@@ -99,11 +168,26 @@ def read_timeline(path: str | Path) -> Timeline:
     path = require_file(path)
     try:
         head, columns = _read_json(path) if path.suffix == ".json" else _read_npz(path)
-        return _timeline(head, columns)
-    except InputError as error:
+        return _record(head, columns)
+    except ConsetError as error:
         raise InputError(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: no readable timeline: {type(error).__name__}: {error}") from None
+
+
+def is_timeline(path: str | Path) -> bool:
+    """Whether a file says that it holds a timeline; False for what cannot be read."""
+    path = Path(path)
+    try:
+        if path.suffix == ".npz":
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                return bool(json.loads(str(archive["header"])).get("schema") == SCHEMA)
+        if path.suffix == ".json":
+            with path.open(encoding="utf-8") as text:
+                return f'"schema": "{SCHEMA}"' in text.read(200)
+    except (KeyError, AttributeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
+        pass
+    return False
 
 
 def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -113,7 +197,7 @@ def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise InputError(f"line {error.lineno}: no JSON: {error.msg}") from None
     if not isinstance(body, dict):
         raise InputError("an object required")
-    names = [name for name in (*RESULTS, *MESSAGES, *RATES) if name in body]
+    names = [name for name in (*RESULTS, *MESSAGES, *EXTRAS, *RATES, FIRST) if name in body]
     return body, {name: np.asarray(body[name], np.float64 if name in FLOATS else np.int64) for name in names}
 
 
@@ -128,20 +212,45 @@ def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return head, columns
 
 
-def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Timeline:
+def _record(head: Mapping[str, Any], columns: dict[str, NDArray[Any]]) -> Record:
     if head.get("schema") != SCHEMA:
         raise InputError(f"schema must be {SCHEMA}, is {head.get('schema')!r}")
     for name in (*HEADER, *RESULTS):
         if name not in head and name not in columns:
             raise InputError(f"entry '{name}' is missing")
+    columns |= {name: frozen_ints(columns[name], np.int32, name) for name in INT32 if name in columns}
+    timeline = _timeline(head, columns)
+    machine = None
+    if "machine_spec" in head:
+        machine = parse_machine(head["machine_spec"])
+        machine = machine if head["changed"] is None else with_settings(machine, head["changed"])
+        _check_fits(timeline, machine)
+    settings = Settings(**head["settings"]) if "settings" in head else None
+    return Record(timeline, machine, settings, Manifest(**head["manifest"]) if "manifest" in head else Manifest())
+
+
+def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Timeline:
     end = columns["end_s"]
-    if columns["start_s"].shape != end.shape:
-        raise InputError(f"entry 'start_s': {end.size} values required, given {columns['start_s'].size}")
+    for name in ("start_s", FIRST):
+        if name in columns and columns[name].shape != end.shape:
+            raise InputError(f"entry '{name}': {end.size} values required, given {columns[name].size}")
+    work = None
+    if "source" in columns:
+        chosen = {name: columns[name] for name in (*MESSAGES, *EXTRAS) if name in columns}
+        method = str(head.get("method", ""))
+        work = Workload(**chosen, nodes=int(head["nodes"]), name=str(head["name"]), method=method)
+        if work.messages != end.size:
+            raise InputError(f"entry 'source': {end.size} values required, given {work.messages}")
     rates = Rates(*(columns[name] for name in RATES)) if RATES[0] in columns else None
+    if rates is not None and rates.message.size and not 0 <= rates.message.min() <= rates.message.max() < end.size:
+        raise InputError(f"entry '{RATES[1]}': messages from 0 to {end.size - 1} required")
     fields: dict[str, Any] = {name: head[name] for name in HEADER} | {name: columns[name] for name in RESULTS}
-    return Timeline(**fields, rates=rates, workload=_workload(head, columns) if "source" in columns else None)
+    return Timeline(**fields, rates=rates, workload=work, first_byte_s=columns.get(FIRST, np.zeros(0)))
 
 
-def _workload(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Workload:
-    fields: dict[str, Any] = {name: columns[name] for name in MESSAGES}
-    return Workload(**fields, nodes=int(head["nodes"]), name=str(head["name"]))
+def _check_fits(timeline: Timeline, machine: Machine) -> None:
+    topology = machine.topology
+    for name, required in (("link_bytes", topology.link_slots), ("out_bytes", topology.nodes)):
+        given = getattr(timeline, name).size
+        if given != required:
+            raise InputError(f"entry '{name}': {required} values required on {machine.name}, given {given}")

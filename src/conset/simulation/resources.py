@@ -65,7 +65,7 @@ class Resources:
 
     def overloads(self, rates: Rates, tolerance: float) -> Iterator[tuple[int, float, float, float]]:
         """(resource, time, used [B/s], capacity [B/s]) of the worst moment of every overloaded resource."""
-        grown = _growth(rates, self.bytes.size)
+        grown = growth(rates, self.bytes.size)
         hops = np.diff(self.offsets)[rates.message]
         row = np.repeat(np.arange(rates.message.size), hops)
         inside = np.arange(row.size) - np.repeat(np.cumsum(hops) - hops, hops)
@@ -116,7 +116,7 @@ class Resources:
         return None
 
 
-def _growth(rates: Rates, messages: int) -> NDArray[np.float64]:
+def growth(rates: Rates, messages: int) -> NDArray[np.float64]:
     """shape=(changes): by how much each change raises its message's rate [B/s]."""
     order = np.lexsort((np.arange(rates.message.size), rates.message))
     rate, message = rates.rate_Bps[order], rates.message[order]

@@ -58,6 +58,8 @@ class Timeline:
         events: changes the model handled.
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.
+        first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its delivery where none
+            did; (0) where only `rates` say, or nobody.
         figures: further numbers of one model (`flit_hops`, …).
     """
 
@@ -80,6 +82,7 @@ class Timeline:
     elapsed_s: float = 0.0
     workload: Workload | None = None
     rates: Rates | None = None
+    first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -91,6 +94,14 @@ class Timeline:
     def messages(self) -> int:
         """Number of messages."""
         return int(self.end_s.size)
+
+    def first_bytes(self) -> NDArray[np.float64]:
+        """shape=(messages), float64 [s]: as `first_byte_s`, from the rates where these are kept; (0) where unknown."""
+        if self.first_byte_s.size or self.rates is None:
+            return self.first_byte_s
+        first = self.end_s.copy()
+        np.minimum.at(first, self.rates.message, self.rates.time_s)
+        return first
 
     def to_object(self) -> dict[str, Any]:
         """As `simulate --json` prints it."""

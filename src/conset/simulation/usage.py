@@ -1,0 +1,160 @@
+"""Usage: what of its capacity each link and port used over time, and the work of the busiest beside its bound.
+
+Idea. A message's rate is a step function of time; the bytes a link has carried are the integral of a sum of such steps.
+A step of r at time t has carried r · (e - t) at every later time e, so two sums per link and bin (of r and of r · t),
+accumulated over the bins, give the bytes carried at every edge exactly. Where a timeline keeps no rates, a message's
+bytes are spread evenly from its first byte, or from its start where that is unknown, to its delivery.
+
+Complexity: changes · hops + links in use · bins, in time and memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.machine.machine import Machine
+from conset.network.routes import route_links
+from conset.simulation.costs import effective_costs, overheads_are_work
+from conset.simulation.resources import Resources, growth
+from conset.simulation.timeline import Timeline
+from conset.simulation.workload import Workload
+
+BINS = 360
+"""Bins of time."""
+MOST_CELLS = 20_000_000
+"""Resources in use times bins; beyond, there are fewer bins."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """Links and ports over time; shares are of capacity.
+
+    Attributes:
+        edges_s: shape=(bins + 1), float64 [s].
+        of_links: whether `mean` and `largest` are of links; of ports in networks whose links have no rate.
+        mean: shape=(bins): mean share of all of them.
+        largest: shape=(bins): share of the one used most in the bin.
+        out: shape=(nodes, bins) [B/s]: what leaves each node.
+        busiest: the resource with most work, as in `Timeline.held_by`; -1 without any.
+        carried: shape=(bins + 1) [B]: what it has carried.
+        work_s: its bytes over its rate: no schedule with these routes is faster [s].
+        rate_Bps: its rate.
+        exact: whether rates were known, not spread evenly.
+    """
+
+    edges_s: Floats
+    of_links: bool
+    mean: Floats
+    largest: Floats
+    out: Floats
+    busiest: int
+    carried: Floats
+    work_s: float
+    rate_Bps: float  # noqa: N815
+    exact: bool
+
+
+def usage_of(timeline: Timeline, workload: Workload, machine: Machine, bins: int = BINS) -> Usage:
+    """What a timeline of `workload` on `machine` used over time."""
+    topology = machine.topology
+    slots, nodes = topology.link_slots, topology.nodes
+    resources = resources_of(workload, machine)
+    loads = resources.loads()
+    used = np.unique(resources.items[np.isfinite(resources.capacity)[resources.items]])
+    outs = slots + np.arange(nodes)
+    kept = np.union1d(used, outs)
+    bins = max(16, min(bins, MOST_CELLS // max(kept.size, 1)))
+    edges = np.linspace(0.0, timeline.time_s or 1.0, bins + 1)
+    carried = _carried(timeline, workload, machine, resources, kept, edges)
+    flow = np.diff(carried, axis=1) / (edges[1] - edges[0])
+    exists = np.flatnonzero(topology.link_exists & np.isfinite(resources.capacity[:slots]))
+    of_links = bool(exists.size)
+    if not of_links:
+        exists = slots + np.flatnonzero(np.isfinite(resources.capacity[slots : slots + 2 * nodes]))
+    shown = np.flatnonzero(np.isin(kept, exists))
+    share = np.clip(flow[shown] / resources.capacity[kept[shown], None], 0.0, None)
+    busiest = int(loads.argmax()) if loads.size and loads.max() > 0 else -1
+    row = int(np.searchsorted(kept, busiest)) if busiest >= 0 else 0
+    return Usage(
+        edges, of_links, share.sum(axis=0) / max(exists.size, 1), share.max(axis=0, initial=0.0),
+        np.clip(flow[np.searchsorted(kept, outs)], 0.0, None), busiest,
+        carried[row] if busiest >= 0 else np.zeros(bins + 1), float(loads.max(initial=0.0)),
+        float(resources.capacity[busiest]) if busiest >= 0 else inf, timeline.rates is not None,
+    )  # fmt: skip
+
+
+def resources_of(workload: Workload, machine: Machine) -> Resources:
+    """Links and ports of every message, over the routes a compiler chose or the machine's own."""
+    offsets, links = workload.link_offsets, workload.links
+    if not offsets.size:
+        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
+    return Resources.of(workload, machine, effective_costs(machine, workload.method), offsets, links)
+
+
+def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None) -> Floats:
+    """shape=(messages) [s]: when the first byte of each message flowed; (0) where nobody knows."""
+    first = timeline.first_bytes()
+    if first.size or machine is None or timeline.model != "flow" or overheads_are_work(machine):
+        return first
+    costs = effective_costs(machine, workload.method)
+    hops = np.diff(resources_of(workload, machine).offsets) - 4
+    latency = costs.inject.of(workload.bytes) + costs.eject.of(workload.bytes) + costs.per_transfer_s
+    begun = timeline.start_s + latency + hops * costs.hop_s
+    return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
+
+
+def under_way(begin: Floats, end: Floats, edges: Floats) -> Floats:
+    """shape=(bins): how many of the intervals `begin[m] … end[m]` are open, in the mean of each bin."""
+    one = np.ones(begin.size)
+    steps = np.concatenate([one, -one])
+    row = np.zeros(steps.size, np.int64)
+    total = _integral(row, np.concatenate([begin, end]), steps, 1, edges)[0]
+    return np.asarray(np.diff(total) / (edges[1] - edges[0]))
+
+
+def _carried(
+    timeline: Timeline, work: Workload, machine: Machine, resources: Resources, kept: NDArray[np.int64], edges: Floats
+) -> Floats:
+    """shape=(kept, edges) [B]: what each resource of `kept` has carried at every edge."""
+    if timeline.rates is not None:
+        rates = timeline.rates
+        message, time_s, step = rates.message.astype(np.int64), rates.time_s, growth(rates, work.messages)
+    else:
+        message, time_s, step = _spread(timeline, work, machine)
+    hops = np.diff(resources.offsets)[message]
+    inside = np.arange(int(hops.sum())) - np.repeat(np.cumsum(hops) - hops, hops)
+    item = resources.items[np.repeat(resources.offsets[message], hops) + inside]
+    change = np.repeat(np.arange(message.size), hops)
+    row = np.minimum(np.searchsorted(kept, item), max(kept.size - 1, 0))
+    found = np.flatnonzero(kept[row] == item)
+    return _integral(row[found], time_s[change[found]], step[change[found]], kept.size, edges)
+
+
+def _spread(timeline: Timeline, work: Workload, machine: Machine) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """(message, time, growth) of rates that are even from first to last byte."""
+    first = flowing_from(timeline, work, machine)
+    begin = first if first.size else timeline.start_s
+    long = np.flatnonzero(work.crosses & (work.bytes > 0))
+    # what takes no time at all still carries its bytes
+    length = np.maximum(timeline.end_s[long] - begin[long], 1e-9 * (timeline.time_s or 1.0))
+    rate = work.bytes[long] / length
+    end = timeline.end_s[long]
+    return np.tile(long, 2), np.concatenate([end - length, end]), np.concatenate([rate, -rate])
+
+
+def _integral(row: NDArray[np.int64], time_s: Floats, step: Floats, rows: int, edges: Floats) -> Floats:
+    """shape=(rows, edges): the integral of each row's steps up to every edge."""
+    count = edges.size
+    # the first edge that is not before the step
+    place = row * count + np.clip(np.searchsorted(edges, time_s), 0, count - 1)
+    after = time_s <= edges[-1]
+    place, step, time_s = place[after], step[after], time_s[after]
+    total = np.bincount(place, step, rows * count).reshape(rows, count).cumsum(axis=1)
+    moment = np.bincount(place, step * time_s, rows * count).reshape(rows, count).cumsum(axis=1)
+    return np.asarray(total * edges - moment)
