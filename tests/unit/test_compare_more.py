@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from conset import api
 from conset.cli.compare_more import parse_generator, parse_reuse
 from conset.cli.main import run
-from conset.comparison import chart_regions, trace_curve
+from conset.comparison import chart_regions, parse_policies, trace_curve
 from conset.comparison.regions import SIZES, degrees_of
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, UsageError
@@ -75,9 +76,9 @@ def test_a_cell_is_the_least_of_its_times() -> None:
     assert regions.methods == ("naive", "coloring")
     assert [row["method"] for row in regions.skipped] == ["scott"]
     for cell in regions.cells:
-        assert cell.predicted_s == min(cell.times.values())
+        assert cell.time_s == min(cell.times.values())
         second = min(time for method, time in cell.times.items() if method != cell.method)
-        assert cell.margin == pytest.approx(second / cell.predicted_s - 1, abs=1e-9)
+        assert cell.margin == pytest.approx(second / cell.time_s - 1, abs=1e-9)
 
 
 def test_a_schedule_used_once_carries_its_compile() -> None:
@@ -96,6 +97,59 @@ def test_the_only_policies_are_those_asked_for() -> None:
     regions = chart_regions("random", machine, ["lp"], Request(), policies=["none"], sizes=(1024,))
     assert {cell.sync for cell in regions.cells} == {"none"}
     assert {(cell.second, cell.margin) for cell in regions.cells} == {("", 0.0)}
+
+
+def test_figure_5_by_simulation_lies_between_small_and_dense() -> None:
+    """001, Figure 5, with the policies of the text: AC and RS_N to about 1 KB at d = 4, LP above about 1 KB, d ≥ 32."""
+    machine = parse_machine("ipsc860:64")
+    policies = {"naive": ["none"], "rs-n": ["none"], "rs-nl": ["ready"], "lp": ["ready"]}
+    regions = chart_regions(
+        "random", machine, list(policies), Request(), policies=policies, rank_by="circuit", sizes=(16, 4096, 65536)
+    )
+    best = [[regions.cell(row, column).method for column in range(3)] for row in range(5)]
+    assert {row[0] for row in best} <= {"naive", "rs-n"}
+    assert [row[1] for row in best] == ["rs-nl", "rs-nl", "rs-nl", "lp", "lp"]
+    assert [row[2] for row in best] == ["rs-nl", "rs-nl", "rs-nl", "lp", "lp"]
+    for cell in regions.cells:
+        assert [cell.sync] == policies[cell.method]
+    answer = regions.to_object()
+    assert (answer["rank_by"], answer["policies"]["lp"]) == ("circuit", ["ready"])
+    assert answer["cells"][0]["simulated_s"] == regions.cells[0].time_s
+    assert "predicted_s" not in answer["cells"][0]
+
+
+def test_a_simulated_cell_is_the_mean_that_simulate_says() -> None:
+    machine = parse_machine("ipsc860:16")
+    regions = chart_regions(
+        "random", machine, ["lp"], Request(), policies={"lp": ["none", "ready"]}, rank_by="wormhole", sizes=(2048,)
+    )
+    sums = 0.0
+    for seed in range(3):
+        pattern = parse_pattern(f"random:degree={regions.degrees[-1]},size=2048,seed={seed}", ranks=16)
+        schedule = compile_pattern(pattern, machine, Request(method="lp"))
+        sums += min(api.simulate(schedule, model="wormhole", sync=sync).time_s for sync in ("none", "ready"))
+    assert regions.cells[-1].time_s == pytest.approx(sums / 3)
+
+
+def test_a_map_by_simulation_has_a_bound_on_messages() -> None:
+    machine = parse_machine("mesh:32x32")
+    with pytest.raises(UsageError, match=r"--rank-by flow: at most 65,536 messages, .* has 786,432; .*: formula$"):
+        chart_regions("random", machine, ["lp"], Request(), rank_by="flow")
+    with pytest.raises(UsageError, match="unknown ranking 'flit'"):
+        chart_regions("random", machine, ["lp"], Request(), rank_by="flit")
+
+
+def test_policies_of_all_and_of_single_methods() -> None:
+    policies = parse_policies("ready, naive=none,rs-n=none,rs-n=barrier:4")
+    assert policies.of("lp") == ("ready",)
+    assert policies.spread(["naive", "rs-n", "lp"]) == {
+        "naive": ("none",), "rs-n": ("none", "barrier:4"), "lp": ("ready",),
+    }  # fmt: skip
+    assert parse_policies(None).of("lp") == ()
+    with pytest.raises(UsageError, match="--sync naive=none: naive is not compared: lp"):
+        policies.spread(["lp"])
+    with pytest.raises(UsageError, match="unknown method"):
+        parse_policies("pl=none")
 
 
 def test_no_method_that_applies_is_an_error() -> None:
@@ -132,6 +186,8 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("alltoall --on mesh:4x4 --curve --map", 2, "exclude each other"),
         ("alltoall --on mesh:4x4 --reuse 3", 2, "goes with --map"),
         ("random --on mesh:4x4 --map --reuse 0", 2, "at least 1"),
+        ("random --on mesh:4x4 --map --rank-by flit", 2, "unknown ranking 'flit'"),
+        ("alltoall --on mesh:4x4 --rank-by flow", 2, "goes with --map"),
         ("neighbor --on mesh:4x4 --curve", 3, "complete exchange"),
         ("alltoall --on mesh:4x4 --map", 2, "has no degree"),
         ("alltoall --on mesh:4x4 --curve -o x.pdf", 2, ".pdf"),
@@ -174,6 +230,13 @@ def test_the_map_as_object_text_markdown_and_picture(tmp_path: Path, capsys: pyt
     assert chart["cells"][0]["method"] == "naive"
     assert answer["manifest"]["command"].endswith("--methods naive,lp --map")
     assert (tmp_path / "m.png").read_bytes()
+    assert run([*words, "--rank-by", "circuit", "--sync", "ready,naive=none", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "least time simulated by circuit: naive under none; lp under ready;" in captured.err
+    answer = json.loads(captured.out)
+    assert answer["map"]["rank_by"] == "circuit"
+    assert "--sync ready,naive=none" in answer["manifest"]["command"]
+    assert "--rank-by circuit" in answer["manifest"]["command"]
     assert run([*words, "--markdown", "--reuse", "10", "-o", str(tmp_path / "m.md")]) == 0
     assert "a schedule is used 10 times" in capsys.readouterr().out
     assert run(words) == 0

@@ -9,6 +9,7 @@ except where the machine counts exchanges under one of them only, and where limi
 drift apart. So asked limits on ports allow `ready` and `barrier`, asked limits on links or channels `barrier` alone,
 and so do hard limits of the machine, but for methods that run another way there.
 A policy that posts more receives at once than the machine has room for is taken only where none else is left.
+Which may win by a simulation is said in `conset.choice.simulated`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from conset.machine.limits import Limits
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 
+FORMULA = "formula"
+"""The ranking by predicted time; the others are models of `conset.simulation`."""
 SAME = 1 + 1e-9
 """Times closer than this are one time: sums in another order."""
 
@@ -32,15 +35,17 @@ class Trial:
 
     Attributes:
         schedule: with that policy as its `sync`.
-        time_s: predicted.
+        time_s: what it is ranked by [s]: predicted, or simulated.
         fits: whether every node has room for the receives it posts.
-        witness: what is busiest.
+        witness: what is busiest by the formula; "" where it was simulated.
+        rank_by: `formula`, or the model that simulated it.
     """
 
     schedule: Schedule
     time_s: float
     fits: bool
     witness: str
+    rank_by: str = FORMULA
 
     @property
     def words(self) -> str:
@@ -70,19 +75,25 @@ def best_policy(schedule: Schedule, sync: str | None = None, *, asked: bool = Fa
 
 def policies(schedule: Schedule, *, asked: bool) -> tuple[str, ...]:
     """The policies that may be the fastest while they keep what must be kept; see the head."""
-    machine = schedule.machine
-    costs, limits = machine.costs_for(schedule.method), schedule.limits
-    hard = machine.limits != Limits() and schedule.method not in machine.method_costs
-    counted = set(costs.exchange_syncs)
-    if schedule.phases > 1 and (asked or hard):
-        links = machine.topology.link_slots and limits.link is not None
-        if hard or links or limits.channels is not None:
-            return ("barrier",)
-        if limits != Limits():
-            return ("ready", "barrier")
+    keeping = keeping_policies(schedule, asked=asked)
+    if keeping:
+        return keeping
+    counted = set(schedule.machine.costs_for(schedule.method).exchange_syncs)
     first = "none" if schedule.phases <= 1 else "local"
     others = () if "local" in counted and first == "local" else ("local", "ready", "barrier")
     return (first, *(policy for policy in others if policy in counted))
+
+
+def keeping_policies(schedule: Schedule, *, asked: bool) -> tuple[str, ...]:
+    """The only policies under which what must be kept is kept in flight too; () where nothing must be."""
+    machine, limits = schedule.machine, schedule.limits
+    hard = machine.limits != Limits() and schedule.method not in machine.method_costs
+    if schedule.phases <= 1 or not (asked or hard):
+        return ()
+    links = machine.topology.link_slots and limits.link is not None
+    if hard or links or limits.channels is not None:
+        return ("barrier",)
+    return ("ready", "barrier") if limits != Limits() else ()
 
 
 def receives_fit(schedule: Schedule, policy: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +25,8 @@ MethodsOption = Annotated[
     str | None, typer.Option("--methods", metavar="A,B,…", help="Methods to compare; without it all that apply.")
 ]
 SyncsOption = Annotated[
-    str | None, typer.Option("--sync", metavar="S", help="A policy, or several with commas: a row for each.")
+    str | None,
+    typer.Option("--sync", metavar="S", help="Policies with commas, a row for each; naive=none: of one method."),
 ]
 CurveOption = Annotated[
     bool, typer.Option("--curve", help="Predicted time of a complete exchange over contention and barriers.")
@@ -75,6 +76,7 @@ def command(
     curve: CurveOption = False,
     map_: MapOption = False,
     reuse: ReuseOption = "inf",
+    rank_by: o.RankByOption = "formula",
     markdown: MarkdownOption = False,
     output: TableOption = None,
     json: o.JsonOption = False,
@@ -84,13 +86,14 @@ def command(
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.output import print_json
     from conset.cli.progress import progress
+    from conset.comparison import parse_policies
     from conset.compiler import Request
     from conset.machine.spec import parse_machine
 
     _check_output(output)
-    _check_kind(curve, map_, reuse)
+    _check_kind(curve, map_, reuse, rank_by)
     names = _names(methods)
-    policies = _policies(sync)
+    policies = parse_policies(sync)
     request = Request(
         contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,
@@ -99,8 +102,9 @@ def command(
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern, parse_machine(on), asked_methods, policies, request, reuse, output, markdown=markdown, as_json=json
-        )
+            pattern, parse_machine(on), asked_methods, policies, request, reuse, rank_by, output, markdown=markdown,
+            as_json=json,
+        )  # fmt: skip
     else:
         with progress("reading"):
             traffic, machine = read_inputs(
@@ -109,7 +113,7 @@ def command(
         if curve:
             body |= run_curve(traffic, machine, request, output, markdown=markdown, as_json=json)
         else:
-            result = compare(traffic, machine, names, request, policies)
+            result = compare(traffic, machine, request, policies.spread(names))
             if output is not None:
                 _write(output, result, traffic, machine)
             body |= {"rows": result.rows, "skipped": result.skipped}
@@ -121,16 +125,21 @@ def command(
             "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
             "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
             "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
+            "rank_by": None if rank_by == "formula" else rank_by,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, asked)
         kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
         print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
 
 
-def compare(
-    pattern: Pattern, machine: Machine, methods: Sequence[str], request: Request, policies: Sequence[str] = ()
-) -> Comparison:
-    """One row for each method that applies and each policy; without policies each method's default.
+def compare(pattern: Pattern, machine: Machine, request: Request, methods: Mapping[str, Sequence[str]]) -> Comparison:
+    """One row for each method that applies and each policy.
+
+    Args:
+        pattern: what is sent.
+        machine: what it costs.
+        request: options of every compile.
+        methods: method → its policies; without any its default.
 
     Raises:
         InputError: no method applies; says why the first does not.
@@ -142,7 +151,7 @@ def compare(
 
     result = Comparison()
     first: ConsetError | None = None
-    for name in methods:
+    for name, policies in methods.items():
         with progress(f"scheduling by {name}"):
             try:
                 schedule = compile_pattern(pattern, machine, replace(request, method=name))
@@ -188,19 +197,15 @@ def _names(methods: str | None) -> list[str]:
     return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
 
 
-def _check_kind(curve: bool, map_: bool, reuse: str) -> None:
+def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str) -> None:
     from conset.errors import UsageError
 
     if curve and map_:
         raise UsageError("--curve and --map exclude each other")
     if reuse != "inf" and not map_:
         raise UsageError(f"--reuse {reuse}: goes with --map")
-
-
-def _policies(sync: str | None) -> list[str]:
-    from conset.schedule.sync import parse_sync
-
-    return [] if sync is None else [str(parse_sync(word)) for word in sync.split(",")]
+    if rank_by != "formula" and not map_:
+        raise UsageError(f"--rank-by {rank_by}: goes with --map")
 
 
 def _check_output(output: Path | None) -> None:

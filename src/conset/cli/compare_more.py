@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from conset.comparison import Policies
     from conset.compiler import Request
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
@@ -43,9 +44,10 @@ def run_map(
     words: str,
     machine: Machine,
     methods: Sequence[str] | None,
-    policies: Sequence[str],
+    policies: Policies,
     request: Request,
     reuse: str,
+    rank_by: str,
     output: Path | None,
     *,
     markdown: bool,
@@ -57,29 +59,41 @@ def run_map(
         words: the PATTERN of the command line: a generator with a degree, without options.
         machine: what it costs.
         methods: names in the table; None: what `auto` tries on the densest pattern.
-        policies: the only ones to take; without any those that can be the best.
+        policies: the only ones to take, of all methods or by method; without any those that can be the best.
         request: options of every compile.
         reuse: how often a schedule is used before the next compile, or `inf`.
+        rank_by: `formula`, or the model that simulates every schedule.
         output: .md, .svg or .png.
         markdown: whether the table is printed so.
         as_json: whether stdout belongs to an object.
 
     Raises:
-        UsageError: another pattern, or a reuse that is no number of at least 1.
+        UsageError: another pattern, a reuse that is no number of at least 1, an unknown model.
         InputError: no method applies.
     """
     from conset.cli.progress import progress
     from conset.comparison import chart_regions
     from conset.report.picture_regions import picture_regions
-    from conset.report.table_regions import regions_lines, regions_markdown, regions_table
+    from conset.report.table_regions import (
+        contenders,
+        ranking_words,
+        regions_lines,
+        regions_markdown,
+        regions_table,
+    )
 
     generator = parse_generator(words)
     uses = parse_reuse(reuse)
     names = methods if methods is not None else tried_methods(generator, machine, request)
-    regions = chart_regions(generator, machine, names, request, policies=policies, reuse=uses, watch=progress)
+    regions = chart_regions(
+        generator, machine, names, request, policies=policies.spread(names), rank_by=rank_by, reuse=uses, watch=progress
+    )
     title = f"Best method for {generator} patterns on {machine.name}"
     used = "schedules used for ever" if uses == inf else f"a schedule used {uses:g} times"
-    subtitle = f"least predicted time, {used}; below each name: how much longer the next method takes"
+    subtitle = (
+        f"least time {ranking_words(regions)}: {contenders(regions)}; {used}; "
+        "below each name: how much longer the next takes"
+    )
     text = regions_markdown(regions, title=title)
     _show(title, lambda: regions_table(regions), regions_lines(regions), text, markdown, as_json)
     _write(output, text, lambda: picture_regions(regions, title=title, subtitle=subtitle))

@@ -78,6 +78,12 @@ RoutesOption = Annotated[
 ObjectiveOption = Annotated[
     str, typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL.")
 ]
+RankByOption = Annotated[
+    str,
+    typer.Option(
+        "--rank-by", metavar="R", help="What the best is chosen by: formula, or simulated by flow, wormhole, circuit."
+    ),
+]
 MinBandwidthOption = Annotated[
     str | None,
     typer.Option("--min-bandwidth", metavar="RATE|FILE", help="What every connection is guaranteed, or a .csv of it."),

@@ -2,24 +2,27 @@
 
 For every degree d the pattern is drawn a few times, each drawing compiled once by each method; phases do not depend on
 size where all sizes are equal, so each schedule is predicted at every size under the policies that can be its best
-(`conset.choice`). A cell takes the least mean time; among equals the least with a barrier after every phase, as `auto`
-does; its margin is how much longer the next method takes. A schedule that is used R times before the next compile
-carries the R-th part of the time its compile took here and now; R = ∞ is the text's figure.
+(`conset.choice`), or simulated by a model where one is to rank. A cell takes the least mean time; among equals the
+least predicted with a barrier after every phase, as `auto` does; its margin is how much longer the next method takes.
+A schedule that is used R times before the next compile carries the R-th part of the time its compile took here and now;
+R = ∞ is the text's figure.
 Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Figure 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from conset.choice import best_policy
-from conset.choice.trial import SAME
+from conset.choice import best_trial
+from conset.choice.simulated import check_ranking, require_affordable
+from conset.choice.trial import FORMULA, SAME
 from conset.comparison.curve import Watch
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, NoScheduleError
@@ -33,6 +36,8 @@ SIZES = tuple(1 << k for k in range(4, 18))
 """Message sizes [B]: 16 B to 128 KiB, the axes of the text's figures."""
 SAMPLES = 3
 """Drawings of each degree; the text took 50."""
+Asked = Sequence[str] | Mapping[str, Sequence[str]]
+"""The policies that may be taken, by all methods or by each one named; of a method without any its best."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,9 @@ class Cell:
         size: of each [B].
         method: with the least time.
         sync: the policy of its first drawing.
-        predicted_s: mean over drawings, with its share of the compile [s].
+        time_s: mean over drawings, predicted or simulated, with its share of the compile [s].
         second: the next method, or "" where only one applies.
-        margin: how much longer `second` takes, as a share of `predicted_s`; 0 for equals.
+        margin: how much longer `second` takes, as a share of `time_s`; 0 for equals.
         times: method → time [s].
     """
 
@@ -54,7 +59,7 @@ class Cell:
     size: int
     method: str
     sync: str
-    predicted_s: float
+    time_s: float
     second: str
     margin: float
     times: dict[str, float]
@@ -71,6 +76,8 @@ class Regions:
         reuse: how often a schedule is used before the next compile; infinite for the text's figure.
         cells: row by row.
         skipped: `method` and `reason` of each that does not apply.
+        rank_by: `formula`, or the model that says what methods take.
+        policies: method → the only policies it was to take; a method without any took its best.
     """
 
     degrees: tuple[int, ...]
@@ -79,6 +86,8 @@ class Regions:
     reuse: float
     cells: tuple[Cell, ...]
     skipped: tuple[dict[str, str], ...] = ()
+    rank_by: str = FORMULA
+    policies: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def cell(self, row: int, column: int) -> Cell:
         """The cell of `degrees[row]` and `sizes[column]`."""
@@ -88,9 +97,25 @@ class Regions:
         """As in `compare --json`."""
         return {
             "degrees": list(self.degrees), "sizes": list(self.sizes), "methods": list(self.methods),
-            "reuse": "inf" if self.reuse == inf else self.reuse, "samples": SAMPLES,
-            "cells": [asdict(cell) for cell in self.cells],
+            "reuse": "inf" if self.reuse == inf else self.reuse, "samples": SAMPLES, "rank_by": self.rank_by,
+            "policies": {method: list(asked) for method, asked in self.policies.items() if asked},
+            "cells": [self._cell_object(cell) for cell in self.cells],
         }  # fmt: skip
+
+    def _cell_object(self, cell: Cell) -> dict[str, Any]:
+        """The cell with its time under the name of what it is."""
+        name = "predicted_s" if self.rank_by == FORMULA else "simulated_s"
+        return {name if key == "time_s" else key: value for key, value in asdict(cell).items()}
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How one method is compiled and judged; attributes as the arguments of `chart_regions`."""
+
+    request: Request
+    policies: Sequence[str]
+    rank_by: str
+    reuse: float
 
 
 def degrees_of(ranks: int) -> tuple[int, ...]:
@@ -106,7 +131,8 @@ def chart_regions(
     methods: Sequence[str],
     request: Request,
     *,
-    policies: Sequence[str] = (),
+    policies: Asked = (),
+    rank_by: str = FORMULA,
     reuse: float = inf,
     sizes: Sequence[int] = SIZES,
     watch: Watch | None = None,
@@ -118,31 +144,33 @@ def chart_regions(
         machine: what it costs.
         methods: names in the table.
         request: options of every compile.
-        policies: the only ones to take; without any those that can be the best.
+        policies: the only ones to take, of all methods or by method; without any those that can be the best.
+        rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`, `circuit`.
         reuse: uses of a schedule for each compile.
         sizes: [B].
         watch: called with what is done next.
 
     Raises:
+        UsageError: an unknown model, or more messages than it ranks.
         InputError: none of the methods applies to a pattern; says why the first does not.
     """
+    check_ranking(rank_by)
     watching = watch or (lambda what: nullcontext())
     ranks = machine.topology.endpoints * request.ranks_per_node
     degrees = degrees_of(ranks)
     if not degrees:
         raise InputError(f"{machine.name}: a map needs at least 2 ranks, given {ranks}")
+    require_affordable(_drawings(generator, machine, request, degrees[-1])[0], rank_by)
     left, skipped = list(methods), {}
     rows: list[list[dict[str, tuple[float, float, str]]]] = []
     for degree in degrees:
         row: list[dict[str, tuple[float, float, str]]] = [{} for _ in sizes]
-        patterns = [
-            parse_pattern(f"{generator}:degree={degree},size=1", topology=machine.topology, ranks=ranks, seed=seed)
-            for seed in range(request.seed, request.seed + SAMPLES)
-        ]
+        patterns = _drawings(generator, machine, request, degree)
         for method in tuple(left):
+            ways = Ways(replace(request, method=method), _policies_of(policies, method), rank_by, reuse)
             with watching(f"degree {degree} by {method}"):
                 try:
-                    times = _times(patterns, machine, replace(request, method=method), policies, reuse, sizes)
+                    times = _times(patterns, machine, ways, sizes)
                 except (InputError, NoScheduleError) as error:
                     left.remove(method)
                     skipped[method] = str(error)
@@ -157,35 +185,41 @@ def chart_regions(
         for degree, row in zip(degrees, rows, strict=True)
         for column, size in enumerate(sizes)
     ]
+    asked = {method: tuple(_policies_of(policies, method)) for method in left}
     refused = tuple({"method": method, "reason": reason} for method, reason in skipped.items())
-    return Regions(degrees, tuple(sizes), tuple(left), reuse, tuple(cells), refused)
+    return Regions(degrees, tuple(sizes), tuple(left), reuse, tuple(cells), refused, rank_by, asked)
+
+
+def _drawings(generator: str, machine: Machine, request: Request, degree: int) -> list[Pattern]:
+    ranks = machine.topology.endpoints * request.ranks_per_node
+    return [
+        parse_pattern(f"{generator}:degree={degree},size=1", topology=machine.topology, ranks=ranks, seed=seed)
+        for seed in range(request.seed, request.seed + SAMPLES)
+    ]
+
+
+def _policies_of(policies: Asked, method: str) -> Sequence[str]:
+    return policies.get(method, ()) if isinstance(policies, Mapping) else policies
 
 
 def _times(
-    patterns: Sequence[Pattern],
-    machine: Machine,
-    request: Request,
-    policies: Sequence[str],
-    reuse: float,
-    sizes: Sequence[int],
+    patterns: Sequence[Pattern], machine: Machine, ways: Ways, sizes: Sequence[int]
 ) -> list[tuple[float, float, str]]:
-    """(time, time with barriers, policy) of one method at each size, means over the patterns."""
+    """(time, predicted time with barriers, policy) of one method at each size, means over the patterns."""
     each: list[list[tuple[float, float, str]]] = []
     for pattern in patterns:
-        schedule = compile_pattern(pattern, machine, request)
-        share = 0.0 if reuse == inf else schedule.compile_s / reuse
-        each.append([_time(schedule, request, size, policies, share) for size in sizes])
+        schedule = compile_pattern(pattern, machine, ways.request)
+        each.append([_time(schedule, ways, size) for size in sizes])
     return [
         (float(np.mean([t[0] for t in column])), float(np.mean([t[1] for t in column])), column[0][2])
         for column in zip(*each, strict=True)
     ]
 
 
-def _time(
-    schedule: Schedule, request: Request, size: int, policies: Sequence[str], share: float
-) -> tuple[float, float, str]:
-    schedule = _resized(schedule, request, size)
-    trials = [best_policy(schedule, policy) for policy in policies] or [best_policy(schedule)]
+def _time(schedule: Schedule, ways: Ways, size: int) -> tuple[float, float, str]:
+    share = 0.0 if ways.reuse == inf else schedule.compile_s / ways.reuse
+    schedule = _resized(schedule, ways.request, size)
+    trials = [best_trial(schedule, policy, rank_by=ways.rank_by) for policy in ways.policies or (None,)]
     best = min(trials, key=lambda trial: trial.time_s)
     return best.time_s + share, predict(schedule, sync="barrier").time_s + share, best.schedule.sync
 

@@ -23,6 +23,21 @@ def margin_words(cell: Cell) -> str:
     return f"{percent:.0f} %" if percent >= 0.95 else "<1 %"
 
 
+def ranking_words(regions: Regions) -> str:
+    """`predicted by formula` or `simulated by circuit`."""
+    return f"{'predicted' if regions.rank_by == 'formula' else 'simulated'} by {regions.rank_by}"
+
+
+def contenders(regions: Regions) -> str:
+    """`naive, lp, each under its best policy`, or `naive, rs-n under none; lp under ready` as given."""
+    groups: dict[str, list[str]] = {}
+    for method in regions.methods:
+        groups.setdefault(" or ".join(regions.policies.get(method, ())), []).append(method)
+    if set(groups) <= {""}:
+        return f"{', '.join(regions.methods)}, each under its best policy"
+    return "; ".join(f"{', '.join(names)} under {policy or 'the best'}" for policy, names in groups.items())
+
+
 def regions_table(regions: Regions) -> Table:
     """The table for a terminal: rows are degrees, columns sizes."""
     from rich import box
@@ -44,7 +59,7 @@ def regions_lines(regions: Regions) -> list[str]:
     """What stands below the table."""
     used = "for ever" if regions.reuse == inf else f"{regions.reuse:g} times"
     lines = [
-        f"least predicted time of {', '.join(regions.methods)}, each under its best policy; a schedule is used {used}; "
+        f"least time {ranking_words(regions)}: {contenders(regions)}; a schedule is used {used}; "
         "below each: how much longer the next method takes (= the same)"
     ]
     return [*lines, *(f"{row['method']}: does not apply: {row['reason']}" for row in regions.skipped)]
