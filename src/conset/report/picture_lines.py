@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKS = "osD^vP*X"
+PLAIN = ("bound", "quiet", "rings")
+"""Kinds that have a colour of their own."""
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 
 
@@ -25,7 +27,8 @@ class Line:
         name: in the legend; empty: not in it.
         x: where.
         y: how much; as many as `x`.
-        kind: `line` with marks, `points` without a line, `bound` in the colour of bounds, `quiet` dotted.
+        kind: `line` with marks, `points` without a line, `rings` around points, `bound` in the colour of bounds,
+            `quiet` dotted.
         colour: index of its colour, for lines of several panels that belong together; None: its place.
     """
 
@@ -88,9 +91,9 @@ def picture_lines(
 
 
 def _colour(panel: Panel, k: int) -> int:
-    if panel.lines[k].kind in ("bound", "quiet"):
+    if panel.lines[k].kind in PLAIN:
         return 0
-    before = sum(line.kind not in ("bound", "quiet") for line in panel.lines[:k])
+    before = sum(line.kind not in PLAIN for line in panel.lines[:k])
     own = panel.lines[k].colour
     return before if own is None else own
 
@@ -126,6 +129,10 @@ def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
         axes.plot(line.x, line.y, color=style.BOUND, linewidth=1.5, label=label)
     elif line.kind == "quiet":
         axes.plot(line.x, line.y, color=style.QUIET, linewidth=1.2, linestyle=":", label=label)
+    elif line.kind == "rings":
+        axes.plot(
+            line.x, line.y, "o", color=style.INK, fillstyle="none", markersize=8.5, markeredgewidth=1.0, label=label
+        )
     else:
         shade = style.colour_map()(0.12 + 0.8 * colour / max(most - 1, 1))
         axes.plot(

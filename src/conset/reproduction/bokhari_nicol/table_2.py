@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import conset
-from conset.reproduction.item import Cell, Claim, Item, Table
+from conset.report.picture_lines import Line, Panel, picture_lines
+from conset.reproduction.item import Cell, Claim, Item, Picture, Table
 from conset.reproduction.published import read_published
 
 SIDES = (4, 8, 12, 16, 20, 24, 28, 32)
@@ -31,11 +32,33 @@ def reproduce() -> Item:
         not above,
         "; ".join(above) or f"{len(made)} of {len(made)} at the bound",
     )
+    picture = Picture(
+        lambda: picture_lines(
+            [_panel(made, {at: float(row["steps"]) for at, row in printed.items()})], title="Table 2: phases of the complete exchange over contention", height=5.2,
+            subtitle="method bounded on mesh:NxN; the lower bound counts messages that must cross the middle, n³/4c",
+        )
+    )  # fmt: skip
     table = Table("Completed: phases for every contention", ("mesh", *(f"c = {c}" for c in contentions)), tuple(rows))
     return Item(
         "bokhari-nicol", "Table 2", "steps of the complete exchange at bounded contention", ABOUT,
-        cells=tuple(cells), claims=(claim,), tolerance=0.0, tables=(table,), departures=(DEPARTURE,),
+        cells=tuple(cells), claims=(claim,), tolerance=0.0, tables=(table,), pictures=(picture,), departures=(DEPARTURE,),
     )  # fmt: skip
+
+
+def _panel(made: dict[tuple[int, int], tuple[int, int]], printed: dict[tuple[int, int], float]) -> Panel:
+    """Marks of every side beside its bound, which is drawn between whole contentions too."""
+    lines = []
+    for k, n in enumerate(reversed(SIDES)):
+        own = [c for side, c in made if side == n]
+        between = [1 + (n / 4 - 1) * step / 40 for step in range(41)]
+        lines += [
+            Line("" if k else "lower bound", between, [n**3 / 4 / c for c in between], "bound"),
+            Line(f"{n}x{n}", own, [made[n, c][0] for c in own], "points", len(SIDES) - 1 - k),
+        ]
+    lines.append(Line("printed", [c for _, c in printed], list(printed.values()), "rings"))
+    contentions = range(1, max(SIDES) // 4 + 1)
+    ticks = (contentions, [str(c) for c in contentions])
+    return Panel("", "link contention c", "phases", lines, log_y=True, ticks=ticks)
 
 
 def _phases(n: int, contention: int) -> tuple[int, int]:
