@@ -28,6 +28,8 @@ from conset.schedule.sync import parse_sync
 AUTO = "auto"
 """The word for what the chooser decides: method, contention and policy, or the policy alone."""
 DEFAULT_METHOD = AUTO
+FORMULA = "formula"
+"""The word for choosing by predicted time; the others are models."""
 JUDGE = "first-fit"
 """The cheap method that placements are judged by."""
 BOUNDED_BY = "first-fit"
@@ -39,13 +41,13 @@ class Request:
     """The options of a compile, as on the command line.
 
     Attributes:
-        method: name in the table of methods, or `auto`: the one with the least predicted time.
+        method: name in the table of methods, or `auto`: the one with the least time, as `rank_by` says.
         contention: limit of every link, or None for the method's own.
         channels: limit of routes through a node, or None.
         limits: words as `send=1,link=2`, or None.
         placement: name of a placement, `auto`, or a file of node ids.
         ranks_per_node: ranks on each node.
-        sync: policy; `auto`: the one with the least predicted time; None: with method `auto` as `auto`, else `none` for
+        sync: policy; `auto`: the one with the least time; None: with method `auto` as `auto`, else `none` for
             one phase and `barrier` for several.
         seed: of every random choice.
         effort: sweeps of search.
@@ -55,6 +57,8 @@ class Request:
         min_bandwidth: what every connection must be guaranteed: a rate, or a file of rates; for `connections` alone.
         routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it can (with method
             `auto`: negotiated).
+        rank_by: what method and policy are chosen by, where they are: `formula`, or a model that simulates the best by
+            formula: `flow`, `wormhole`, `circuit`.
     """
 
     method: str = DEFAULT_METHOD
@@ -71,6 +75,7 @@ class Request:
     objective: str = "time"
     min_bandwidth: str | None = None
     routes: str = "fixed"
+    rank_by: str = FORMULA
 
     def asked_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""
@@ -101,7 +106,8 @@ def compile_pattern(
     """A schedule of `pattern` on `machine`.
 
     Raises:
-        UsageError: an unknown method, placement or policy, a limit that does not parse.
+        UsageError: an unknown method, placement, policy or ranking, a limit that does not parse, more messages than a
+            model ranks.
         InputError: pattern, machine and method do not fit each other; names what was required and what was given.
     """
     request = _checked(request or Request())
@@ -136,7 +142,8 @@ def _compile_best_placed(pattern: Pattern, machine: Machine, request: Request, m
     """`--placement auto`: several placements judged by first fit, the best and the identity compiled as asked."""
     from conset.choice import choose_placed
 
-    quick = replace(request, method=JUDGE, effort=1, timetable=None, router=None, min_bandwidth=None, routes="fixed")
+    quick = replace(request, method=JUDGE, effort=1, timetable=None, router=None, min_bandwidth=None)
+    quick = replace(quick, routes="fixed", rank_by=FORMULA)
     if request.method != AUTO:
         limits, _ = effective_limits(find_method(request.method), machine, request)
         words = ",".join(f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
@@ -155,8 +162,11 @@ def compile_placed(
     pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
 ) -> Schedule:
     """A schedule for ranks that have their nodes."""
-    from conset.choice import best_policy, choose_schedule
+    from conset.choice import best_trial, choose_schedule
+    from conset.choice.simulated import require_affordable
 
+    if AUTO in (request.method, request.sync):
+        require_affordable(pattern, request.rank_by, request.effort)
     sync = None if request.sync in (None, AUTO) else str(parse_sync(request.sync))
     asked = request.asked_limits(Limits()) is not None
 
@@ -166,11 +176,13 @@ def compile_placed(
 
     if request.method == AUTO:
         start = time.perf_counter()
-        chosen = choose_schedule(make, pattern, machine, sync=sync, asked=asked, effort=request.effort)
+        chosen = choose_schedule(
+            make, pattern, machine, sync=sync, asked=asked, effort=request.effort, rank_by=request.rank_by
+        )
         return replace(chosen, compile_s=time.perf_counter() - start)
     schedule = make(request.method, None, request.effort)
     if request.sync == AUTO:
-        return best_policy(schedule, asked=asked).schedule
+        return best_trial(schedule, asked=asked, rank_by=request.rank_by).ranked
     return schedule if sync is None else replace(schedule, sync=sync)
 
 
@@ -178,7 +190,7 @@ def _checked(request: Request) -> Request:
     """The request with `connections` as its method where options ask for what nothing else has.
 
     Raises:
-        UsageError: an unknown objective, or an option of `connections` with another method.
+        UsageError: an unknown objective, an option of `connections` with another method, or a ranking of nothing.
     """
     if request.objective not in ("time", "phases"):
         raise unknown_name("objective", request.objective, ("time", "phases"))
@@ -192,10 +204,18 @@ def _checked(request: Request) -> Request:
         raise unknown_name("routes", request.routes, ("fixed", "free"))
     if request.routes == "free":
         if request.method == AUTO:
-            return replace(request, method="negotiated")
+            return _checked_ranking(replace(request, method="negotiated"))
         if not find_method(request.method).free_routes:
             able = " and ".join(name for name, method in table().items() if method.free_routes)
             raise UsageError(f"--routes free: is for methods {able}, given {request.method}, which keeps the machine's")
+    return _checked_ranking(request)
+
+
+def _checked_ranking(request: Request) -> Request:
+    if request.rank_by != FORMULA and AUTO not in (request.method, request.sync):
+        raise UsageError(
+            f"--rank-by {request.rank_by}: goes with --method auto or --sync auto, given --method {request.method}"
+        )
     return request
 
 
@@ -248,9 +268,10 @@ def _timed(function: Callable[[Problem], Phases], problem: Problem) -> tuple[Pha
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
     """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
 
-    Keys: method, auto (whether `auto` chose it), why (in one sentence), note, pattern, machine, limits, phases, load,
-    phase_bytes, bound, gap, sync, predicted_s, compile_s, stopped_early, placement (its name), verified, units,
-    guaranteed. Sizes in [B], times in [s]; a gap is at least 1.
+    Keys: method, auto (whether `auto` chose it), why (in one sentence), rank_by (by what method or policy were chosen),
+    note, pattern, machine, limits, phases, load, phase_bytes, bound, gap, sync, predicted_s, simulated_s (by `rank_by`,
+    where that is a model), compile_s, stopped_early, placement (its name), verified, units, guaranteed. Sizes in [B],
+    times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
@@ -269,6 +290,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "method": schedule.method,
         "auto": bool(schedule.reason),
         "why": schedule.reason or None,
+        "rank_by": schedule.rank_by or None,
         "note": schedule.note or None,
         "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
@@ -285,6 +307,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "gap": {"phases": gap(schedule.phases, bounds.phases), "time": gap(prediction.time_s, bounds.time_s)},
         "sync": schedule.sync,
         "predicted_s": prediction.time_s,
+        "simulated_s": schedule.simulated_s,
         "compile_s": schedule.compile_s,
         "stopped_early": schedule.stopped_early,
         "placement": schedule.placement_name or None,

@@ -133,7 +133,9 @@ def test_a_simulated_cell_is_the_mean_that_simulate_says() -> None:
 
 def test_a_map_by_simulation_has_a_bound_on_messages() -> None:
     machine = parse_machine("mesh:32x32")
-    with pytest.raises(UsageError, match=r"--rank-by flow: at most 65,536 messages, .* has 786,432; .*: formula$"):
+    with pytest.raises(
+        UsageError, match=r"--rank-by flow: at most 65,536 messages at effort 1, .* has 786,432; .*: formula$"
+    ):
         chart_regions("random", machine, ["lp"], Request(), rank_by="flow")
     with pytest.raises(UsageError, match="unknown ranking 'flit'"):
         chart_regions("random", machine, ["lp"], Request(), rank_by="flit")

@@ -10,6 +10,8 @@ Stop: no schedule over the machine's routes is faster than its busiest port, nod
 of contention left out. Where posting everything reaches that, nothing can be gained and nothing else is tried.
 Complexity: of the methods tried; `Candidate.messages` bounds them by the size of the pattern, in messages and never in
 seconds, so that the same input gives the same choice. Above 2^21 messages only methods that are O(messages) are left.
+Ranked by a model, all of this is the first half: what formulas find best is simulated (`conset.choice.shortlist`), and
+nothing stops early, as the formula of posting everything does not see it block.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from typing import Protocol
 
 from conset import _core
 from conset.choice.candidates import LARGE, candidates, contentions
-from conset.choice.trial import SAME, Trial, best_of, best_policy
+from conset.choice.shortlist import choose_simulated
+from conset.choice.trial import FORMULA, SAME, Trial, best_of, best_policy
 from conset.errors import ConsetError, InputError, NoScheduleError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
@@ -39,9 +42,16 @@ class Make(Protocol):
 
 
 def choose_schedule(
-    make: Make, pattern: Pattern, machine: Machine, *, sync: str | None = None, asked: bool = False, effort: int = 1
+    make: Make,
+    pattern: Pattern,
+    machine: Machine,
+    *,
+    sync: str | None = None,
+    asked: bool = False,
+    effort: int = 1,
+    rank_by: str = FORMULA,
 ) -> Schedule:
-    """The schedule with the least predicted time, its `reason` in one sentence.
+    """The schedule with the least predicted or simulated time, its `reason` in one sentence.
 
     Args:
         make: compiles by one method.
@@ -50,13 +60,28 @@ def choose_schedule(
         sync: a policy that is fixed; None: the best.
         asked: whether options fix limits, so that no other contention is tried.
         effort: sweeps of search.
+        rank_by: `formula`, or the model that simulates the best by formula, which must be one of
+            `conset.choice.simulated.MOST`.
 
     Raises:
         ConsetError: no candidate applies; what the last one said, which takes the most.
     """
+    if rank_by == FORMULA:
+        floor = least_time(make, pattern, machine)
+        return _chosen(_try_all(make, pattern, machine, sync=sync, asked=asked, effort=effort, floor=floor), floor)
+    trials = _try_all(make, pattern, machine, sync=sync, asked=asked, effort=effort, floor=0.0)
+    try:
+        return choose_simulated(trials, rank_by, sync=sync, asked=asked, effort=effort)
+    except KeyboardInterrupt:
+        return _chosen(trials, 0.0)
+
+
+def _try_all(
+    make: Make, pattern: Pattern, machine: Machine, *, sync: str | None, asked: bool, effort: int, floor: float
+) -> list[Trial]:
+    """Every candidate under its best policy by formula; no more once one reaches `floor` [s] or a stop is asked for."""
     trials: list[Trial] = []
     error: ConsetError | None = None
-    floor = least_time(make, pattern, machine)
     for candidate in candidates(pattern, machine, effort):
         for contention in (None,) if asked else contentions(candidate, pattern, machine):
             try:
@@ -67,15 +92,14 @@ def choose_schedule(
             except KeyboardInterrupt:
                 if not trials:
                     raise
-                return _chosen(trials, floor)  # the search was stopped: what was tried before counts
+                return trials  # the search was stopped: what was tried before counts
             trials.append(best_policy(schedule, sync, asked=asked))
-            if _core.stop_asked():
-                return _chosen(trials, floor)
-            if trials[-1].fits and schedule.phases <= 1 and trials[-1].time_s <= floor * SAME:
-                return _chosen(trials, floor)
+            reached = trials[-1].fits and schedule.phases <= 1 and trials[-1].time_s <= floor * SAME
+            if reached or _core.stop_asked():
+                return trials
     if not trials:
         raise error or NoScheduleError(f"{pattern.name} on {machine.name}: no method applies")
-    return _chosen(trials, floor)
+    return trials
 
 
 def least_time(make: Make, pattern: Pattern, machine: Machine) -> float:
@@ -106,7 +130,7 @@ def _without_loss(costs: Costs, *, routes: bool) -> Costs:
 
 def _chosen(trials: Sequence[Trial], floor: float) -> Schedule:
     best = best_of(trials)
-    return replace(best.schedule, reason=reason_of(best, trials, floor))
+    return replace(best.ranked, reason=reason_of(best, trials, floor))
 
 
 def reason_of(best: Trial, trials: Sequence[Trial], floor: float) -> str:

@@ -3,8 +3,8 @@
 Problem: where to put ranks before it is known how well they can be scheduled there.
 Idea: judge every candidate of `conset.placement` by compiling it with a cheap method under the limits of the one that
 was asked for; compile the best of them, and the ranks as numbered, with the method itself; keep the better.
-Guarantee: the result has no more phases than the identity's and is not predicted to take longer. Beyond that the
-objective decides: `time` the prediction, then phases; `phases` the phases, then ΣL.
+Guarantee: the result has no more phases than the identity's and is not predicted to take longer, or simulated where a
+simulation ranks. Beyond that the objective decides: `time` that time, then phases; `phases` the phases, then ΣL.
 Complexity: a cheap compile for each candidate, two of the method itself.
 """
 
@@ -31,7 +31,7 @@ SAME = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Merit:
-    """What placements are compared by: predicted time [s], phases, ΣL."""
+    """What placements are compared by: time [s], predicted unless simulations rank, phases, ΣL."""
 
     time_s: float
     phases: int
@@ -40,7 +40,8 @@ class Merit:
     @staticmethod
     def of(schedule: Schedule) -> Merit:
         """The merit of a schedule under its own policy."""
-        return Merit(predict(schedule).time_s, schedule.phases, int(phase_loads(schedule).largest.sum(dtype=np.int64)))
+        time_s = predict(schedule).time_s if schedule.simulated_s is None else schedule.simulated_s
+        return Merit(time_s, schedule.phases, int(phase_loads(schedule).largest.sum(dtype=np.int64)))
 
     def loses_nothing_to(self, other: Merit) -> bool:
         """No more phases, no more time."""
@@ -81,6 +82,8 @@ def choose_placed(
         return base
     except KeyboardInterrupt:
         return base  # the search was stopped before the other placement had a schedule
+    if placed.rank_by != base.rank_by:
+        return base  # the search was stopped before the other placement was simulated
     merit, least = Merit.of(placed), Merit.of(base)
     better = merit.loses_nothing_to(least) and merit.key(objective) < least.key(objective)
     return placed if better else base

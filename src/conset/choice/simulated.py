@@ -25,7 +25,8 @@ from conset.simulation.table import find_model
 from conset.simulation.workload import Workload
 
 MOST: Mapping[str, int] = MappingProxyType({"flow": 1 << 16, "wormhole": 1 << 18, "circuit": 1 << 18})
-"""Models that may rank, and the most messages of a pattern each does: a search simulates it some twenty times."""
+"""Models that may rank, and the most messages of a pattern each does, per unit of effort: a pattern is simulated some
+twenty times, and all at once it may take `flow` fifty microseconds a message."""
 
 
 def check_ranking(rank_by: str) -> None:
@@ -34,16 +35,15 @@ def check_ranking(rank_by: str) -> None:
         raise unknown_name("ranking", rank_by, (FORMULA, *MOST))
 
 
-def require_affordable(pattern: Pattern, rank_by: str) -> None:
-    """Raises `UsageError` where a pattern has more messages than may be ranked so; says what may rank it."""
-    most = MOST.get(rank_by)
-    if most is None or pattern.messages <= most:
-        return
-    able = ", ".join([FORMULA, *(name for name, limit in MOST.items() if pattern.messages <= limit)])
-    raise UsageError(
-        f"--rank-by {rank_by}: at most {most:,} messages, {pattern.name} has {pattern.messages:,}; "
-        f"what ranks that many: {able}"
-    )
+def require_affordable(pattern: Pattern, rank_by: str, effort: int = 1) -> None:
+    """Raises `UsageError` as `check_ranking`, or where a pattern is too large to be ranked; says what may rank it."""
+    check_ranking(rank_by)
+    able = [FORMULA, *(name for name, most in MOST.items() if pattern.messages <= most * effort)]
+    if rank_by not in able:
+        raise UsageError(
+            f"--rank-by {rank_by}: at most {MOST[rank_by] * effort:,} messages at effort {effort}, {pattern.name} has "
+            f"{pattern.messages:,}; what ranks that many: {', '.join(able)}"
+        )
 
 
 def best_trial(schedule: Schedule, sync: str | None = None, *, asked: bool = False, rank_by: str = FORMULA) -> Trial:
@@ -74,7 +74,8 @@ def best_simulated(schedule: Schedule, model: str, sync: str | None = None, *, a
         except (InputError, NoScheduleError) as reason:
             error = reason
             continue
-        trials.append(Trial(replace(schedule, sync=policy), time_s, True, "", model))
+        fits = sync is not None or receives_fit(schedule, policy)
+        trials.append(Trial(replace(schedule, sync=policy), time_s, fits, "", model))
     if not trials:
         raise error or NoScheduleError(f"{workload.name}: no policy to simulate")
     return best_of(trials)

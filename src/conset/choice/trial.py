@@ -56,6 +56,12 @@ class Trial:
         link = schedule.limits.link if schedule.machine.topology.link_slots else None
         return f"{schedule.method}{'' if link is None else f' at contention {link}'} under {schedule.sync}"
 
+    @property
+    def ranked(self) -> Schedule:
+        """The schedule, saying by what it was ranked and what a model that did so found."""
+        simulated_s = None if self.rank_by == FORMULA else self.time_s
+        return replace(self.schedule, rank_by=self.rank_by, simulated_s=simulated_s)
+
 
 def best_policy(schedule: Schedule, sync: str | None = None, *, asked: bool = False) -> Trial:
     """The schedule under the policy with the least predicted time; under `sync` where one is given.

@@ -28,6 +28,7 @@ def command(
     timetable: o.TimetableOption = None,
     router: o.RouterOption = None,
     objective: o.ObjectiveOption = "time",
+    rank_by: o.RankByOption = "formula",
     min_bandwidth: o.MinBandwidthOption = None,
     routes: o.RoutesOption = "fixed",
     parts: o.PartsOption = None,
@@ -50,14 +51,15 @@ def command(
         require_writable(output)
     request = Request(
         method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable, router,
-        objective, min_bandwidth, routes,
+        objective, min_bandwidth, routes, rank_by,
     )  # fmt: skip
     options: dict[str, Any] = {
         "method": method, "contention": contention, "channels": channels, "limits": limits,
         "placement": None if placement == "identity" else placement,
         "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
         "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
-        "objective": None if objective == "time" else objective, "min_bandwidth": min_bandwidth,
+        "objective": None if objective == "time" else objective,
+        "rank_by": None if rank_by == "formula" else rank_by, "min_bandwidth": min_bandwidth,
         "routes": None if routes == "fixed" else routes, "parts": parts, "rows_to": rows_to,
         "word": None if word == "8" else word,
     }  # fmt: skip
@@ -101,10 +103,13 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
         f"{bound['phases_witness']}",
         f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, "
         f"channels {load['channels']} at most; sum of largest {load['sum']:,}",
-        f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] under sync {summary['sync']}, "
+        f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] by formula under sync {summary['sync']}, "
         f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
         "  verified   yes: every message once, every limit kept, figures recounted",
     ]
+    if summary["simulated_s"] is not None:
+        simulated = f"[bold]{format_time(summary['simulated_s'])}[/] by {summary['rank_by']}"
+        lines.insert(-1, f"  simulated  {simulated} under sync {summary['sync']}")
     if schedule.stopped_early:
         lines.append("  stopped    early: the search was interrupted, this is its best so far")
     if summary["note"]:

@@ -52,7 +52,7 @@ SyncOption = Annotated[
 ]
 ChosenSyncOption = Annotated[
     str | None,
-    typer.Option("--sync", metavar="S", help="none, local, ready, barrier, barrier:K; auto: by predicted time."),
+    typer.Option("--sync", metavar="S", help="none, local, ready, barrier, barrier:K; auto: the fastest by --rank-by."),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
 TimetableOption = Annotated[

@@ -160,7 +160,7 @@ def chart_regions(
     degrees = degrees_of(ranks)
     if not degrees:
         raise InputError(f"{machine.name}: a map needs at least 2 ranks, given {ranks}")
-    require_affordable(_drawings(generator, machine, request, degrees[-1])[0], rank_by)
+    require_affordable(_drawings(generator, machine, request, degrees[-1])[0], rank_by, request.effort)
     left, skipped = list(methods), {}
     rows: list[list[dict[str, tuple[float, float, str]]]] = []
     for degree in degrees:

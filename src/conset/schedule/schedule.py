@@ -46,6 +46,8 @@ class Schedule:
         placement_name: what the placement is called, where it has a name; never in a file.
         note: what a user should know of how it was found; never in a file.
         reason: why this method and policy, in one sentence, where they were chosen by `auto`; never in a file.
+        rank_by: by what method or policy were chosen by `auto`: `formula` or a model; never in a file.
+        simulated_s: what that model said it takes [s]; never in a file.
     """
 
     pattern: Pattern
@@ -68,6 +70,8 @@ class Schedule:
     placement_name: str = ""
     note: str = ""
     reason: str = ""
+    rank_by: str = ""
+    simulated_s: float | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
