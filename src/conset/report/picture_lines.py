@@ -27,8 +27,8 @@ class Line:
         name: in the legend; empty: not in it.
         x: where.
         y: how much; as many as `x`.
-        kind: `line` with marks, `points` without a line, `rings` around points, `bound` in the colour of bounds,
-            `quiet` dotted.
+        kind: `line` with marks, `points` without a line, `curve` and `dashed` without marks, `rings` around points,
+            `bound` in the colour of bounds, `quiet` dotted.
         colour: index of its colour, for lines of several panels that belong together; None: its place.
     """
 
@@ -133,9 +133,19 @@ def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
         axes.plot(
             line.x, line.y, "o", color=style.INK, fillstyle="none", markersize=8.5, markeredgewidth=1.0, label=label
         )
+    elif line.kind in ("curve", "dashed"):
+        dash = "-" if line.kind == "curve" else (0, (4, 2))
+        axes.plot(line.x, line.y, color=_shade(colour, most), linewidth=1.5, linestyle=dash, label=label)
     else:
-        shade = style.colour_map()(0.12 + 0.8 * colour / max(most - 1, 1))
+        shade = _shade(colour, most)
         axes.plot(
-            line.x, line.y, color=shade, linewidth=1.6, marker=MARKS[colour % len(MARKS)], markersize=4.2, label=label,
+            line.x, line.y, color=shade, linewidth=1.6, markersize=4.2, label=label,
+            marker="" if line.kind == "curve" else MARKS[colour % len(MARKS)],
             linestyle="none" if line.kind == "points" else DASHES[colour // len(MARKS) % len(DASHES)],
         )  # fmt: skip
+
+
+def _shade(colour: int, most: int) -> tuple[float, float, float, float]:
+    """Number `colour` of `most`, over the colour map."""
+    red, green, blue, alpha = style.colour_map()(0.12 + 0.8 * colour / max(most - 1, 1))
+    return red, green, blue, alpha

@@ -148,11 +148,10 @@ def naive_s(side: int, size: int = SLICE_B, order: str = "ascending", setting: S
 
 def naive_order(work: Workload, order: str, seed: int = 0) -> NDArray[np.int32]:
     """shape=(messages): the list in which every node posts its messages."""
-    key = {
-        "ascending": lambda: work.target,
-        "rotated": lambda: (work.target - work.source) % work.nodes,
-        "random": lambda: np.random.default_rng(seed).permutation(work.messages),
-    }[order]()
+    if order == "random":
+        key = np.random.default_rng(seed).permutation(work.messages)
+    else:
+        key = work.target if order == "ascending" else (work.target - work.source) % work.nodes
     return np.lexsort((key, work.source)).astype(np.int32)
 
 

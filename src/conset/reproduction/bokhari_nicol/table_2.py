@@ -32,16 +32,17 @@ def reproduce() -> Item:
         not above,
         "; ".join(above) or f"{len(made)} of {len(made)} at the bound",
     )
+    steps = {at: float(row["steps"]) for at, row in printed.items()}
     picture = Picture(
         lambda: picture_lines(
-            [_panel(made, {at: float(row["steps"]) for at, row in printed.items()})], title="Table 2: phases of the complete exchange over contention", height=5.2,
-            subtitle="method bounded on mesh:NxN; the lower bound counts messages that must cross the middle, n³/4c",
+            [_panel(made, steps)], title="Table 2: phases over contention", subtitle=BELOW, height=5.2
         )
-    )  # fmt: skip
+    )
     table = Table("Completed: phases for every contention", ("mesh", *(f"c = {c}" for c in contentions)), tuple(rows))
     return Item(
         "bokhari-nicol", "Table 2", "steps of the complete exchange at bounded contention", ABOUT,
-        cells=tuple(cells), claims=(claim,), tolerance=0.0, tables=(table,), pictures=(picture,), departures=(DEPARTURE,),
+        cells=tuple(cells), claims=(claim,), tolerance=0.0, tables=(table,), pictures=(picture,),
+        departures=(DEPARTURE,),
     )  # fmt: skip
 
 
