@@ -149,9 +149,9 @@ def naive_s(side: int, size: int = SLICE_B, order: str = "ascending", setting: S
 def naive_order(work: Workload, order: str, seed: int = 0) -> NDArray[np.int32]:
     """shape=(messages): the list in which every node posts its messages."""
     if order == "random":
-        key = np.random.default_rng(seed).permutation(work.messages)
+        key = np.random.default_rng(seed).permutation(work.messages).astype(np.int32)
     else:
-        key = work.target if order == "ascending" else (work.target - work.source) % work.nodes
+        key = work.target if order == "ascending" else (work.target - work.source) % np.int32(work.nodes)
     return np.lexsort((key, work.source)).astype(np.int32)
 
 

@@ -24,12 +24,12 @@ SIDE = 8
 NUMBERS = (1, 2, 3)
 ABOUT = (
     "alltoall on mesh:8x8 by method bounded at contention 1; the rows that the scan still shows are looked up in the "
-    "compiled phases. Where the blanks of a row stand is lost; a tile sends to the columns it comes from, so they follow."
+    "compiled phases. Where the blanks of a row stand is lost; a tile sends to the columns it comes from."
 )
 DEPARTURES = (
-    "the text chooses the direction of a tile for each block of rows, ours one for all: nos. 2 and 3 stand in two of our "
+    "the text chooses the direction of a tile for each block of rows, ours one for all: nos. 2 and 3 take two of our "
     "phases each",
-    "section 5 says that a fraction 4/n of the nodes is inactive in a step; it must read active, as Figure 5's text has",
+    "section 5 says that a fraction 4/n of the nodes is inactive in a step; it must read active, as beside Figure 5",
     "the first two rows of no. 1 are lost in the scan; what is left of it is one of our phases as a whole, which has "
     "them",
 )
@@ -95,6 +95,6 @@ def _grid(title: str, target: NDArray[np.int64]) -> Grid:
 
 def _words(schedule: Schedule) -> str:
     return (
-        f"a cell names the row,column it sends to; ?: lost in the scan; below: the phase of {schedule.phases} that holds "
-        "the first readable row above"
+        f"a cell names the row,column it sends to; ?: lost in the scan; below: the phase of {schedule.phases} that "
+        "holds the first readable row above"
     )

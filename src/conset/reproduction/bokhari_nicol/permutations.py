@@ -74,7 +74,7 @@ def grid_of(schedule: Schedule, phase: int) -> NDArray[np.int64]:
                      schedule.machine.topology.sides[0])  # fmt: skip
 
 
-def grid_from(source: NDArray[np.integer], target: NDArray[np.integer], side: int) -> NDArray[np.int64]:  # type: ignore[type-arg]
+def grid_from(source: NDArray[np.integer], target: NDArray[np.integer], side: int) -> NDArray[np.int64]:
     """shape=(side, side): the target of every node, `IDLE` where it does not send."""
     grid = np.full(side * side, IDLE, np.int64)
     grid[source] = target

@@ -12,6 +12,7 @@ ABOUT = (
     "Complete exchange on mesh:NxN by method bounded at --contention c, compiled for every c up to n/4; phases counted "
     "in the schedules, beside the bound: messages that must cross the middle."
 )
+BELOW = "method bounded on mesh:NxN; the lower bound counts messages that must cross the middle, n³/4c"
 DEPARTURE = "20x20 at c = 2: the text's rule covers divisors of n/4 = 5 only, yet the scan prints 1000 there; it is met"
 
 
