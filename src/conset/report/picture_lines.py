@@ -52,6 +52,7 @@ class Panel:
         log_y: whether the axis up is logarithmic.
         ticks: (places, labels) of the axis across; empty: as they come.
         y_limits: ends of the axis up; None: as they come.
+        legend: where it stands: a place of matplotlib's, or `outside`, to the right of the axes.
     """
 
     title: str
@@ -62,10 +63,17 @@ class Panel:
     log_y: bool = False
     ticks: tuple[Sequence[float], Sequence[str]] = field(default=((), ()))
     y_limits: tuple[float | None, float | None] | None = None
+    legend: str = "best"
 
 
 def picture_lines(
-    panels: Sequence[Panel], *, title: str, subtitle: str = "", columns: int = 2, height: float = 3.6
+    panels: Sequence[Panel],
+    *,
+    title: str,
+    subtitle: str = "",
+    columns: int = 2,
+    height: float = 3.6,
+    width: float = 5.2,
 ) -> Figure:
     """Panels in rows of `columns`; each with its legend where it has names the first panel does not have.
 
@@ -75,10 +83,11 @@ def picture_lines(
         subtitle: a quieter second line: model, sync, settings.
         columns: panels in a row.
         height: of a row [inch].
+        width: of a column [inch].
     """
     columns = min(columns, len(panels))
     rows = ceil(len(panels) / columns)
-    figure = style.new_figure(max(5.2 * columns, 7.0), height * rows + 0.8)
+    figure = style.new_figure(max(width * columns, 7.0), height * rows + 0.8)
     style.headline(figure, title, subtitle)
     grid = figure.subplots(rows, columns, squeeze=False)
     shown: set[str] = set()
@@ -119,7 +128,8 @@ def _draw(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
     axes.set_ylabel(panel.y)
     axes.grid(axis="both")
     if names - shown:
-        axes.legend(loc="best", handlelength=2.6)
+        outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        axes.legend(handlelength=2.6, **(outside if panel.legend == "outside" else {"loc": panel.legend}))
     shown |= names
 
 
@@ -139,8 +149,7 @@ def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:
     else:
         shade = _shade(colour, most)
         axes.plot(
-            line.x, line.y, color=shade, linewidth=1.6, markersize=4.2, label=label,
-            marker="" if line.kind == "curve" else MARKS[colour % len(MARKS)],
+            line.x, line.y, color=shade, linewidth=1.6, marker=MARKS[colour % len(MARKS)], markersize=4.2, label=label,
             linestyle="none" if line.kind == "points" else DASHES[colour // len(MARKS) % len(DASHES)],
         )  # fmt: skip
 
