@@ -154,6 +154,6 @@ def test_a_time_below_a_bound_of_its_class_is_found() -> None:
     timeline, _ = played(work, sync="none")
     found = check_timeline(replace(timeline, rates=None), work, MACHINE, Settings(sync="barrier"))
     assert {v.rule for v in found} == {"policy", "bound"}
-    assert any("barriers, set-ups" in v.text for v in found)
+    assert any("2 barriers and" in v.text for v in found)
     one_by_one = check_timeline(replace(timeline, rates=None), work, MACHINE, Settings(in_flight=1))
     assert "in flight" in {v.rule for v in one_by_one}

@@ -171,7 +171,7 @@ def test_the_command_simulates_a_schedule_and_a_what_if(tmp_path: Path, capsys: 
         (["t.csv", "--on", SPEC, "--in-flight", "none"], 2),
         (["t.csv", "--on", SPEC, "--model", "flux"], 2),
         (["t.csv", "--on", SPEC, "--fairness", "fair"], 2),
-        (["t.csv", "--on", SPEC, "-o", "x.svg"], 2),
+        (["t.csv", "--on", SPEC, "-o", "x.pdf"], 2),
         (["t.csv", "--on", "mesh:2x1"], 3),
         (["missing.csv", "--on", SPEC], 3),
         (["what.txt", "--on", SPEC], 2),

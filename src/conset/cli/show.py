@@ -1,4 +1,4 @@
-"""`conset show`: a machine, a pattern or a schedule in the terminal, or as a picture with `-o x.svg`."""
+"""`conset show`: a machine, a pattern, a schedule or a timeline in the terminal, or as a picture with `-o x.svg`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from conset.schedule.schedule import Schedule
 
 SCHEMA = "conset/show@1"
-Kind = Literal["machine", "pattern", "schedule"]
+Kind = Literal["machine", "pattern", "schedule", "timeline"]
 
 ThingArgument = Annotated[
-    str, typer.Argument(metavar="FILE|PATTERN|MACHINE", help="A schedule file, a pattern or a machine, as elsewhere.")
+    str, typer.Argument(metavar="FILE|PATTERN|MACHINE", help="A file of `compile` or `simulate`, a pattern, a machine.")
 ]
 ForMachineOption = Annotated[
     str | None, typer.Option("--on", metavar="MACHINE", help="The machine a pattern takes its ranks and network from.")
@@ -58,7 +58,7 @@ def command(
     output: PictureOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Draw a machine, a pattern or a schedule, in the terminal or as a picture."""
+    """Draw a machine, a pattern, a schedule or a timeline, in the terminal or as a picture."""
     from conset.errors import UsageError
     from conset.schedule.program_document import is_program
 
@@ -88,6 +88,10 @@ def command(
         raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
     if kind == "schedule":
         _show_schedule(Path(thing), Views(phase, partners, _node_of(linkage), guarantees), output, json)
+    elif kind == "timeline":
+        from conset.cli.show_timeline import show_timeline
+
+        show_timeline(Path(thing), output, json)
     elif kind == "machine":
         _show_machine(thing, output, json)
     else:
@@ -116,7 +120,7 @@ def _node_of(word: str | None) -> int | None:
 
 
 def kind_of(thing: str) -> Kind:
-    """What the argument names: a schedule file, a machine or a pattern.
+    """What the argument names: a schedule's file, a timeline's, a machine or a pattern.
 
     Raises:
         UsageError: an unknown word; suggests the nearest pattern or machine.
@@ -126,6 +130,7 @@ def kind_of(thing: str) -> Kind:
     from conset.machine.spec import FILE_SUFFIXES, PRESETS
     from conset.pattern.generators.table import GENERATORS
     from conset.pattern.spec import input_path
+    from conset.simulation.file import is_timeline
 
     head = thing.strip().split(",", 1)[0].split(":", 1)[0].strip()
     if head in GENERATORS:
@@ -134,8 +139,8 @@ def kind_of(thing: str) -> Kind:
         return "machine"
     path = Path(thing)
     suffix = path.suffix.lower()
-    if suffix == ".json" or (suffix == ".npz" and _holds_schedule(path)):
-        return "schedule"
+    if suffix == ".json" or (suffix == ".npz" and _has_header(path)):
+        return "timeline" if is_timeline(path) else "schedule"
     if suffix in FILE_SUFFIXES:
         return "machine"
     if input_path(thing) is None:
@@ -143,8 +148,8 @@ def kind_of(thing: str) -> Kind:
     return "pattern"
 
 
-def _holds_schedule(path: Path) -> bool:
-    """Whether an archive has the header of a schedule; a pattern's has not."""
+def _has_header(path: Path) -> bool:
+    """Whether an archive has the header of a schedule or a timeline; a pattern's has not."""
     import zipfile
 
     try:

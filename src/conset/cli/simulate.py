@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from conset.machine.machine import Machine
     from conset.schedule.manifest import Manifest
     from conset.simulation import Timeline, Workload
+    from conset.simulation.file import Record
 
 SCHEMA = "conset/simulate@1"
 
@@ -49,7 +50,9 @@ CyclesOption = Annotated[
 ]
 TimelineOption = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="The timeline: .json .npz; with --load: .svg .png .md .json."),
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="The timeline: .json .npz, drawn: .svg .png; with --load also .md."
+    ),
 ]
 
 
@@ -86,7 +89,7 @@ def command(
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.schedule.sync import parse_sync
-    from conset.simulation.file import check_timeline_path, write_timeline
+    from conset.simulation.file import Record, worth_recording
     from conset.simulation.flit import simulate_flit
     from conset.simulation.settings import Settings
     from conset.simulation.table import find_model
@@ -95,12 +98,13 @@ def command(
     if sync is not None:
         sync = str(parse_sync(sync))
     if output is not None:
-        check_timeline_path(output)
+        check_output(output)
     with progress("reading"):
         workload, machine, own_sync, own_seed = read_workload(file, on, sync, settings)
     execution = Settings.of(
         machine.costs_for(workload.method), in_flight=in_flight, receives=receives, sync=sync or own_sync,
         receive_order=receive_order, fairness=fairness, lanes=lanes,
+        record=output is not None and worth_recording(model, workload.messages),
     )  # fmt: skip
     with interruptible(), progress(f"simulating {workload.messages:,} messages by {model}"):
         simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
@@ -112,10 +116,43 @@ def command(
     )  # fmt: skip
     if output is not None:
         with progress("writing"):
-            write_timeline(timeline, output, manifest)
+            _write(Record(timeline, machine, execution, manifest), output, settings)
     if json:
         print_json(SCHEMA, timeline.to_object(), manifest)
     console(json).print(describe(timeline, machine), markup=False)
+
+
+def check_output(path: Path) -> None:
+    """Whether a timeline can be written so.
+
+    Raises:
+        UsageError: an unknown suffix.
+        MissingExtraError: a picture without matplotlib.
+    """
+    from conset.errors import UsageError
+    from conset.report import style
+    from conset.simulation.file import SUFFIXES
+
+    if path.suffix.lower() in style.FORMATS:
+        style.require_matplotlib()
+    elif path.suffix not in SUFFIXES:
+        known = ", ".join((*SUFFIXES, *style.FORMATS))
+        raise UsageError(f"-o {path}: a timeline's suffix must be one of {known}, is '{path.suffix}'")
+
+
+def _write(record: Record, output: Path, changed: str | None) -> None:
+    """A timeline as a file, or drawn."""
+    from conset.report import style
+    from conset.simulation.file import write_timeline
+
+    timeline, machine, settings = record.timeline, record.machine, record.settings
+    if output.suffix.lower() not in style.FORMATS:
+        write_timeline(timeline, output, record.manifest, machine=machine, changed=changed, settings=settings)
+        return
+    from conset.report.picture_timeline import picture_timeline
+    from conset.report.timeline_view import TimelineView
+
+    style.save(lambda: picture_timeline(TimelineView(timeline, machine, settings)), output)
 
 
 def read_workload(
@@ -127,10 +164,13 @@ def read_workload(
         UsageError: a trace without `--on`, or with a policy between phases it does not have; an unknown suffix.
         InputError: contents of the file.
     """
+    from dataclasses import replace
+
     from conset.errors import UsageError
     from conset.machine.settings import with_settings
     from conset.machine.spec import parse_machine
     from conset.prediction.evaluate import moved
+    from conset.report.facts import sent_name
     from conset.schedule.file import read_schedule
     from conset.simulation.trace import read_trace
     from conset.simulation.workload import Workload
@@ -150,7 +190,9 @@ def read_workload(
         machine = with_settings(machine or schedule.machine, settings)
     if machine is not None:
         schedule = moved(schedule, machine)
-    return Workload.of_schedule(schedule), schedule.machine, schedule.sync, schedule.manifest.seed
+    name = sent_name(schedule).removesuffix(": ") or schedule.pattern.name
+    workload = replace(Workload.of_schedule(schedule), name=f"{name} by {schedule.method}")
+    return workload, schedule.machine, schedule.sync, schedule.manifest.seed
 
 
 def _manifest(file: Path, seed: int, **options: object) -> Manifest:
@@ -162,6 +204,7 @@ def _manifest(file: Path, seed: int, **options: object) -> Manifest:
 
 def describe(timeline: Timeline, machine: Machine) -> str:
     """The time, who held messages, the busiest link, for people."""
+    from conset.report.timeline_view import TimelineView
     from conset.units import format_size, format_time
 
     flight = "all" if timeline.in_flight is None else timeline.in_flight
@@ -179,23 +222,8 @@ def describe(timeline: Timeline, machine: Machine) -> str:
             f"  busiest   {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
             f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
         )
-    held = held_most(timeline, machine)
+    held = TimelineView(timeline, machine).held_words()
     if held:
         lines.append(f"  held by   {held}")
     lines.append(f"  took      {format_time(timeline.elapsed_s)} for {timeline.events:,} events")
     return "\n".join(lines)
-
-
-def held_most(timeline: Timeline, machine: Machine, count: int = 3) -> str:
-    """The resources that held most messages, as `link 3 → 4 (12 messages), …`."""
-    import numpy as np
-
-    from conset.simulation.timeline import resource_name
-
-    held = timeline.held_by[timeline.held_by >= 0]
-    if not held.size:
-        return ""
-    which, counts = np.unique(held, return_counts=True)
-    most = np.argsort(-counts, kind="stable")[:count]
-    names = [f"{resource_name(machine.topology, int(which[k]))} ({counts[k]:,} messages)" for k in most]
-    return ", ".join(names) + (f" and {which.size - count:,} more" if which.size > count else "")

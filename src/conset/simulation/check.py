@@ -17,7 +17,7 @@ from conset.machine.machine import Machine
 from conset.machine.work import synchronization_s
 from conset.network.routes import route_links
 from conset.schedule.sync import parse_sync
-from conset.simulation.bounds import lower_bound
+from conset.simulation.bounds import Demand, lower_bound
 from conset.simulation.costs import effective_costs, overheads_are_work
 from conset.simulation.order import in_list_order, most_open
 from conset.simulation.resources import Resources
@@ -72,7 +72,7 @@ class _Check:
         self.sync = parse_sync(settings.sync if workload.phases else "none")
         self.found: list[Violation] = []
         self.offsets, self.links = self._routes()
-        self.resources = Resources.of(workload, machine, self.costs, self.offsets, self.links)
+        self.resources = Resources.of(workload, machine, self.settings, timeline.model, self.offsets, self.links)
         self.start, self.end = timeline.start_s, timeline.end_s
         self.slack = TOLERANCE * max(timeline.time_s, 1e-30)
 
@@ -185,7 +185,8 @@ class _Check:
                     return
 
     def bound(self) -> None:
-        least, what = lower_bound(self.workload, self.resources, self.costs, self.machine, self.settings)
+        demand = Demand.of(self.workload, self.machine, self.settings, self.timeline.model, self.resources)
+        least, what = lower_bound(demand)
         if self.timeline.time_s < least * (1 - 1e-6):
             self.say("bound", f"{self.timeline.time_s:.9g} s is below {least:.9g} s: {what}")
 

@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.simulation.timeline import Rates
+from conset.network.routes import route_links
+from conset.network.topology import Topology
+from conset.simulation.costs import effective_costs
+from conset.simulation.needs import partners
+from conset.simulation.settings import Settings
+from conset.simulation.timeline import Rates, resource_name
 from conset.simulation.workload import Workload
+from conset.units import format_rate, format_size
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,48 +29,63 @@ class Resources:
     """Links, ports and nodes with a finite rate, numbered as in `Timeline.held_by`.
 
     Attributes:
-        capacity: shape=(resources), float64 [B/s], infinite where nothing limits.
+        capacity: shape=(resources), float64 [B/s], infinite where nothing limits; flits in a second for `flit`.
         offsets: shape=(messages + 1), int64.
-        items: the resources of message m are `items[offsets[m] : offsets[m + 1]]`.
+        items: the resources of message m are `items[offsets[m] : offsets[m + 1]]`, its links first.
+        weight: shape=(items), float64: what a byte counts there at least; below 1 in `node` for an exchange.
         slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node on its way.
-        bytes: shape=(messages), int64 [B].
+        bytes: shape=(messages), int64 [B]; flits for `flit`.
+        hops: shape=(messages), int64: links of each route.
+        partner: shape=(messages), int64: the other message of a synchronized exchange, or -1.
     """
 
-    capacity: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int64]
-    slowest: NDArray[np.float64]
-    bytes: NDArray[np.int64]
+    capacity: Floats
+    offsets: Ints
+    items: Ints
+    weight: Floats
+    slowest: Floats
+    bytes: Ints
+    hops: Ints
+    partner: Ints
+
+    @staticmethod
+    def on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
+        """The resources over the routes that a compiler chose, or the machine's own as the core walks them."""
+        offsets, links = workload.link_offsets, workload.links
+        if not offsets.size:
+            offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
+        return Resources.of(workload, machine, settings, model, offsets, links)
 
     @staticmethod
     def of(
-        workload: Workload, machine: Machine, costs: Costs, offsets: NDArray[np.int64], links: NDArray[np.int32]
+        workload: Workload, machine: Machine, settings: Settings, model: str, offsets: Ints, links: NDArray[np.int32]
     ) -> Resources:
         """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route."""
-        topology = machine.topology
-        slots, nodes = topology.link_slots, topology.nodes
-        unit = np.full(slots, costs.link_Bps) if topology.link_rate_Bps is None else topology.link_rate_Bps
-        ports = (costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
-        capacity = np.concatenate([unit * topology.widths(), *(np.full(nodes, rate) for rate in ports)])
+        slots, nodes = machine.topology.link_slots, machine.topology.nodes
+        costs = effective_costs(machine, workload.method)
+        unit, capacity = _capacities(machine, costs, model)
+        partner = partners(workload, machine, settings, model)
         crosses = np.flatnonzero(workload.crosses)
         s, t = workload.source[crosses].astype(np.int64), workload.target[crosses].astype(np.int64)
         ends = [slots + s, slots + nodes + t, slots + 2 * nodes + s, slots + 2 * nodes + t]
-        message = np.concatenate([np.repeat(np.arange(workload.messages), np.diff(offsets)), np.tile(crosses, 4)])
+        hops = np.diff(offsets)
+        message = np.concatenate([np.repeat(np.arange(workload.messages), hops), np.tile(crosses, 4)])
         items = np.concatenate([links.astype(np.int64), *ends])
         order = np.argsort(message, kind="stable")
-        rate = np.concatenate([unit, capacity[slots:]])
+        message, items = message[order], items[order]
+        exchanged = (partner[message] >= 0) & (items >= slots + 2 * nodes)
+        weight = np.where(exchanged, costs.exchange_weight, 1.0)
         slowest = np.full(workload.messages, inf)
-        np.minimum.at(slowest, message, rate[items])
-        counts = np.bincount(message, minlength=workload.messages)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return Resources(capacity, starts, items[order], slowest, workload.bytes)
+        np.minimum.at(slowest, message, np.concatenate([unit, capacity[slots:]])[items] / weight)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(message, minlength=workload.messages))]).astype(np.int64)
+        sizes = np.maximum(1, -(-workload.bytes // costs.flit_B)) if model == "flit" else workload.bytes
+        return Resources(capacity, starts, items, weight, slowest, sizes, hops, partner)
 
-    def loads(self, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+    def loads(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
         """shape=(resources): bytes of the chosen messages over the rate [s]."""
-        weight = self.bytes if chosen is None else np.where(chosen, self.bytes, 0)
-        total = np.zeros(self.capacity.size)
-        np.add.at(total, self.items, np.repeat(weight, np.diff(self.offsets)))
-        return total / self.capacity
+        size = self.bytes if chosen is None else np.where(chosen, self.bytes, 0)
+        counts = np.repeat(size, np.diff(self.offsets)) * self.weight
+        return np.asarray(np.bincount(self.items, counts, self.capacity.size) / self.capacity)
 
     def overloads(self, rates: Rates, tolerance: float) -> Iterator[tuple[int, float, float, float]]:
         """(resource, time, used [B/s], capacity [B/s]) of the worst moment of every overloaded resource."""
@@ -114,6 +138,29 @@ class Resources:
             if alone.size:
                 return int(alone[0]), at
         return None
+
+
+def _capacities(machine: Machine, costs: Costs, model: str) -> tuple[Floats, Floats]:
+    """(rate of a unit of each link, rates of all resources) [B/s]; flits in a second for `flit`."""
+    topology = machine.topology
+    nodes = topology.nodes
+    if model == "flit":
+        per_s = costs.link_Bps / costs.flit_B
+        unit, ports = np.full(topology.link_slots, per_s), (per_s, per_s, inf)
+    else:
+        rates = topology.link_rate_Bps
+        unit = np.full(topology.link_slots, costs.link_Bps) if rates is None else rates
+        ports = (costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
+    return unit, np.concatenate([unit * topology.widths(), *(np.full(nodes, rate) for rate in ports)])
+
+
+def resource_words(resources: Resources, topology: Topology, resource: int, model: str) -> str:
+    """`link 3 → 4: 64 KiB at 175 MB/s`."""
+    carried = float(np.repeat(resources.bytes, np.diff(resources.offsets))[resources.items == resource].sum())
+    name, rate = resource_name(topology, resource), float(resources.capacity[resource])
+    if model == "flit":
+        return f"{name}: {carried:,.0f} flits, one a cycle"
+    return f"{name}: {format_size(carried)} at {format_rate(rate)}"
 
 
 def growth(rates: Rates, messages: int) -> NDArray[np.float64]:

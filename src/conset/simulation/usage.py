@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.network.routes import route_links
 from conset.simulation.costs import effective_costs, overheads_are_work
 from conset.simulation.resources import Resources, growth
+from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
 
@@ -41,11 +42,11 @@ class Usage:
         mean: shape=(bins): mean share of all of them.
         largest: shape=(bins): share of the one used most in the bin.
         out: shape=(nodes, bins) [B/s]: what leaves each node.
-        busiest: the resource with most work, as in `Timeline.held_by`; -1 without any.
+        busiest: the resource with most work, as in `Timeline.held_by`, of equal ones the last to do it; -1 without any.
         carried: shape=(bins + 1) [B]: what it has carried.
         work_s: its bytes over its rate: no schedule with these routes is faster [s].
         rate_Bps: its rate.
-        exact: whether rates were known, not spread evenly.
+        exact: whether rates were known; evenly spread ones are cut at the capacity.
     """
 
     edges_s: Floats
@@ -60,11 +61,13 @@ class Usage:
     exact: bool
 
 
-def usage_of(timeline: Timeline, workload: Workload, machine: Machine, bins: int = BINS) -> Usage:
+def usage_of(timeline: Timeline, workload: Workload, machine: Machine, settings: Settings, bins: int = BINS) -> Usage:
     """What a timeline of `workload` on `machine` used over time."""
     topology = machine.topology
     slots, nodes = topology.link_slots, topology.nodes
-    resources = resources_of(workload, machine)
+    # a flit network is a network of links that carry bytes
+    model = "flow" if timeline.model == "flit" else timeline.model
+    resources = Resources.on(workload, machine, settings, model)
     loads = resources.loads()
     used = np.unique(resources.items[np.isfinite(resources.capacity)[resources.items]])
     outs = slots + np.arange(nodes)
@@ -78,23 +81,28 @@ def usage_of(timeline: Timeline, workload: Workload, machine: Machine, bins: int
     if not of_links:
         exists = slots + np.flatnonzero(np.isfinite(resources.capacity[slots : slots + 2 * nodes]))
     shown = np.flatnonzero(np.isin(kept, exists))
-    share = np.clip(flow[shown] / resources.capacity[kept[shown], None], 0.0, None)
-    busiest = int(loads.argmax()) if loads.size and loads.max() > 0 else -1
-    row = int(np.searchsorted(kept, busiest)) if busiest >= 0 else 0
+    exact = timeline.rates is not None
+    # evenly spread bytes may crowd where real ones would not
+    most = inf if exact else 1.0
+    share = np.clip(flow[shown] / resources.capacity[kept[shown], None], 0.0, most)
+    out_rate = resources.capacity[outs, None] * most if np.isfinite(resources.capacity[outs]).all() else inf
+    row = _most_behind(loads, kept, carried)
+    busiest = int(kept[row]) if row >= 0 else -1
     return Usage(
         edges, of_links, share.sum(axis=0) / max(exists.size, 1), share.max(axis=0, initial=0.0),
-        np.clip(flow[np.searchsorted(kept, outs)], 0.0, None), busiest,
+        np.clip(flow[np.searchsorted(kept, outs)], 0.0, out_rate), busiest,
         carried[row] if busiest >= 0 else np.zeros(bins + 1), float(loads.max(initial=0.0)),
-        float(resources.capacity[busiest]) if busiest >= 0 else inf, timeline.rates is not None,
+        float(resources.capacity[busiest]) if busiest >= 0 else inf, exact,
     )  # fmt: skip
 
 
-def resources_of(workload: Workload, machine: Machine) -> Resources:
-    """Links and ports of every message, over the routes a compiler chose or the machine's own."""
-    offsets, links = workload.link_offsets, workload.links
-    if not offsets.size:
-        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
-    return Resources.of(workload, machine, effective_costs(machine, workload.method), offsets, links)
+def _most_behind(loads: Floats, kept: NDArray[np.int64], carried: Floats) -> int:
+    """The row of a resource with the largest load; of equal ones the one that carries it latest. -1 without any."""
+    top = loads.max(initial=0.0)
+    if not top > 0:
+        return -1
+    rows = np.searchsorted(kept, np.flatnonzero(loads >= top * (1 - 1e-9)))
+    return int(rows[carried[rows].sum(axis=1).argmin()])
 
 
 def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None) -> Floats:
@@ -103,19 +111,26 @@ def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None
     if first.size or machine is None or timeline.model != "flow" or overheads_are_work(machine):
         return first
     costs = effective_costs(machine, workload.method)
-    hops = np.diff(resources_of(workload, machine).offsets) - 4
+    hops = Resources.on(workload, machine, Settings(), "flow").hops
     latency = costs.inject.of(workload.bytes) + costs.eject.of(workload.bytes) + costs.per_transfer_s
     begun = timeline.start_s + latency + hops * costs.hop_s
     return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
 
 
-def under_way(begin: Floats, end: Floats, edges: Floats) -> Floats:
-    """shape=(bins): how many of the intervals `begin[m] … end[m]` are open, in the mean of each bin."""
+def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1) -> Floats:
+    """shape=(rows, bins): how many of the intervals `begin[m] … end[m]` of each row are open, in the mean of each bin.
+
+    Args:
+        begin: shape=(intervals) [s].
+        end: shape=(intervals) [s].
+        edges: shape=(bins + 1) [s], evenly spaced.
+        row: shape=(intervals), the row of each; None: 0.
+        rows: number of rows.
+    """
     one = np.ones(begin.size)
-    steps = np.concatenate([one, -one])
-    row = np.zeros(steps.size, np.int64)
-    total = _integral(row, np.concatenate([begin, end]), steps, 1, edges)[0]
-    return np.asarray(np.diff(total) / (edges[1] - edges[0]))
+    which = np.zeros(begin.size, np.int64) if row is None else row.astype(np.int64)
+    total = _integral(np.tile(which, 2), np.concatenate([begin, end]), np.concatenate([one, -one]), rows, edges)
+    return np.asarray(np.diff(total, axis=1) / (edges[1] - edges[0]))
 
 
 def _carried(
@@ -129,11 +144,12 @@ def _carried(
         message, time_s, step = _spread(timeline, work, machine)
     hops = np.diff(resources.offsets)[message]
     inside = np.arange(int(hops.sum())) - np.repeat(np.cumsum(hops) - hops, hops)
-    item = resources.items[np.repeat(resources.offsets[message], hops) + inside]
+    use = np.repeat(resources.offsets[message], hops) + inside
+    item, weight = resources.items[use], resources.weight[use]
     change = np.repeat(np.arange(message.size), hops)
     row = np.minimum(np.searchsorted(kept, item), max(kept.size - 1, 0))
     found = np.flatnonzero(kept[row] == item)
-    return _integral(row[found], time_s[change[found]], step[change[found]], kept.size, edges)
+    return _integral(row[found], time_s[change[found]], step[change[found]] * weight[found], kept.size, edges)
 
 
 def _spread(timeline: Timeline, work: Workload, machine: Machine) -> tuple[NDArray[np.int64], Floats, Floats]:

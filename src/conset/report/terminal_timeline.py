@@ -1,0 +1,106 @@
+"""Timeline in the terminal: facts, a row of blocks for each rank over time, and links below."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.markup import escape
+
+from conset.report.facts import Fact
+from conset.report.terminal import ROWS, fact_lines
+from conset.report.timeline_view import TimelineView
+from conset.units import format_size, format_time
+
+Floats = NDArray[np.float64]
+
+_SHADES = " ░▒▓█"
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_WAITS = "·"
+_MARGIN = 12
+"""Columns before the blocks: two spaces, a label, two spaces."""
+_MOST = 96
+"""Most columns of time."""
+
+
+def timeline_text(view: TimelineView, width: int) -> str:
+    """What happened when; at most a screenful."""
+    timeline = view.timeline
+    title = f"[bold]{format_time(timeline.time_s)}[/] by [bold]{timeline.model}[/], sync {timeline.sync}"
+    columns = int(np.clip(width - _MARGIN - 2, 24, _MOST))
+    lines = [title, "", *fact_lines(timeline_facts(view), width=20), "", *_rank_lines(view, columns)]
+    lines += [*_link_lines(view, columns), _axis(view, columns)]
+    return "\n".join(lines)
+
+
+def timeline_facts(view: TimelineView) -> list[Fact]:
+    """What was played, where and how; the bound, what was used, who held messages."""
+    timeline, work = view.timeline, view.work
+    flight = "all" if timeline.in_flight is None else timeline.in_flight
+    size = format_size(int(work.bytes.sum()))
+    facts = [
+        Fact("played", f"{work.name} on {timeline.machine}"),
+        Fact("messages", f"{timeline.messages:,}, {size}, in flight {flight}"),
+        Fact("mean latency", format_time(timeline.mean_latency_s)),
+    ]
+    if work.phases > 1:
+        first = format_time(float(timeline.phase_end_s[0]))
+        facts.append(Fact("phases", f"{work.phases:,}, the first ends at {first}"))
+    if view.bound is not None and view.bound_words():
+        facts.append(Fact("bound", f"{view.bound_words().removeprefix('bound ')}: {view.bound[1]}"))
+    if view.usage is not None:
+        what = "links" if view.usage.of_links else "ports"
+        facts.append(Fact(f"{what} in use", f"{view.usage.mean.mean():.1%} of their capacity in the mean"))
+    if view.busiest_words():
+        facts.append(Fact("most work", view.busiest_words()))
+    held = view.held_words()
+    return [*facts, Fact("held by", held)] if held else facts
+
+
+def _rank_lines(view: TimelineView, columns: int) -> list[str]:
+    share, waits, words = view.leaving()
+    ranks = len(share)
+    block = max(1, -(-ranks // ROWS))
+    scale = float(share.max(initial=0.0)) or 1.0
+    lines = [f"  [dim]{escape(words)}: ░ a quarter … █ {scale:.0%}; {_WAITS} {escape(view.waiting)}[/]"]
+    for first in range(0, ranks, block):
+        last = min(first + block, ranks)
+        mean = _in_columns(share[first:last].mean(axis=0), columns) / scale
+        held = _in_columns(waits[first:last].sum(axis=0), columns) > 0.02
+        level = np.ceil(np.clip(mean, 0, 1) * 4 - 0.08).clip(0, 4).astype(int)
+        cells = zip(level, held, strict=True)
+        blocks = "".join(_SHADES[k] if k else _WAITS if waiting else " " for k, waiting in cells)
+        label = f"rank {first}" if block == 1 else f"{first}-{last - 1}"
+        lines.append(f"  {label:>8}  {blocks.rstrip()}")
+    return lines
+
+
+def _link_lines(view: TimelineView, columns: int) -> list[str]:
+    if view.usage is None:
+        return []
+    what = "links" if view.usage.of_links else "ports"
+    lines = ["", f"  [dim]share of their capacity that {what} use: █ all of it[/]"]
+    for label, share in (("most", view.usage.largest), ("mean", view.usage.mean)):
+        level = np.ceil(np.clip(_in_columns(share, columns), 0, 1) * 8 - 0.02).clip(0, 8).astype(int)
+        lines.append(f"  {label:>8}  " + "".join(_LEVELS[k] for k in level).rstrip())
+    return lines
+
+
+def _in_columns(values: Floats, columns: int) -> Floats:
+    """shape=(columns): the mean of the bins, each counted by its share of a column."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    places = np.linspace(0, values.size, columns + 1)
+    return np.asarray(np.diff(np.interp(places, np.arange(values.size + 1), total)) * columns / values.size)
+
+
+def _axis(view: TimelineView, columns: int) -> str:
+    """`0`, the bound where it can be told apart from the end, and the end."""
+    end = format_time(view.timeline.time_s)
+    line = [" "] * columns
+    line[0] = "0"
+    line[columns - len(end) :] = end
+    if view.bound is not None and view.bound[0] and view.timeline.time_s:
+        words = f"| bound {format_time(view.bound[0])}"
+        place = min(int(view.bound[0] / view.timeline.time_s * columns), columns - 1)
+        if place > 1 and place + len(words) < columns - len(end) - 1:
+            line[place : place + len(words)] = words
+    return " " * _MARGIN + "".join(line)
