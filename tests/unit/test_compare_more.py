@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
+from conset.schedule.schedule import Schedule
 
 
 @pytest.mark.parametrize("on", ["mesh:4x4", "mesh:5x6", "torus:6x4", "ring:9", "mesh:1x7,setup=3us", "paragon:8x8"])
@@ -81,14 +84,20 @@ def test_a_cell_is_the_least_of_its_times() -> None:
         assert cell.margin == pytest.approx(second / cell.time_s - 1, abs=1e-9)
 
 
-def test_a_schedule_used_once_carries_its_compile() -> None:
+def test_a_schedule_carries_the_share_of_its_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile_in_a_millisecond(*arguments: Any) -> Schedule:
+        schedule = compile_pattern(*arguments)
+        return replace(schedule, compile_s=0.0 if schedule.method == "naive" else 1e-3)
+
+    monkeypatch.setattr("conset.comparison.regions.compile_pattern", compile_in_a_millisecond)
     machine = parse_machine("ipsc860:16")
-    for_ever, once = (
+    for_ever, often, once = (
         chart_regions("random", machine, ["naive", "rs-nl"], Request(), reuse=reuse, sizes=(1024,))
-        for reuse in (inf, 1e-3)
+        for reuse in (inf, 10, 1e-3)
     )
-    for one, other in zip(for_ever.cells, once.cells, strict=True):
-        assert one.times["rs-nl"] < other.times["rs-nl"]
+    for one, other in zip(for_ever.cells, often.cells, strict=True):
+        assert other.times["naive"] == one.times["naive"]
+        assert other.times["rs-nl"] == pytest.approx(one.times["rs-nl"] + 1e-4)
     assert {cell.method for cell in once.cells} == {"naive"}
 
 

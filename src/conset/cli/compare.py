@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +11,8 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
-    from conset.compiler import Request
-    from conset.errors import ConsetError
-    from conset.machine.machine import Machine
-    from conset.pattern.pattern import Pattern
-    from conset.schedule.schedule import Schedule
+    from conset.cli.compare_simulated import Beside
+    from conset.comparison import Comparison
 
 SCHEMA = "conset/compare@1"
 MARKDOWN = ".md"
@@ -37,25 +33,19 @@ MapOption = Annotated[
 ReuseOption = Annotated[
     str, typer.Option("--reuse", metavar="R", help="With --map: uses of a schedule before the next compile.")
 ]
+SimulateOption = Annotated[
+    bool, typer.Option("--simulate", help="Beside each predicted time what models say: flow, and wormhole or circuit.")
+]
+ModelsOption = Annotated[
+    str | None, typer.Option("--models", metavar="A,B,…", help="The models of --simulate: flow,wormhole,circuit,flit.")
+]
+MeasureOption = Annotated[
+    bool, typer.Option("--measure", help="Run each schedule over MPI on this host, which is not the machine modelled.")
+]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 TableOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="A table (.md) or a bar chart (.svg, .png).")
 ]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What came out.
-
-    Attributes:
-        rows: the keys of `compile --json`, one row for each method and policy.
-        terms: terms of the predicted time of each row [s].
-        skipped: `method` and `reason` of each method that does not apply.
-    """
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    terms: list[dict[str, float]] = field(default_factory=list)
-    skipped: list[dict[str, str]] = field(default_factory=list)
 
 
 def command(
@@ -77,21 +67,26 @@ def command(
     map_: MapOption = False,
     reuse: ReuseOption = "inf",
     rank_by: o.RankByOption = "formula",
+    simulate: SimulateOption = False,
+    models: ModelsOption = None,
+    measure: MeasureOption = False,
     markdown: MarkdownOption = False,
     output: TableOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Compare methods on one pattern: phases, gap, load, predicted time, compile time."""
+    """Compare methods on one pattern: phases, gap, load, predicted time, compile time; simulated and measured times."""
     from conset.cli.compare_more import run_curve, run_map
+    from conset.cli.compare_simulated import complete, parse_beside
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.output import print_json
     from conset.cli.progress import progress
-    from conset.comparison import parse_policies
+    from conset.comparison import compare, parse_policies
     from conset.compiler import Request
     from conset.machine.spec import parse_machine
+    from conset.units import format_size
 
     _check_output(output)
-    _check_kind(curve, map_, reuse, rank_by)
+    _check_kind(curve, map_, reuse, rank_by, beside=simulate or models is not None or measure)
     names = _names(methods)
     policies = parse_policies(sync)
     request = Request(
@@ -113,11 +108,16 @@ def command(
         if curve:
             body |= run_curve(traffic, machine, request, output, markdown=markdown, as_json=json)
         else:
-            result = compare(traffic, machine, request, policies.spread(names))
+            beside = parse_beside(simulate, models, measure, machine, traffic.ranks)
+            result = compare(traffic, machine, request, policies.spread(names), models=beside.models, watch=progress)
+            reference = complete(result, beside, machine) if beside else ""
+            title = f"{traffic.name} on {machine.name}"
             if output is not None:
-                _write(output, result, traffic, machine)
+                subtitle = f"{traffic.ranks:,} ranks, {traffic.messages:,} messages, {format_size(traffic.bytes)}"
+                _write(output, result, beside, reference, title, subtitle)
             body |= {"rows": result.rows, "skipped": result.skipped}
-            _print(result, traffic, machine, markdown=markdown, as_json=json)
+            body |= {"errors_against": reference or None} if beside else {}
+            _print(result, beside, reference, title, markdown=markdown, as_json=json)
     if json:
         asked = {
             "methods": methods, "sync": sync, "contention": contention, "channels": channels, "limits": limits,
@@ -125,62 +125,12 @@ def command(
             "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
             "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
             "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
-            "rank_by": None if rank_by == "formula" else rank_by,
+            "rank_by": None if rank_by == "formula" else rank_by, "simulate": simulate, "models": models,
+            "measure": measure,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, asked)
         kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
         print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
-
-
-def compare(pattern: Pattern, machine: Machine, request: Request, methods: Mapping[str, Sequence[str]]) -> Comparison:
-    """One row for each method that applies and each policy.
-
-    Args:
-        pattern: what is sent.
-        machine: what it costs.
-        request: options of every compile.
-        methods: method → its policies; without any its default.
-
-    Raises:
-        InputError: no method applies; says why the first does not.
-        VerificationError: a method made a schedule that breaks a rule.
-    """
-    from conset.cli.progress import progress
-    from conset.compiler import compile_pattern
-    from conset.errors import InputError, NoScheduleError
-
-    result = Comparison()
-    first: ConsetError | None = None
-    for name, policies in methods.items():
-        with progress(f"scheduling by {name}"):
-            try:
-                schedule = compile_pattern(pattern, machine, replace(request, method=name))
-            except (InputError, NoScheduleError) as error:
-                first = first or error
-                result.skipped.append({"method": name, "reason": str(error)})
-                continue
-        with progress(f"verifying, bounding, predicting {name}"):
-            _add_rows(result, schedule, policies)
-    if first is not None and not result.rows:
-        raise first
-    return result
-
-
-def _add_rows(result: Comparison, schedule: Schedule, policies: Sequence[str]) -> None:
-    from conset.compiler import summarize
-    from conset.errors import VerificationError
-    from conset.prediction import predict
-
-    verified: bool | None = None
-    for policy in policies or (schedule.sync,):
-        under = replace(schedule, sync=policy)
-        summary = summarize(under, verified=verified)
-        # the policy does not change what is verified
-        verified = bool(summary["verified"])
-        if not verified:
-            raise VerificationError(f"method {schedule.method} made a schedule that does not verify: a bug of conset")
-        result.rows.append(summary)
-        result.terms.append(dict(predict(under).terms))
 
 
 def _names(methods: str | None) -> list[str]:
@@ -197,7 +147,7 @@ def _names(methods: str | None) -> list[str]:
     return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
 
 
-def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str) -> None:
+def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str, *, beside: bool) -> None:
     from conset.errors import UsageError
 
     if curve and map_:
@@ -206,6 +156,8 @@ def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str) -> None:
         raise UsageError(f"--reuse {reuse}: goes with --map")
     if rank_by != "formula" and not map_:
         raise UsageError(f"--rank-by {rank_by}: goes with --map")
+    if beside and (curve or map_):
+        raise UsageError(f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}")
 
 
 def _check_output(output: Path | None) -> None:
@@ -219,18 +171,20 @@ def _check_output(output: Path | None) -> None:
     require_matplotlib()
 
 
-def _write(output: Path, result: Comparison, pattern: Pattern, machine: Machine) -> None:
+def _write(output: Path, result: Comparison, beside: Beside, reference: str, title: str, subtitle: str) -> None:
     if output.suffix.lower() == MARKDOWN:
         from conset.files import replacing
-        from conset.report.table_compare import compare_markdown
 
-        text = compare_markdown(result.rows, result.skipped, title=_title(pattern, machine))
         with replacing(output) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(_markdown(result, beside, reference, title), encoding="utf-8")
+        return
+    if beside:
+        from conset.cli.compare_simulated import draw_times
+
+        draw_times(result.rows, beside, reference, output, title=title, subtitle=subtitle)
         return
     from conset.report.picture_compare import picture_compare
     from conset.report.style import save
-    from conset.units import format_size
 
     syncs = {row["method"]: sum(other["method"] == row["method"] for other in result.rows) for row in result.rows}
     named = [
@@ -241,25 +195,34 @@ def _write(output: Path, result: Comparison, pattern: Pattern, machine: Machine)
         }
         for row, terms in zip(result.rows, result.terms, strict=True)
     ]
-    subtitle = f"{pattern.ranks:,} ranks, {pattern.messages:,} messages, {format_size(pattern.bytes)}"
-    save(lambda: picture_compare(named, title=_title(pattern, machine), subtitle=subtitle), output)
+    save(lambda: picture_compare(named, title=title, subtitle=subtitle), output)
 
 
-def _title(pattern: Pattern, machine: Machine) -> str:
-    return f"{pattern.name} on {machine.name}"
+def _markdown(result: Comparison, beside: Beside, reference: str, title: str) -> str:
+    from conset.report.table_compare import compare_markdown
+
+    text = compare_markdown(result.rows, result.skipped, title=title)
+    if not beside:
+        return text
+    from conset.report.table_simulated import simulated_markdown
+
+    return f"{text}\n{simulated_markdown(result.rows, beside.models, reference)}"
 
 
-def _print(result: Comparison, pattern: Pattern, machine: Machine, *, markdown: bool, as_json: bool) -> None:
+def _print(result: Comparison, beside: Beside, reference: str, title: str, *, markdown: bool, as_json: bool) -> None:
     from rich.markup import escape
 
+    from conset.cli.compare_simulated import print_times
     from conset.cli.output import console
-    from conset.report.table_compare import compare_markdown, compare_table, skipped_lines
+    from conset.report.table_compare import compare_table, skipped_lines
 
     out = console(as_json)
     if markdown:
-        out.print(compare_markdown(result.rows, result.skipped, title=_title(pattern, machine)), markup=False, end="")
+        out.print(_markdown(result, beside, reference, title), markup=False, end="")
         return
-    out.print(f"[bold]{escape(_title(pattern, machine))}[/]")
+    out.print(f"[bold]{escape(title)}[/]")
     out.print(compare_table(result.rows))
     for line in skipped_lines(result.skipped):
         out.print(f"[dim]{escape(line)}[/]")
+    if beside:
+        print_times(result.rows, beside, reference, as_json)

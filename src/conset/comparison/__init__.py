@@ -1,16 +1,19 @@
-"""Many compiles beside each other: the contention curve of a complete exchange, the regions where a method is best."""
+"""Many compiles beside each other: rows of methods, the contention curve of a complete exchange, the regions map."""
 
 from conset.comparison.curve import Curve, CurvePoint, curve_bounds, trace_curve
 from conset.comparison.policies import Policies, parse_policies
 from conset.comparison.regions import Cell, Regions, chart_regions
+from conset.comparison.rows import Comparison, compare
 
 __all__ = [
     "Cell",
+    "Comparison",
     "Curve",
     "CurvePoint",
     "Policies",
     "Regions",
     "chart_regions",
+    "compare",
     "curve_bounds",
     "parse_policies",
     "trace_curve",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from conset.report.markdown import plain
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -60,22 +61,15 @@ def skipped_lines(skipped: Sequence[Row]) -> list[str]:
 
 def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "") -> str:
     """The same as Markdown; numbers to the right."""
-    lines = [f"**{_plain(title)}**", ""] if title else []
+    lines = [f"**{plain(title)}**", ""] if title else []
     lines.append("| " + " | ".join(COLUMNS) + " |")
     lines.append("|" + "|".join(" :-- " if name in ("method", "sync") else " --: " for name in COLUMNS) + "|")
     best = _best(rows)
     for k, row in enumerate(rows):
-        cells = [_plain(cell) for cell in cells_of(row)]
+        cells = [plain(cell) for cell in cells_of(row)]
         if k == best and len(rows) > 1:
             cells[0] = f"**{cells[0]}**"
         lines.append("| " + " | ".join(cells) + " |")
     if skipped:
-        lines += ["", *(f"- {_plain(line)}" for line in skipped_lines(skipped))]
+        lines += ["", *(f"- {plain(line)}" for line in skipped_lines(skipped))]
     return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Text that cannot end a cell or start markup."""
-    for mark in ("\\", "|", "*", "_", "`", "<"):
-        text = text.replace(mark, "\\" + mark)
-    return " ".join(text.split())

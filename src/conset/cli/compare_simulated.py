@@ -1,0 +1,139 @@
+"""`conset compare --simulate`: each row's predicted time beside what models say, and what this host measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conset.comparison import Comparison
+    from conset.machine.machine import Machine
+    from conset.schedule.schedule import Schedule
+
+RANKS_PER_CORE = 32
+"""Most ranks that share a core where times are measured: beyond it, an exchange takes minutes."""
+REPEAT = 5
+"""Repetitions that are timed; the median counts."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside the prediction.
+
+    Attributes:
+        models: that simulate; () for none.
+        measure: whether each schedule is run over MPI on this host.
+    """
+
+    models: tuple[str, ...] = ()
+    measure: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.models) or self.measure
+
+
+def parse_beside(simulate: bool, models: str | None, measure: bool, machine: Machine, ranks: int) -> Beside:
+    """What the options ask for; `--models` means `--simulate`.
+
+    Raises:
+        UsageError: an unknown model. InputError: more ranks than this host can measure.
+    """
+    from conset.comparison.simulated import parse_models
+
+    if measure:
+        require_cores(ranks)
+    named = parse_models(models, machine) if simulate or models is not None else ()
+    return Beside(named, measure)
+
+
+def require_cores(ranks: int) -> None:
+    """Raises `InputError` where this host has too few cores to measure so many ranks."""
+    import os
+
+    from conset.errors import InputError
+
+    cores = len(os.sched_getaffinity(0))
+    if ranks > cores * RANKS_PER_CORE:
+        raise InputError(
+            f"--measure: {ranks} ranks on the {cores} cores of this host, at most {cores * RANKS_PER_CORE} "
+            f"({RANKS_PER_CORE} a core) are measured"
+        )
+
+
+def complete(result: Comparison, beside: Beside, machine: Machine) -> str:
+    """Fills what `Beside` asks for: `simulated`, `not_simulated`, `measured`, `errors`; what errors are against."""
+    from conset.cli.progress import progress
+    from conset.comparison.simulated import errors_of, reference_of
+
+    for row, schedule in zip(result.rows, result.schedules, strict=True):
+        row.setdefault("simulated", {})
+        row.setdefault("not_simulated", {})
+        row["measured"] = None
+        if beside.measure:
+            with progress(f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"):
+                row["measured"] = measure(schedule)
+    reference = reference_of(result.rows, machine)
+    for row in result.rows:
+        row["errors"] = errors_of(row, reference)
+    return reference
+
+
+def measure(schedule: Schedule) -> dict[str, Any]:
+    """What running a schedule over MPI takes here, and on what it was run.
+
+    Raises:
+        UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived wrong.
+    """
+    from conset.errors import VerificationError
+    from conset.execution.job import run_schedule
+    from conset.execution.result import count_cores
+
+    result = run_schedule(schedule, repeat=REPEAT)
+    if result.mismatches:
+        raise VerificationError(f"{schedule.method} under {schedule.sync}: {result.mismatches:,} wrong bytes over MPI")
+    where = f"{count_cores(result.cores)} of this host" if result.one_machine else "several hosts"
+    note = (
+        f"{result.ranks} ranks on {where} by {result.mpi}, median of {result.repeat}; "
+        f"not {schedule.machine.name}, which is what is predicted and simulated"
+    )
+    return {
+        "median_s": result.median_s, "min_s": min(result.times_s["schedule"]), "repeat": result.repeat,
+        "ranks": result.ranks, "mpi": result.mpi, "cores": result.cores, "one_machine": result.one_machine,
+        "bytes_checked": result.bytes_checked, "note": note,
+    }  # fmt: skip
+
+
+def print_times(rows: Sequence[dict[str, Any]], beside: Beside, reference: str, as_json: bool) -> None:
+    """The table of times below that of figures."""
+    from rich.markup import escape
+
+    from conset.cli.output import console
+    from conset.report.table_simulated import simulated_lines, simulated_table
+
+    out = console(as_json)
+    out.print()
+    out.print(simulated_table(rows, beside.models))
+    for line in simulated_lines(rows, beside.models, reference):
+        out.print(f"[dim]{escape(line)}[/]")
+
+
+def draw_times(
+    rows: Sequence[dict[str, Any]], beside: Beside, reference: str, output: Path, *, title: str, subtitle: str
+) -> None:
+    """Grouped bars."""
+    from conset.report.picture_simulated import picture_simulated
+    from conset.report.style import save
+
+    flight = sorted({str(said["in_flight"]) for row in rows for said in row["simulated"].values()})
+    measured = next((row["measured"] for row in rows if row["measured"]), None)
+    words = [
+        subtitle,
+        f"{' or '.join(flight)} in flight" if flight else "",
+        f"errors against {reference}" if reference else "",
+        f"measured by {measured['mpi']} on {measured['cores']} cores, which is not the machine" if measured else "",
+        "the least of each kind is bold",
+    ]
+    second = "; ".join(filter(None, words))
+    save(lambda: picture_simulated(rows, beside.models, title=title, subtitle=second), output)

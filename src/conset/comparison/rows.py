@@ -1,0 +1,93 @@
+"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conset.comparison.curve import Watch
+from conset.comparison.simulated import simulate_by
+from conset.compiler import Request, compile_pattern, summarize
+from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.prediction import predict
+from conset.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out.
+
+    Attributes:
+        rows: the keys of `compile --json`, one row for each method and policy; with models also `simulated` {model:
+            {time_s, …}} and `not_simulated` {model: why}.
+        terms: terms of the predicted time of each row [s].
+        schedules: of each row, under its policy.
+        skipped: `method` and `reason` of each method that does not apply.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    terms: list[dict[str, float]] = field(default_factory=list)
+    schedules: list[Schedule] = field(default_factory=list)
+    skipped: list[dict[str, str]] = field(default_factory=list)
+
+
+def compare(
+    pattern: Pattern,
+    machine: Machine,
+    request: Request,
+    methods: Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = (),
+    watch: Watch | None = None,
+) -> Comparison:
+    """One row for each method that applies and each policy.
+
+    Args:
+        pattern: what is sent.
+        machine: what it costs.
+        request: options of every compile.
+        methods: method → its policies; without any its default.
+        models: that simulate every row.
+        watch: called with what is done next.
+
+    Raises:
+        InputError: no method applies; says why the first does not.
+        VerificationError: a method made a schedule that breaks a rule.
+    """
+    watching = watch or (lambda what: nullcontext())
+    result = Comparison()
+    first: ConsetError | None = None
+    for name, policies in methods.items():
+        with watching(f"scheduling by {name}"):
+            try:
+                schedule = compile_pattern(pattern, machine, replace(request, method=name))
+            except (InputError, NoScheduleError) as error:
+                first = first or error
+                result.skipped.append({"method": name, "reason": str(error)})
+                continue
+        with watching(f"verifying, bounding, predicting {name}"):
+            _add_rows(result, schedule, policies)
+    for row, schedule in zip(result.rows, result.schedules, strict=True) if models else ():
+        with watching(f"simulating {schedule.method} under {schedule.sync} by {', '.join(models)}"):
+            row["simulated"], row["not_simulated"] = simulate_by(schedule, models)
+    if first is not None and not result.rows:
+        raise first
+    return result
+
+
+def _add_rows(result: Comparison, schedule: Schedule, policies: Sequence[str]) -> None:
+    verified: bool | None = None
+    for policy in policies or (schedule.sync,):
+        under = replace(schedule, sync=policy)
+        summary = summarize(under, verified=verified)
+        # the policy does not change what is verified
+        verified = bool(summary["verified"])
+        if not verified:
+            raise VerificationError(f"method {schedule.method} made a schedule that does not verify: a bug of conset")
+        result.rows.append(summary)
+        result.terms.append(dict(predict(under).terms))
+        result.schedules.append(under)
