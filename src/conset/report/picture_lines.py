@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKS = "osD^vP*X"
+FEW = 2000
+"""Ends of a logarithmic axis that are closer than this factor get ticks between the powers of ten."""
 PLAIN = ("bound", "quiet", "rings")
 """Kinds that have a colour of their own."""
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
@@ -117,12 +119,16 @@ def _draw(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
         _draw_line(axes, line, _colour(panel, k), most)
     places, labels = panel.ticks
     if len(places):
+        from matplotlib.ticker import NullLocator
+
         axes.set_xticks(list(places), list(labels))
-        axes.minorticks_off()
+        axes.xaxis.set_minor_locator(NullLocator())
     if panel.y_limits is not None:
         axes.set_ylim(*panel.y_limits)
     elif not panel.log_y:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    if panel.log_y:
+        _tick_logarithmic(axes)
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
@@ -131,6 +137,17 @@ def _draw(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
         outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
         axes.legend(handlelength=2.6, **(outside if panel.legend == "outside" else {"loc": panel.legend}))
     shown |= names
+
+
+def _tick_logarithmic(axes: Axes) -> None:
+    """Plain numbers up the axis, 1, 2 and 5 of each decade where there are few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low, high = axes.get_ylim()
+    few = low > 0 and high / low <= FEW
+    axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _draw_line(axes: Axes, line: Line, colour: int, most: int) -> None:

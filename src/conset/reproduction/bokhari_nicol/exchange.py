@@ -112,6 +112,11 @@ def pairs(side: int, *, new: bool = True) -> tuple[Pair, ...]:
     return tuple(pair for pair in (*merged, *grouped) if new or not pair.new)
 
 
+def size_words(size: int) -> str:
+    """A size for people: KiB where whole, else bytes."""
+    return f"{size // 1024} KiB" if size % 1024 == 0 else f"{size:,} B"
+
+
 @lru_cache
 def machine(side: int, costs: str = "") -> Machine:
     """`paragon:NxN` with its limit on receives lifted, and `--set costs`."""
