@@ -19,16 +19,17 @@ WormholeResult simulate(const Network& network, In<std::int32_t> source, In<std:
                         In<std::int32_t> order, const Execution& execution, In<double> send, In<double> receive,
                         In<double> hop, In<double> link, In<std::int32_t> width, In<std::uint8_t> dateline, double out,
                         double in, double node, double signal, double signal_hop, double exchange_weight,
-                        bool exchanges, bool one_processor, bool receive_after, std::int32_t lanes, std::int32_t pools,
-                        std::int32_t injection, std::int32_t ejection, bool record) {
+                        bool exchanges, bool one_processor, bool preempts, bool receive_after, double eager,
+                        double copy, double buffers, std::int32_t lanes, std::int32_t pools, std::int32_t injection,
+                        std::int32_t ejection, bool record) {
     nb::gil_scoped_release released;
     const Routes routes{network, view(source), view(target), view(route_offsets), view(route_links)};
     const Messages messages{view(sender), view(receiver),      view(time), view(dep_offsets),
                             view(deps),   view(phase_offsets), view(order)};
     const WormholeCosts costs{
-        view(send), view(receive), view(hop),  view(link),      view(width), view(dateline), out,           in,
-        node,       signal,        signal_hop, exchange_weight, exchanges,   one_processor,  receive_after, lanes,
-        pools,      injection,     ejection};
+        view(send), view(receive), view(hop),  view(link),      view(width), view(dateline), out,      in,
+        node,       signal,        signal_hop, exchange_weight, exchanges,   one_processor,  preempts, receive_after,
+        eager,      copy,          buffers,    lanes,           pools,       injection,      ejection};
     return simulate_wormhole(routes, view(bytes), messages, execution, costs, record);
 }
 
@@ -62,8 +63,9 @@ void bind_wormhole(nb::module_& module) {
                nb::arg("send").noconvert(), nb::arg("receive").noconvert(), nb::arg("hop").noconvert(),
                nb::arg("link").noconvert(), nb::arg("width").noconvert(), nb::arg("dateline").noconvert(),
                nb::arg("out"), nb::arg("in_"), nb::arg("node"), nb::arg("signal"), nb::arg("signal_hop"),
-               nb::arg("exchange_weight"), nb::arg("exchanges"), nb::arg("one_processor"), nb::arg("receive_after"),
-               nb::arg("lanes"), nb::arg("pools"), nb::arg("injection"), nb::arg("ejection"), nb::arg("record"));
+               nb::arg("exchange_weight"), nb::arg("exchanges"), nb::arg("one_processor"), nb::arg("preempts"),
+               nb::arg("receive_after"), nb::arg("eager"), nb::arg("copy"), nb::arg("buffers"), nb::arg("lanes"),
+               nb::arg("pools"), nb::arg("injection"), nb::arg("ejection"), nb::arg("record"));
 }
 
 }  // namespace conset::bindings

@@ -128,12 +128,20 @@ void WormholeLists::signalled(std::int32_t m) {
     if (!partner_.empty() && partner_[m] >= 0) let(partner_[m]);
 }
 
+void WormholeLists::sent(std::int32_t m) {
+    state_[m] = kSent;
+    if (!in_lists()) return;
+    --in_flight_[messages_.sender[m]];
+    advance(messages_.sender[m]);
+}
+
 void WormholeLists::delivered(std::int32_t m, double now) {
+    const bool was_sent = state_[m] == kSent;
     state_[m] = kDelivered;
     --left_;
     if (!dependents_.offsets.empty())
         for (const std::int32_t d : dependents_.of(m)) let(d);
-    if (in_lists()) {
+    if (in_lists() && !was_sent) {
         --in_flight_[messages_.sender[m]];
         advance(messages_.sender[m]);
     }
@@ -188,7 +196,6 @@ void WormholeLists::open_group(std::int32_t group) {
         let(static_cast<std::int32_t>(k));
 }
 
-// The first undelivered message that a rank sends or receives in phases before `phase`, -1 without any.
 std::int32_t WormholeLists::waiting_before(std::int32_t rank, std::int32_t phase) const {
     for (const auto list : {sends_.of(rank), receives_.of(rank)})
         for (const std::int32_t m : list) {
@@ -210,7 +217,7 @@ std::int32_t WormholeLists::blocker_of(std::int32_t m) const {
             if (state_[other] != kDelivered && phase_of(other) / execution_.every < phase_of(m) / execution_.every)
                 return other;
     for (const std::int32_t other : sends_.of(messages_.sender[m]))  // in front of it, or in flight
-        if (other != m && state_[other] != kDelivered) return other;
+        if (other != m && state_[other] < kSent) return other;
     return -1;
 }
 

@@ -28,8 +28,9 @@ void Streams::open_slot() {
     for (auto* flags : {&touched_flag_, &changed_flag_, &stale_}) flags->push_back(0);
 }
 
-// The rate a stream would have with all its resources for itself.
+// The rate a stream would have with all its resources for itself; 0 while it is held.
 double Streams::alone(const Stream& stream) const {
+    if (stream.held) return 0;
     double rate = stream.limit;
     for (std::size_t k = 0; k + 1 < stream.uses.size(); ++k)
         rate = std::min(rate, resources_[stream.uses[k].resource].capacity / stream.uses[k].weight);
@@ -54,6 +55,7 @@ std::int32_t Streams::add(std::int32_t message, std::span<const Use> uses, doubl
     stream.since = now;
     stream.limit = limit;
     stream.held_by = -1;
+    stream.held = false;
     stream.uses.assign(uses.begin(), uses.end());
     stream.uses.push_back({shared_ + slot, 0, 1});
     for (std::size_t k = 0; k < stream.uses.size(); ++k) {
@@ -74,6 +76,14 @@ void Streams::weigh(std::int32_t slot, std::int32_t first, std::int32_t last, do
         if (use.resource >= first && use.resource < last) use.weight = weight;
         change(use.resource);
     }
+    resources_[shared_ + slot].capacity = alone(stream);
+    fresh_.push_back(slot);
+}
+
+void Streams::hold(std::int32_t slot, bool held) {
+    Stream& stream = streams_[slot];
+    stream.held = held;
+    for (const Use& use : stream.uses) change(use.resource);
     resources_[shared_ + slot].capacity = alone(stream);
     fresh_.push_back(slot);
 }
@@ -264,8 +274,11 @@ void Streams::take_rates(double now) {
         stream.left = std::max(0.0, stream.left - stream.rate * (now - stream.since));
         stream.since = now;
         stream.rate = stream.level;
-        ends_.emplace_back(now + stream.left / stream.rate, stream.message, ++stream.version, slot);
-        std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
+        ++stream.version;
+        if (stream.rate > 0) {
+            ends_.emplace_back(now + stream.left / stream.rate, stream.message, stream.version, slot);
+            std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
+        }
         if (recording_) changes_.emplace_back(stream.message, stream.rate);
     }
     part_.clear();

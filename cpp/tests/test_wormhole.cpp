@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "conset/wormhole_processors.hpp"
 #include "conset/wormhole_streams.hpp"
 
 namespace conset {
@@ -15,6 +16,8 @@ struct Open {
     std::int32_t message, slot;
     double limit;
     std::vector<Streams::Use> uses;
+    bool held = false;
+    double most() const { return held ? 0 : limit; }
 };
 
 // Progressive filling, all from the start.
@@ -29,11 +32,11 @@ std::vector<double> filled(const std::vector<Open>& open, std::vector<double> le
         for (std::size_t r = 0; r < left.size(); ++r)
             if (weight[r] > 0) level = std::min(level, left[r] / weight[r]);
         for (std::size_t k = 0; k < open.size(); ++k)
-            if (rate[k] < 0) level = std::min(level, open[k].limit);
+            if (rate[k] < 0) level = std::min(level, open[k].most());
         std::vector<std::size_t> now;
         for (std::size_t k = 0; k < open.size(); ++k) {
             if (rate[k] >= 0) continue;
-            bool full = open[k].limit <= level * (1 + 1e-9);
+            bool full = open[k].most() <= level * (1 + 1e-9);
             for (const auto& use : open[k].uses)
                 full = full || left[use.resource] <= level * weight[use.resource] * (1 + 1e-9);
             if (full) now.push_back(k);
@@ -66,7 +69,7 @@ TEST(Streams, RatesAreThoseOfProgressiveFilling) {
             for (int r = 0; r < resources; ++r)
                 if (below(3) == 0) uses.push_back({r, 0, below(2) == 0 ? 1.0 : 0.5 + 0.1 * below(5)});
             const double limit = 0.5 + below(4);
-            open.push_back({m, streams.add(m, uses, limit, 1 + below(20), now), limit, uses});
+            open.push_back({m, streams.add(m, uses, limit, 1 + below(20), now), limit, uses, false});
             if (open.size() > 2 && below(3) == 0) {  // an exchange begins or ends
                 Open& other = open[static_cast<std::size_t>(below(static_cast<int>(open.size())))];
                 const double weight = below(2) == 0 ? 1 : 0.7;
@@ -74,15 +77,33 @@ TEST(Streams, RatesAreThoseOfProgressiveFilling) {
                 for (auto& use : other.uses)
                     if (use.resource < 2) use.weight = weight;
             }
+            if (below(5) == 0) {  // one stops, or goes on
+                Open& other = open[static_cast<std::size_t>(below(static_cast<int>(open.size())))];
+                streams.hold(other.slot, other.held = !other.held);
+            }
             streams.solve(now);
             streams.each_change(
                 [&](std::int32_t which, double value) { rate[static_cast<std::size_t>(which)] = value; });
             const std::vector<double> expected = filled(open, capacity);
             for (std::size_t k = 0; k < open.size(); ++k)
                 ASSERT_NEAR(rate[static_cast<std::size_t>(open[k].message)], expected[k], 1e-9) << trial << " " << m;
-            if (below(3) > 0) now = streams.next_end();
+            if (below(3) > 0 && streams.next_end() < Streams::kNever) now = streams.next_end();
         }
     }
+}
+
+TEST(Processors, OneAfterTheOtherAndPreempted) {
+    Processors separate(1, false, false), one(1, true, false), preempting(1, true, true);
+    for (Processors* all : {&separate, &one, &preempting}) {
+        EXPECT_DOUBLE_EQ(all->send(0, 10, 0), 10);
+        EXPECT_DOUBLE_EQ(all->send(0, 10, 0), 20);
+    }
+    EXPECT_DOUBLE_EQ(separate.receive(0, 5, 4), 9);
+    EXPECT_DOUBLE_EQ(one.receive(0, 5, 4), 25);
+    EXPECT_DOUBLE_EQ(preempting.receive(0, 5, 4), 15);   // behind the one that runs, whatever follows it
+    EXPECT_DOUBLE_EQ(preempting.receive(0, 5, 12), 25);  // behind the second send, not behind the first receive alone
+    EXPECT_DOUBLE_EQ(preempting.send(0, 10, 21), 31);    // a receive under way does not hold it up
+    EXPECT_DOUBLE_EQ(preempting.receive(0, 5, 40), 45);
 }
 
 struct Case {

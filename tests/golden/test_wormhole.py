@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import conset
+from conset.machine.spec import parse_machine
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
@@ -89,3 +90,38 @@ def test_delta_as_the_prototype(method: str, mesh: str, size: int, prototype_s: 
     settings = Settings.of(schedule.machine.costs, sync="local")
     timeline = simulate_wormhole(Workload.of_schedule(schedule), schedule.machine, settings)
     assert timeline.time_s == pytest.approx(prototype_s, abs=0.6e-4)
+
+
+CLOCK = 50e-9
+PASSING = {
+    "torus": {1: (3472, 134288), 2: (3456, 134272), 3: (3056, 133872), 4: (3056, 133872)},
+    "butterfly": {1: (6304, 333344), 2: (7064, 301332), 3: (6260, 333300), 4: (6196, 300532)},
+}
+"""Pattern → messages in flight → clocks with 32 and with 16384 words: an older prototype's message passing on iWarp
+(`../shared/golden/result_simulation_vs_measured.csv`, the same rules written down in `simulators.md` section 3)."""
+
+
+def passing(pattern: str, words: int) -> Workload:
+    """8x8, in dimension order, both directions of a dimension together; the butterfly is in Gray code on each axis."""
+    gray = [x ^ (x >> 1) for x in range(8)]
+    steps = {
+        "torus": lambda x: [(x + 1) % 8, (x - 1) % 8],
+        "butterfly": lambda x: [gray.index(gray[x] ^ (1 << bit)) for bit in range(3)],
+    }[pattern]
+    ends = [
+        (8 * y + x, target)
+        for y in range(8)
+        for x in range(8)
+        for target in [8 * y + other for other in steps(x)] + [8 * other + x for other in steps(y)]
+    ]
+    source, target = np.array(ends, np.int32).T
+    return Workload(source, target, np.full(len(ends), 4 * words), 64, method="naive")
+
+
+@pytest.mark.parametrize("in_flight", [1, 2, 3, 4])
+@pytest.mark.parametrize("pattern", PASSING)
+def test_message_passing_on_iwarp_as_the_prototype(pattern: str, in_flight: int) -> None:
+    iwarp = parse_machine("iwarp:8x8,tie=checker")
+    settings = Settings.of(iwarp.costs_for("naive"), in_flight=in_flight)
+    clocks = [simulate_wormhole(passing(pattern, words), iwarp, settings).time_s / CLOCK for words in (32, 16384)]
+    assert clocks == pytest.approx(PASSING[pattern][in_flight], rel=1e-9)

@@ -5,15 +5,26 @@
 //
 // A message's life.
 //   posted      its rank's list lets it go (wormhole_lists.hpp); at most `in_flight` between posting and delivery
+//   request     of more than `eager` bytes, where that is given, and not after a ready signal: a signal to the
+//   receiver,
+//               and one back as soon as its receive is there, which it has from then on
 //   overhead    `send` on the sender's processor, in order of posting; the first message of a phase pays `setup` too
 //   header      asks for an injection channel, a lane of each link in order, an ejection channel; what is taken is
 //               kept; `hop` passes after each link. Its pool is the number of datelines crossed, this link included
-//   receive     overhead `receive` on the receiver's processor with the path held, or, where `receive_after`, after the
-//               path is free: its end is the delivery then
+//   receive     an ejection channel is a receive: a rank has `ejection` of them, for who comes first, or, in list
+//   order,
+//               for the first undelivered ones of its list
+//   overhead    `receive` on the receiver's processor with the path held, or, where `receive_after`, after the path is
+//               free: its end is the delivery then
 //   streaming   at max-min rates over out, in, node and links (wormhole_streams.hpp)
 //   delivered   with the last byte; all channels are released together and pass to waiting headers in path order
-// A message to itself uses no network: send, receive, delivered. A ready signal is half of `signal` on the receiver's
-// sending processor, hops * hop, half of `signal` on the sender's receiving processor; it takes no channel.
+// Eager (up to `eager` bytes, where that is given): a header that finds no receive takes room in the receiver's system
+// buffer, `buffers` bytes a rank, if there is; its bytes flow into it without overhead, its path and its sender are
+// free then; when its receive is there, overhead and `copy` per byte are paid on the receiver's processor, and the room
+// is free. Without room the header waits, first come, first served, for room or for its receive. Under `local`, `ready`
+// and where `eager` is given, a receive is not there before its rank has entered the phase; else all are from the
+// start. A message to itself uses no network: send, receive, delivered. A ready signal is half of `signal` on the
+// receiver's sending processor, hops * hop, half of `signal` on the sender's receiving processor; it takes no channel.
 // While both messages of an exchange stream, each counts `exchange_weight` in `node`.
 //
 // Events of one time (within a relative 1e-12) are handled in the order of `Kind`, inside a kind by message index; then
@@ -42,10 +53,19 @@ struct WormholeCosts {
     double signal = 0, signal_hop = 0;           // [s]
     double exchange_weight = 1;
     bool exchanges = false;  // whether two messages of a pair in one phase are a synchronized exchange
-    bool one_processor = false, receive_after = false;
+    bool one_processor = false, preempts = false, receive_after = false;  // wormhole_processors.hpp
+    double eager = -1;                                                    // [B], below 0: no message needs either
+    double copy = 0;                                                      // [s/B]
+    double buffers = 0;                                                   // [B] per rank
     std::int32_t lanes = 1, pools = 1;
     std::int32_t injection = 0, ejection = 0;  // channels per rank, 0: no limit
 };
+
+// Entry k, or the one for all.
+template <class T>
+T each(std::span<const T> values, std::int32_t k) {
+    return values.size() == 1 ? values[0] : values[k];
+}
 
 struct WormholeResult {
     std::vector<double> start, end, blocked;  // [s] by message; blocked: how long its header waited in all
@@ -56,10 +76,14 @@ struct WormholeResult {
     std::vector<std::int32_t> rate_message;
     std::int64_t events = 0, solves = 0;
     // A deadlock: message k of the circle waits for `stuck_channel[k]`, held by message k + 1 (the last: by the first).
-    // Channels as in `held_by`; -1: not in the network, it waits for that message to be delivered.
+    // Channels as in `held_by`, links + 2 * nodes + target for a system buffer; -1: not in the network, it waits for
+    // that message to be delivered.
     std::vector<std::int32_t> stuck, stuck_channel;
     double stopped = 0;  // [s] the time of the last event
 };
+
+// The other message of each exchange: the k-th from u to v of a phase with the k-th from v to u; -1 without one.
+std::vector<std::int32_t> exchange_partners(const Routes& routes, const Messages& messages);
 
 // Throws Interrupted (stop.hpp).
 WormholeResult simulate_wormhole(const Routes& routes, std::span<const std::int64_t> bytes, const Messages& messages,

@@ -33,6 +33,8 @@ public:
                   std::vector<char> inside);
 
     void begin();
+    // The sender of m is done with it, before its delivery.
+    void sent(std::int32_t m);
     void delivered(std::int32_t m, double now);
     void handle(Task task, std::int32_t which, double now);
     void signalled(std::int32_t m);
@@ -44,11 +46,17 @@ public:
     std::int32_t ranks() const { return ranks_; }
     std::int32_t phase_of(std::int32_t m) const { return phase_.empty() ? 0 : phase_[m]; }
     std::span<const std::int32_t> receives(std::int32_t rank) const { return receives_.of(rank); }
+    // Whether the receiver of m has entered its phase; always where ranks do not enter phases one by one.
+    bool has_entered(std::int32_t m) const {
+        return !phased() || !steps() || phase_now_[messages_.receiver[m]] >= phase_[m];
+    }
+    // The first undelivered message that a rank sends or receives in phases before `phase`, -1 without any.
+    std::int32_t waiting_before(std::int32_t rank, std::int32_t phase) const;
     // An undelivered message that a message not yet posted waits for.
     std::int32_t blocker_of(std::int32_t m) const;
 
 private:
-    enum State : char { kWaits, kPosted, kDelivered };
+    enum State : char { kWaits, kPosted, kSent, kDelivered };
     struct Rows {
         std::vector<std::int64_t> offsets;
         std::vector<std::int32_t> items;
@@ -70,7 +78,6 @@ private:
     void finished(std::int32_t rank, std::int32_t phase, double now);
     void next_group(double at_time);
     void open_group(std::int32_t group);
-    std::int32_t waiting_before(std::int32_t rank, std::int32_t phase) const;
 
     Messages messages_;
     Execution execution_;

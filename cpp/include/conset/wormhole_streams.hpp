@@ -42,6 +42,8 @@ public:
     std::int32_t add(std::int32_t message, std::span<const Use> uses, double limit, double bytes, double now);
     // What the stream in `slot` counts in resources first ... last - 1 from now on.
     void weigh(std::int32_t slot, std::int32_t first, std::int32_t last, double weight);
+    // Whether a stream stands still from now on; a new one does not.
+    void hold(std::int32_t slot, bool held);
     // When the next stream ends; drops entries of the past.
     double next_end();
     // The next stream that ends by `until` is taken out; its message, -1 where there is none.
@@ -67,7 +69,7 @@ private:
         double level = 0;  // its rate while we solve
         std::int32_t held_by = -1;
         Mark mark = kKept;
-        bool listed = false;
+        bool listed = false, held = false;
         std::vector<Use> uses;  // the last is its own limit
     };
     struct Resource {

@@ -125,8 +125,14 @@ class Costs:
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
         one_processor: whether one processor of a node pays for what it sends and for what it receives; for simulation.
+        preempts: whether sending takes the processor of a node from receiving at once: bytes into the node stand still
+            while it sends, and a receive begins when the send under way has ended; for `wormhole`.
         receive_after: whether a receiver pays after the path is free, not while it is held; for simulation.
         outstanding_receives: receives a rank may have posted, None: no limit.
+        eager_B: up to this size a message is sent at once, and what finds no receive is taken into a system buffer;
+            longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
+        copy_Bps: rate at which a receiver copies a message out of a system buffer, infinite for none; for `wormhole`.
+        buffers_B: system buffers of a rank; a message without room waits in the network; for `wormhole`.
         flit_B: bytes of a flit; for simulation.
         size_range_B: sizes of message the numbers were made for; predicting outside warns.
         provenance: for each word, where its number comes from.
@@ -153,14 +159,18 @@ class Costs:
     receives: int | None = None
     lanes: int = 1
     one_processor: bool = False
+    preempts: bool = False
     receive_after: bool = False
     outstanding_receives: int | None = None
+    eager_B: float | None = None  # noqa: N815
+    copy_Bps: float = inf  # noqa: N815
+    buffers_B: float = inf  # noqa: N815
     flit_B: int = 16  # noqa: N815
     size_range_B: tuple[float, float] = (0.0, inf)  # noqa: N815
     provenance: Mapping[str, Provenance] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps"):
+        for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} = {getattr(self, name)}: must be above 0 B/s")
         for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "blocking"):
@@ -181,6 +191,13 @@ class Costs:
     def overhead(self) -> Steps:
         """Overhead of a message at both ends together [s]."""
         return self.inject + self.eject
+
+    @property
+    def requests(self) -> Steps:
+        """What a request and a grant cost a message, by size [s]; nothing where no threshold is given."""
+        if self.eager_B is None or not self.signal_s:
+            return Steps()
+        return Steps((0.0, 2 * self.signal_s), (self.eager_B, inf))
 
     @property
     def half_duplex(self) -> bool:

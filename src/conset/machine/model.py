@@ -85,8 +85,12 @@ class CostsTable(_Table):
     receives: Any = None
     lanes: Any = None
     one_processor: Any = None
+    preempts: Any = None
     receive_after: Any = None
     outstanding_receives: Any = None
+    eager: Any = None
+    copy_: Any = Field(None, alias="copy")  # pydantic's models have a method of that name
+    buffers: Any = None
     flit: Any = None
     size_range: Any = None
 
@@ -94,7 +98,8 @@ class CostsTable(_Table):
     @classmethod
     def _readable(cls, value: Any, info: Any) -> Any:
         try:
-            WORDS[info.field_name].read(split_tagged(value, info.field_name)[0], info.field_name)
+            word = info.field_name.rstrip("_")
+            WORDS[word].read(split_tagged(value, word)[0], word)
         except (UsageError, InputError) as error:
             raise ValueError(str(error)) from None
         return value
@@ -111,7 +116,8 @@ class CostsTable(_Table):
 
     def changes(self) -> dict[str, Any]:
         """The words given, in the table's order."""
-        return {word: getattr(self, word) for word in WORDS if word in self.model_fields_set}
+        given = {field.rstrip("_"): field for field in self.model_fields_set}
+        return {word: getattr(self, given[word]) for word in WORDS if word in given}
 
 
 class LimitsTable(_Table):
@@ -212,11 +218,11 @@ def _known_at(path: tuple[Any, ...]) -> list[str]:
     table: type[BaseModel] = MachineTable
     for key in path[:-1]:
         if key not in table.model_fields:  # the name of a method
-            return list(CostsTable.model_fields)
+            return list(WORDS)
         annotation = table.model_fields[str(key)].annotation
         inner = [each for each in (annotation, *get_args(annotation)) if isinstance(each, type)]
         tables = [each for each in inner if issubclass(each, BaseModel)]
         if not tables:
             break
         table = tables[0]
-    return list(table.model_fields)
+    return [field.rstrip("_") for field in table.model_fields]

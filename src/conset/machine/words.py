@@ -124,6 +124,15 @@ def _count_or_all(value: Any, what: str) -> int | None:
     return None if value in ("all", "none") else _count(value, what)
 
 
+def _size_or(nothing: float | None) -> Callable[[Any, str], float | None]:
+    """A size; `none` is what no limit is."""
+
+    def read(value: Any, what: str) -> float | None:
+        return nothing if value == "none" else float(parse_size(_plain(value, what), what))
+
+    return read
+
+
 def _flit(value: Any, what: str) -> int:
     size = parse_size(_plain(value, what), what)
     if size < 1:
@@ -192,6 +201,10 @@ def _write_count(count: int | None) -> str:
     return "all" if count is None else str(count)
 
 
+def _write_size(size: float | None) -> str:
+    return "none" if size is None or size == inf else format_size(size)
+
+
 def _write_range(ends: tuple[float, float]) -> str:
     return f"from {format_size(ends[0])}" + (f" to {format_size(ends[1])}" if ends[1] < inf else "")
 
@@ -224,8 +237,12 @@ WORDS: dict[str, Word] = {
     "receives": Word(("receives",), _count_or_all, _write_count, "messages per rank"),
     "lanes": Word(("lanes",), _count, _write_plain, "per link"),
     "one_processor": Word(("one_processor",), _flag, _write_plain, "yes or no"),
+    "preempts": Word(("preempts",), _flag, _write_plain, "yes or no"),
     "receive_after": Word(("receive_after",), _flag, _write_plain, "yes or no"),
     "outstanding_receives": Word(("outstanding_receives",), _count_or_all, _write_count, "per rank"),
+    "eager": Word(("eager_B",), _size_or(None), _write_size, "B"),
+    "copy": Word(("copy_Bps",), _rate, _write_rate, "B/s"),
+    "buffers": Word(("buffers_B",), _size_or(inf), _write_size, "B per rank"),
     "flit": Word(("flit_B",), _flit, format_size, "B"),
     "size_range": Word(("size_range_B",), _size_range, _write_range, "B"),
 }

@@ -40,7 +40,8 @@ class Work:
     """Costs as seconds per message and per byte under one policy.
 
     Attributes:
-        overhead: of a message, its ready signal included where the policy sends one.
+        overhead: of a message; its ready signal included where the policy sends one, else its request and its grant
+            above the eager threshold.
         out: of a port out [s/B].
         into: of a port in [s/B].
         node: of both together [s/B], 0 where they are independent.
@@ -71,7 +72,7 @@ class Work:
 def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     """The work of messages on `machine` under a policy of the kind `sync` (none, local, ready, barrier)."""
     topology = machine.topology
-    overhead = costs.overhead + Steps((costs.signal_s,)) if sync == "ready" else costs.overhead
+    overhead = costs.overhead + (Steps((costs.signal_s,)) if sync == "ready" else costs.requests)
     exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
     return Work(

@@ -15,11 +15,13 @@ from conset.simulation.workload import Workload
 def check_receives(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> None:
     """Receives are posted first: all of a node under `none`, those of a phase or group under the other policies.
 
+    What a rank takes at once (`--receives`) makes no difference: the others are posted too.
+
     Raises:
         InputError: more than the machine's `outstanding_receives` at a node; names it and both numbers.
     """
     limit = costs.outstanding_receives
-    if limit is None or not workload.messages or (settings.receives is not None and settings.receives <= limit):
+    if limit is None or not workload.messages:
         return
     sync = parse_sync(settings.sync)
     group = workload.phase_of // sync.every if sync.kind != "none" else np.zeros(workload.messages, np.int32)

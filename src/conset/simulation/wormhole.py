@@ -18,7 +18,14 @@ Half duplex. `node` limits what a node sends and receives together. Two messages
 of the machine's `exchange_syncs`, are a synchronized exchange: each counts `exchange_weight` in `node` while both
 stream, and under `ready` each waits for both signals.
 
-What is left out: packets, release as the tail passes (below a hundredth of a message here), buffers.
+Receives. A message that finds no receive waits with its path held: under `--receives N` for one of its rank's N, in
+list order (`--receive-order list`) for its place among the first N that are not delivered. Where the machine says
+`eager`, one up to that size is taken into the rank's system buffer (`buffers`) instead, which frees path and sender,
+and is copied out (`copy`) when its receive is there; a longer one sends a request and waits for the grant before its
+header leaves. A receive is there from the moment its rank enters the phase, under `none` from the start. Buffers that
+are full, and lists in unlike orders, may deadlock: reported with their circle too.
+
+What is left out: packets, release as the tail passes (below a hundredth of a message here).
 
 Complexity: messages · hops · log(pending events), plus rates of the streaming messages joined by overloaded resources.
 Memory: about 150 bytes per message.
@@ -110,8 +117,7 @@ def _simulate(
     ejection: int | None,
 ) -> Timeline:
     costs = effective_costs(machine, workload.method)
-    # what is posted counts, not what a node takes at once
-    check_receives(workload, machine, costs, replace(settings, receives=None))
+    check_receives(workload, machine, costs, settings)
     lanes = costs.lanes if settings.lanes is None else settings.lanes
     dateline = _no_datelines() if model == "circuit" else datelines(machine.topology, machine.routing)
     pools = machine.topology.dimensions + 1 if dateline.any() else 1
@@ -188,7 +194,11 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
         "exchange_weight": costs.exchange_weight,
         "exchanges": sync.kind in costs.exchange_syncs and costs.node_Bps < inf,
         "one_processor": costs.one_processor,
+        "preempts": costs.preempts,
         "receive_after": costs.receive_after,
+        "eager": -1.0 if costs.eager_B is None else costs.eager_B,
+        "copy": 1 / per_ns(costs.copy_Bps),
+        "buffers": costs.buffers_B,
         "record": settings.record,
     }
 
@@ -230,7 +240,9 @@ def deadlock_words(workload: Workload, topology: Topology, stuck: NDArray[np.int
             return f"waits for {topology.link_name(c)} of"
         if c < slots + topology.nodes:
             return f"waits for a channel out of {topology.node_name(c - slots)} of"
-        return f"waits for a channel into {topology.node_name(c - slots - topology.nodes)} of"
+        if c < slots + 2 * topology.nodes:
+            return f"waits for a channel into {topology.node_name(c - slots - topology.nodes)} of"
+        return f"waits for room in the buffer of {topology.node_name(c - slots - 2 * topology.nodes)} beside"
 
     parts = [f"{waits(k)} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
     shown, left = parts[:_SHOWN], len(parts) - _SHOWN
