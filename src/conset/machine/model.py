@@ -89,7 +89,7 @@ class CostsTable(_Table):
     receive_after: Any = None
     outstanding_receives: Any = None
     eager: Any = None
-    copy_: Any = Field(None, alias="copy")  # pydantic's models have a method of that name
+    copy_: Any = Field(default=None, alias="copy")  # pydantic's models have a method of that name
     buffers: Any = None
     flit: Any = None
     size_range: Any = None
