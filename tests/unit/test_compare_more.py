@@ -13,7 +13,7 @@ import pytest
 from conset import api
 from conset.cli.compare_more import parse_generator, parse_reuse
 from conset.cli.main import run
-from conset.comparison import chart_regions, parse_policies, trace_curve
+from conset.comparison import chart_regions, compare, parse_policies, trace_curve
 from conset.comparison.regions import SIZES, degrees_of
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, UsageError
@@ -156,11 +156,44 @@ def test_policies_of_all_and_of_single_methods() -> None:
     assert policies.spread(["naive", "rs-n", "lp"]) == {
         "naive": ("none",), "rs-n": ("none", "barrier:4"), "lp": ("ready",),
     }  # fmt: skip
+    assert parse_policies("auto,naive=none").of("lp") == ("auto",)
     assert parse_policies(None).of("lp") == ()
     with pytest.raises(UsageError, match="--sync naive=none: naive is not compared: lp"):
         policies.spread(["lp"])
     with pytest.raises(UsageError, match="unknown method"):
         parse_policies("pl=none")
+
+
+def test_the_best_policy_of_each_method_by_formula_and_by_simulation() -> None:
+    machine = parse_machine("ipsc860:16")
+    pattern = parse_pattern("random:degree=8", topology=machine.topology)
+    methods = {"lp": ("auto", "barrier"), "naive": ("none",)}
+    for rank_by in ("formula", "circuit"):
+        rows = compare(pattern, machine, Request(rank_by=rank_by), methods, models=("circuit",)).rows
+        assert [row["method"] for row in rows] == ["lp", "lp", "naive"]
+        assert [row["rank_by"] for row in rows] == [rank_by, None, None]
+        best = rows[0]
+        alone = Request(method="lp", sync="auto", rank_by=rank_by)
+        assert best["sync"] == compile_pattern(pattern, machine, alone).sync
+        assert best["simulated_s"] == (None if rank_by == "formula" else best["simulated"]["circuit"]["time_s"])
+    auto = compare(pattern, machine, Request(rank_by="circuit"), {"auto": ("auto", "barrier")}).rows
+    assert auto[0]["why"] == auto[1]["why"]
+    assert auto[0]["simulated_s"] is not None
+    assert auto[1]["simulated_s"] is None or auto[0]["sync"] == "barrier"
+    regions = [
+        chart_regions("random", machine, ["lp"], Request(), policies=policies, rank_by="circuit", sizes=(1024,))
+        for policies in ([], ["auto"])
+    ]
+    assert regions[0].cells == regions[1].cells
+
+
+def test_a_policy_that_cannot_be_simulated_leaves_its_method_out() -> None:
+    machine = parse_machine("torus:8x8")
+    pattern = parse_pattern("alltoall", topology=machine.topology)
+    result = compare(pattern, machine, Request(rank_by="circuit"), {"naive": ("auto",), "bounded": ("auto",)})
+    assert [row["method"] for row in result.rows] == ["bounded"]
+    assert [row["method"] for row in result.skipped] == ["naive"]
+    assert "deadlock" in result.skipped[0]["reason"]
 
 
 def test_no_method_that_applies_is_an_error() -> None:
@@ -198,7 +231,7 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("alltoall --on mesh:4x4 --reuse 3", 2, "goes with --map"),
         ("random --on mesh:4x4 --map --reuse 0", 2, "at least 1"),
         ("random --on mesh:4x4 --map --rank-by flit", 2, "unknown ranking 'flit'"),
-        ("alltoall --on mesh:4x4 --rank-by flow", 2, "goes with --map"),
+        ("alltoall --on mesh:4x4 --methods lp --rank-by flow", 2, "goes with --map, --methods auto or --sync auto"),
         ("neighbor --on mesh:4x4 --curve", 3, "complete exchange"),
         ("alltoall --on mesh:4x4 --map", 2, "has no degree"),
         ("alltoall --on mesh:4x4 --curve -o x.pdf", 2, ".pdf"),

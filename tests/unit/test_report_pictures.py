@@ -148,10 +148,12 @@ def test_shared_links_bring_a_scale_of_loads_and_a_count_of_what_is_cut(tmp_path
 
 
 def test_a_comparison_writes_times_and_phases(tmp_path: Path) -> None:
-    row: dict[str, Any] = {"method": "lp", "phases": 3, "bound": BOUND, "predicted_s": 2e-5}
+    row: dict[str, Any] = {"method": "lp", "sync": "local", "phases": 3, "bound": BOUND, "predicted_s": 2e-5}
     other = {**row, "method": "naive", "phases": 4, "terms": {"transfer": 1e-5, "setup": 0, "synchronization": 1e-5}}
     words = drawn(lambda: picture_compare([row, other], title="a on b"), tmp_path)
-    assert {"a on b", "lp", "naive", "20 us", "3 of 3", "4 of 3", "time [us]", "synchronization"} <= set(words)
+    assert {"a on b", "lp, local", "naive, local", "20 us", "3 of 3", "4 of 3", "time [us]", "synchronization"} <= set(
+        words
+    )
 
 
 def test_png_has_no_date_and_is_the_same_twice(tmp_path: Path) -> None:

@@ -75,23 +75,26 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Compare methods on one pattern: phases, gap, load, predicted time, compile time; simulated and measured times."""
+    from conset.choice.simulated import check_ranking
     from conset.cli.compare_more import run_curve, run_map
     from conset.cli.compare_simulated import complete, parse_beside
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.output import print_json
     from conset.cli.progress import progress
     from conset.comparison import compare, parse_policies
-    from conset.compiler import Request
+    from conset.compiler import AUTO, FORMULA, Request
     from conset.machine.spec import parse_machine
     from conset.units import format_size
 
     _check_output(output)
-    _check_kind(curve, map_, reuse, rank_by, beside=simulate or models is not None or measure)
     names = _names(methods)
     policies = parse_policies(sync)
+    chooses = any(AUTO in (name, *policies.of(name)) for name in names)
+    _check_kind(curve, map_, reuse, rank_by, chooses=chooses, beside=simulate or models is not None or measure)
+    check_ranking(rank_by)
     request = Request(
         contention=contention, channels=channels, limits=limits, placement=placement,
-        ranks_per_node=ranks_per_node, seed=seed, effort=effort,
+        ranks_per_node=ranks_per_node, seed=seed, effort=effort, rank_by=FORMULA if map_ or curve else rank_by,
     )  # fmt: skip
     body: dict[str, Any] = {"rows": [], "skipped": []}
     if map_:
@@ -147,15 +150,15 @@ def _names(methods: str | None) -> list[str]:
     return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
 
 
-def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str, *, beside: bool) -> None:
+def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str, *, chooses: bool, beside: bool) -> None:
     from conset.errors import UsageError
 
     if curve and map_:
         raise UsageError("--curve and --map exclude each other")
     if reuse != "inf" and not map_:
         raise UsageError(f"--reuse {reuse}: goes with --map")
-    if rank_by != "formula" and not map_:
-        raise UsageError(f"--rank-by {rank_by}: goes with --map")
+    if rank_by != "formula" and not (map_ or chooses):
+        raise UsageError(f"--rank-by {rank_by}: goes with --map, --methods auto or --sync auto")
     if beside and (curve or map_):
         raise UsageError(f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}")
 
@@ -186,15 +189,7 @@ def _write(output: Path, result: Comparison, beside: Beside, reference: str, tit
     from conset.report.picture_compare import picture_compare
     from conset.report.style import save
 
-    syncs = {row["method"]: sum(other["method"] == row["method"] for other in result.rows) for row in result.rows}
-    named = [
-        {
-            **row,
-            "terms": terms,
-            "method": f"{row['method']}, {row['sync']}" if syncs[row["method"]] > 1 else row["method"],
-        }
-        for row, terms in zip(result.rows, result.terms, strict=True)
-    ]
+    named = [{**row, "terms": terms} for row, terms in zip(result.rows, result.terms, strict=True)]
     save(lambda: picture_compare(named, title=title, subtitle=subtitle), output)
 
 

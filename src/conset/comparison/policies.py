@@ -42,7 +42,7 @@ class Policies:
 
 
 def parse_policies(text: str | None) -> Policies:
-    """`ready`, `none,barrier`, `ready,naive=none,rs-n=none`: words alone are for all methods without their own.
+    """`ready`, `none,barrier`, `auto,naive=none`: words alone are for all methods without their own; `auto`: the best.
 
     Raises:
         UsageError: an unknown policy or method.
@@ -52,10 +52,14 @@ def parse_policies(text: str | None) -> Policies:
     for word in [] if text is None else text.split(","):
         name, equals, policy = word.partition("=")
         if not equals:
-            common.append(str(parse_sync(word)))
+            common.append(_policy(word))
             continue
         name = name.strip()
         method = AUTO if name == AUTO else find_method(name).name
-        own.setdefault(method, []).append(str(parse_sync(policy)))
+        own.setdefault(method, []).append(_policy(policy))
     unique = {method: tuple(dict.fromkeys(policies)) for method, policies in own.items()}
     return Policies(tuple(dict.fromkeys(common)), MappingProxyType(unique))
+
+
+def _policy(word: str) -> str:
+    return AUTO if word.strip() == AUTO else str(parse_sync(word))

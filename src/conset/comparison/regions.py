@@ -24,7 +24,7 @@ from conset.choice import best_trial
 from conset.choice.simulated import check_ranking, require_affordable
 from conset.choice.trial import FORMULA, SAME
 from conset.comparison.curve import Watch
-from conset.compiler import Request, compile_pattern
+from conset.compiler import AUTO, Request, compile_pattern
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -37,7 +37,7 @@ SIZES = tuple(1 << k for k in range(4, 18))
 SAMPLES = 3
 """Drawings of each degree; the text took 50."""
 Asked = Sequence[str] | Mapping[str, Sequence[str]]
-"""The policies that may be taken, by all methods or by each one named; of a method without any its best."""
+"""The policies that may be taken, by all methods or by each one named; of a method without any, or `auto`, its best."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,8 @@ def _drawings(generator: str, machine: Machine, request: Request, degree: int) -
 
 
 def _policies_of(policies: Asked, method: str) -> Sequence[str]:
-    return policies.get(method, ()) if isinstance(policies, Mapping) else policies
+    asked = policies.get(method, ()) if isinstance(policies, Mapping) else policies
+    return () if AUTO in asked else asked
 
 
 def _times(

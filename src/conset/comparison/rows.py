@@ -7,9 +7,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from conset.choice import best_trial
+from conset.choice.simulated import require_affordable
 from conset.comparison.curve import Watch
 from conset.comparison.simulated import simulate_by
-from conset.compiler import Request, compile_pattern, summarize
+from conset.compiler import AUTO, FORMULA, Request, compile_pattern, summarize
 from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -49,28 +51,31 @@ def compare(
     Args:
         pattern: what is sent.
         machine: what it costs.
-        request: options of every compile.
-        methods: method → its policies; without any its default.
+        request: options of every compile; its `rank_by` chooses where the method or a policy is `auto`.
+        methods: method → its policies, `auto` for its best; without any its default.
         models: that simulate every row.
         watch: called with what is done next.
 
     Raises:
-        InputError: no method applies; says why the first does not.
+        UsageError: more messages than `rank_by` may rank. InputError: no method applies; says why the first does not.
         VerificationError: a method made a schedule that breaks a rule.
     """
+    require_affordable(pattern, request.rank_by, request.effort)
     watching = watch or (lambda what: nullcontext())
     result = Comparison()
     first: ConsetError | None = None
     for name, policies in methods.items():
+        rank_by = request.rank_by if name == AUTO else FORMULA
         with watching(f"scheduling by {name}"):
             try:
-                schedule = compile_pattern(pattern, machine, replace(request, method=name))
+                schedule = compile_pattern(pattern, machine, replace(request, method=name, rank_by=rank_by))
+                versions = [_under(schedule, policy, request) for policy in policies] or [schedule]
             except (InputError, NoScheduleError) as error:
                 first = first or error
                 result.skipped.append({"method": name, "reason": str(error)})
                 continue
         with watching(f"verifying, bounding, predicting {name}"):
-            _add_rows(result, schedule, policies)
+            _add_rows(result, versions)
     for row, schedule in zip(result.rows, result.schedules, strict=True) if models else ():
         with watching(f"simulating {schedule.method} under {schedule.sync} by {', '.join(models)}"):
             row["simulated"], row["not_simulated"] = simulate_by(schedule, models)
@@ -79,15 +84,22 @@ def compare(
     return result
 
 
-def _add_rows(result: Comparison, schedule: Schedule, policies: Sequence[str]) -> None:
+def _under(schedule: Schedule, policy: str, request: Request) -> Schedule:
+    """The schedule under another policy, about which nothing is known that was simulated before."""
+    if policy == AUTO:
+        chosen = best_trial(schedule, asked=schedule.limits_asked, rank_by=request.rank_by).ranked
+        return replace(chosen, reason=schedule.reason)
+    return schedule if policy == schedule.sync else replace(schedule, sync=policy, simulated_s=None)
+
+
+def _add_rows(result: Comparison, versions: Sequence[Schedule]) -> None:
     verified: bool | None = None
-    for policy in policies or (schedule.sync,):
-        under = replace(schedule, sync=policy)
-        summary = summarize(under, verified=verified)
+    for schedule in versions:
+        summary = summarize(schedule, verified=verified)
         # the policy does not change what is verified
         verified = bool(summary["verified"])
         if not verified:
             raise VerificationError(f"method {schedule.method} made a schedule that does not verify: a bug of conset")
         result.rows.append(summary)
-        result.terms.append(dict(predict(under).terms))
-        result.schedules.append(under)
+        result.terms.append(dict(predict(schedule).terms))
+        result.schedules.append(schedule)

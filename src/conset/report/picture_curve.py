@@ -70,7 +70,7 @@ def _label(axes: Axes, curve: Curve, factor: float, unit: str) -> None:
     labels = [f"{p.node}, {p.link}\n{p.groups:,}" for p in curve.points]
     axes.set_xticks(np.arange(len(labels)), labels, size=8.6 if len(labels) <= 14 else 7.2)
     axes.set_xlabel("most messages at a node, on a link between two barriers; below: groups between barriers")
-    axes.set_ylabel(f"time [{unit}]")
+    axes.set_ylabel(f"time predicted by formula [{unit}]")
     top = max(max(p.upper_s, p.predicted_s) for p in curve.points) / factor
     axes.set_ylim(0, top * 1.1)
     axes.grid(axis="y")
