@@ -13,7 +13,7 @@ from conset.choice.candidates import CANDIDATES, LARGE, candidates, contentions
 from conset.choice.chooser import least_time
 from conset.choice.trial import policies, receives_fit
 from conset.cli.main import run
-from conset.compiler import Request, compile_pattern, summarize
+from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -24,6 +24,7 @@ from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
 from conset.schedule.file import read_schedule
 from conset.schedule.schedule import Schedule
+from conset.summary import summarize
 from conset.verification import verify_schedule
 
 CHEAP = ("naive", "lp", "gen", "pex-gen-shift", "coloring", "rs-n", "rs-nl", "first-fit")

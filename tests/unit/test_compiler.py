@@ -14,10 +14,11 @@ import pytest
 
 import conset
 from conset.cli.main import run
-from conset.compiler import Request, effective_limits, half_duplex_units, summarize
+from conset.compiler import Request, effective_limits
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.methods.table import find_method
+from conset.summary import half_duplex_units, summarize
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_FIT = find_method("first-fit")

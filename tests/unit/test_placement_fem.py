@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conset.compiler import Request, compile_pattern, summarize
+from conset.compiler import Request, compile_pattern
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.placement import PLACEMENTS
 from conset.placement.site import Site
+from conset.summary import summarize
 
 pymetis = pytest.importorskip("pymetis", reason="pip install 'conset[mesh]' brings METIS")
 IWARP = parse_machine("iwarp:8x8")

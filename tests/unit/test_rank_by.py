@@ -15,12 +15,13 @@ from conset.choice.shortlist import LEAST, order_by_formula, shortlist
 from conset.choice.simulated import MOST, best_simulated, simulated_policies, simulated_time
 from conset.choice.trial import Trial, best_policy
 from conset.cli.main import run
-from conset.compiler import Request, compile_pattern, summarize
+from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
+from conset.summary import summarize
 from conset.verification import verify_schedule
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from conset.cli import compare, doctor, methods, show
-from conset.cli.compare import compare as compare_methods
+from conset.comparison import compare as compare_methods
 from conset.compiler import Request, compile_pattern
 from conset.errors import ConsetError, InputError
 from conset.machine.spec import parse_machine
@@ -160,8 +160,9 @@ def test_compare_lists_methods_that_do_not_apply() -> None:
 
 def test_compare_says_why_nothing_applies() -> None:
     machine = parse_machine("mesh:2x2")
+    pattern = parse_pattern("alltoall", topology=machine.topology)
     with pytest.raises(InputError, match="lp"):
-        compare_methods(parse_pattern("alltoall", topology=machine.topology), machine, ["lp"], Request(limits="link=2"))
+        compare_methods(pattern, machine, Request(limits="link=2"), {"lp": ()})
 
 
 def test_markdown_goes_to_a_file_or_the_screen(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_birkhoff_states_what_it_requires() -> None:
 
 
 def test_birkhoff_compiles_verifies_and_bounds() -> None:
-    from conset.compiler import summarize
+    from conset.summary import summarize
 
     pattern = parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16)
     on = parse_machine("crossbar:16,synchronization=0,overhead=0")

@@ -43,9 +43,10 @@ def command(
     from conset.cli.output import console, print_json
     from conset.cli.programs import compile_to_file
     from conset.cli.progress import progress
-    from conset.compiler import Request, compile_pattern, summarize
+    from conset.compiler import Request, check_request, compile_pattern
     from conset.errors import VerificationError
     from conset.schedule.file import require_writable, write_schedule
+    from conset.summary import summarize
 
     if output is not None:
         require_writable(output)
@@ -64,6 +65,7 @@ def command(
         "word": None if word == "8" else word,
     }  # fmt: skip
     if Path(pattern).suffix == ".toml":
+        check_request(request)
         compile_to_file(pattern, on, request, options, output, json)
         return
     with progress("reading"):

@@ -222,9 +222,9 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
 def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool) -> None:
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
-    from conset.compiler import summarize
     from conset.report.routes import check_phase
     from conset.schedule.file import read_schedule
+    from conset.summary import summarize
 
     with progress("reading"):
         schedule = read_schedule(path)

@@ -11,12 +11,13 @@ from conset.choice import best_trial
 from conset.choice.simulated import require_affordable
 from conset.comparison.curve import Watch
 from conset.comparison.simulated import simulate_by
-from conset.compiler import AUTO, FORMULA, Request, compile_pattern, summarize
+from conset.compiler import AUTO, FORMULA, Request, compile_pattern
 from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule
+from conset.summary import summarize
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def _draw_phases(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> N
         _mark(axes, bound, k)
         _write(axes, max(float(phases[k]), bound), k, f"{row['phases']:,} of {bound:,}")
     axes.set_xlim(0, max(phases.max(initial=1), 1) * 1.25)
-    axes.set_title("phases, and the bound of each method's limits", pad=24)
+    axes.set_title("phases, and their bound", pad=24)
     axes.set_xlabel("phases")
     axes.grid(axis="x")
     axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]

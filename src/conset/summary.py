@@ -1,0 +1,88 @@
+"""Summary: what `compile --json` says of a schedule: verified, bounded, predicted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.schedule.schedule import Schedule
+
+
+def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
+    """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
+
+    Keys: method, auto (whether `auto` chose it), why (in one sentence), rank_by (by what method or policy were chosen),
+    note, pattern, machine, limits, phases, load, phase_bytes, bound, gap, sync, predicted_s, simulated_s (by `rank_by`,
+    where that is a model), compile_s, stopped_early, placement (its name), verified, units, guaranteed. Sizes in [B],
+    times in [s]; a gap is at least 1.
+    """
+    from conset.bounds import bound_schedule
+    from conset.prediction import predict
+    from conset.schedule.guarantees import guarantees
+    from conset.schedule.loads import figures
+
+    if verified is None:
+        from conset.verification import verify_schedule
+
+        verified = verify_schedule(schedule).ok
+    bounds = bound_schedule(schedule)
+    prediction = predict(schedule)
+    pattern = schedule.pattern
+    counted = figures(schedule)
+    return {
+        "method": schedule.method,
+        "auto": bool(schedule.reason),
+        "why": schedule.reason or None,
+        "rank_by": schedule.rank_by or None,
+        "note": schedule.note or None,
+        "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
+        "machine": schedule.machine.name,
+        "limits": schedule.limits.to_object(),
+        "phases": schedule.phases,
+        "load": counted["load"],
+        "phase_bytes": counted["phase_bytes"],
+        "bound": {
+            "phases": bounds.phases, "phases_witness": bounds.phases_witness, "phases_class": bounds.phases_class,
+            "time_s": bounds.time_s, "time_witness": bounds.time_witness, "time_class": bounds.time_class,
+            "load_sum": bounds.load_sum, "load_sum_witness": bounds.load_sum_witness,
+            "load_sum_class": bounds.load_sum_class,
+        },
+        "gap": {"phases": gap(schedule.phases, bounds.phases), "time": gap(prediction.time_s, bounds.time_s)},
+        "sync": schedule.sync,
+        "predicted_s": prediction.time_s,
+        "simulated_s": schedule.simulated_s,
+        "compile_s": schedule.compile_s,
+        "stopped_early": schedule.stopped_early,
+        "placement": schedule.placement_name or None,
+        "verified": verified,
+        "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
+        "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),
+    }  # fmt: skip
+
+
+def gap(value: float, bound: float) -> float:
+    """How far above its bound a figure is; 1 where there is nothing to do."""
+    return value / bound if bound > 0 else 1.0
+
+
+def half_duplex_units(schedule: Schedule) -> int:
+    """Cost in units of a node that sends or receives at once: a phase of exchanges only counts 1, any other 2.
+
+    A node that sends and receives in a phase overlaps both only with one and the same partner (001 §2.2).
+    """
+    out, into = schedule.source_node, schedule.target_node
+    leaves = out != into
+    phase, out, into = (a[leaves].astype(np.int64) for a in (schedule.phase_of, out, into))
+    nodes = schedule.machine.topology.nodes
+
+    def key(node: NDArray[np.int64], peer: NDArray[np.int64]) -> NDArray[np.int64]:
+        keys: NDArray[np.int64] = (phase * nodes + node) * nodes + peer
+        return keys
+
+    sent, received = np.unique(key(out, into)), np.unique(key(into, out))
+    unmatched = np.setxor1d(sent, received, assume_unique=True)
+    both = np.intersect1d(sent // nodes, received // nodes)
+    busy = np.unique(unmatched[np.isin(unmatched // nodes, both)] // (nodes * nodes))
+    return schedule.phases + int(busy.size)
