@@ -112,7 +112,7 @@ def _print_item(item: Item, out: Console) -> None:
     from rich.markup import escape
 
     out.print(f"[bold]{escape(item.name)}[/]: {escape(item.title)}\n[dim]{escape(item.about)}[/]")
-    for table in item.all_tables():
+    for table in (*item.all_tables(), *item.measured):
         out.print(escape(table.title), style="bold")
         out.print(_rich_table(table.columns, table.rows))
 

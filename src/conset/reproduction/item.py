@@ -107,6 +107,8 @@ class Item:
         tables: further tables, beside those of the cells and claims.
         pictures: drawn when written; without any the errors of the cells are.
         departures: what differs from the text and why, in words.
+        measured: tables of what was measured in this run, which another run repeats only roughly: printed and in
+            `--json`, never in a file.
     """
 
     paper: str
@@ -119,6 +121,7 @@ class Item:
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     departures: tuple[str, ...] = ()
+    measured: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.cells and not any(claim.asserted for claim in self.claims):
@@ -193,6 +196,8 @@ class Item:
             "departures": list(self.all_departures), "tolerance": self.tolerance, "about": self.about,
             "claims": [{"claim": c.words, "holds": c.holds, "figures": c.figures, "asserted": c.asserted}
                        for c in self.claims],
+            "measured": [{"title": t.title, "columns": list(t.columns), "rows": [list(row) for row in t.rows]}
+                         for t in self.measured],
         }  # fmt: skip
 
 

@@ -8,4 +8,8 @@ ROWS: tuple[tuple[str, str, tuple[str | int, ...]], ...] = (
     ("Figure 7", "figures_6_to_9", (7,)),
     ("Figure 8", "figures_6_to_9", (8,)),
     ("Figure 9", "figures_6_to_9", (9,)),
+    ("Figure 10", "figures_10_and_11", (10,)),
+    ("Figure 11", "figures_10_and_11", (11,)),
+    ("Section 6", "section_6", ()),
+    ("Section 7", "section_7", ()),
 )
