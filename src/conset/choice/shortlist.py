@@ -115,15 +115,14 @@ def reason_of(best: Trial, simulated: Sequence[Trial], refused: str = "") -> str
         return "nothing is sent"
     parts = [f"{best.words} is fastest of {len(simulated)} simulated by {best.rank_by}, {_both(best)}"]
     others = [trial for trial in simulated if trial.schedule.method != best.schedule.method]
-    rival = min((trial for trial in others if trial.fits), key=lambda trial: trial.time_s, default=None)
+    rival = min(others, key=lambda trial: trial.time_s, default=None)
     if rival is not None:
         parts.append(f"against {_both(rival)} by {rival.words}")
     naive = next((trial for trial in simulated if trial.schedule.method == "naive"), None)
     if naive is None:
         parts.append(f"(posting everything is not among them: {refused})" if refused else "")
     elif naive is not rival and naive is not best:
-        crowded = "" if naive.fits else ", more receives than a node has room for"
-        parts.append(f"and {_both(naive)} by {naive.words}{crowded}")
+        parts.append(f"and {_both(naive)} by {naive.words}")
     return " ".join(filter(None, parts))
 
 

@@ -5,8 +5,9 @@ run ahead or wait for each other. So policies that cannot win by the formulas (`
 - `none` over several phases posts in schedule order, which spreads the load over time without waiting for anybody;
 - `barrier` keeps apart what would block each other, which `local` lets drift;
 - `ready` paces senders by their receivers.
-All four are simulated, unless limits must be kept or the machine has no room for the receives; of one phase those that
-the formulas tell apart. Sends in flight and receives at once are the machine's own.
+All four are simulated, unless limits must be kept; of one phase those that the formulas tell apart. A policy under
+which a node has no room for its receives, or messages wait in a circle, drops out. Sends in flight and receives at once
+are the machine's own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from conset.choice.trial import FORMULA, Trial, best_of, best_policy, keeping_policies, policies, receives_fit
+from conset.choice.trial import FORMULA, Trial, best_of, best_policy, keeping_policies, policies
 from conset.errors import InputError, NoScheduleError, UsageError, unknown_name
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
@@ -74,8 +75,7 @@ def best_simulated(schedule: Schedule, model: str, sync: str | None = None, *, a
         except (InputError, NoScheduleError) as reason:
             error = reason
             continue
-        fits = sync is not None or receives_fit(schedule, policy)
-        trials.append(Trial(replace(schedule, sync=policy), time_s, fits, "", model))
+        trials.append(Trial(replace(schedule, sync=policy), time_s, True, "", model))
     if not trials:
         raise error or NoScheduleError(f"{workload.name}: no policy to simulate")
     return best_of(trials)
@@ -83,10 +83,9 @@ def best_simulated(schedule: Schedule, model: str, sync: str | None = None, *, a
 
 def simulated_policies(schedule: Schedule, *, asked: bool) -> tuple[str, ...]:
     """The policies that are simulated; see the head."""
-    allowed = keeping_policies(schedule, asked=asked)
-    if not allowed:
-        allowed = KINDS if schedule.phases > 1 else policies(schedule, asked=asked)
-    return tuple(policy for policy in allowed if receives_fit(schedule, policy)) or allowed
+    if schedule.phases <= 1:
+        return policies(schedule, asked=asked)
+    return keeping_policies(schedule, asked=asked) or KINDS
 
 
 def simulated_time(schedule: Schedule, model: str, sync: str, *, workload: Workload | None = None) -> float:
