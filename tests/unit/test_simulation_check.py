@@ -84,7 +84,10 @@ def test_a_flow_that_could_go_faster_is_found() -> None:
     timeline, settings = played(work)
     assert timeline.rates is not None
     slower = Rates(timeline.rates.time_s * 2, timeline.rates.message, timeline.rates.rate_Bps / 2)
-    lazy = replace(timeline, rates=slower, end_s=timeline.end_s * 2, phase_end_s=timeline.phase_end_s * 2)
+    lazy = replace(
+        timeline, rates=slower, end_s=timeline.end_s * 2, phase_end_s=timeline.phase_end_s * 2,
+        mean_latency_s=timeline.mean_latency_s * 2,
+    )  # fmt: skip
     assert rules(lazy, work, settings) == {"fairness"}
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.machine.machine import Machine
-from conset.simulation.bounds import least_time
 from conset.simulation.costs import effective_costs
+from conset.simulation.least import least_time
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, resource_name
 from conset.simulation.usage import BINS, Usage, flowing_from, under_way, usage_of

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.machine.work import synchronization_s
 from conset.schedule.sync import parse_sync
 from conset.simulation.costs import effective_costs
 from conset.simulation.needs import HELD, Needs
@@ -35,12 +34,6 @@ Bound = tuple[float, str]
 
 ROUNDS = 64
 """Longest chain of dependences that is followed."""
-
-
-def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
-    """(time [s], witness): the largest of all bounds that hold here, over the machine's own routes or those chosen."""
-    resources = Resources.on(workload, machine, settings, model)
-    return lower_bound(Demand.of(workload, machine, settings, model, resources))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +70,7 @@ def lower_bound(demand: Demand) -> Bound:
         present = np.unique(group)
         each = [_largest(demand, group == g)[0] for g in present.tolist()]
         barriers = present.size - (0 if costs.first_barrier else 1)
-        fixed = barriers * synchronization_s(machine, costs) + present.size * setup_s
+        fixed = barriers * costs.synchronization.at(machine.topology.endpoints) + present.size * setup_s
         words = f"{barriers:,} barrier{'' if barriers == 1 else 's'} and the busiest of each group"
         bounds.append((sum(each) + fixed, words))
     return max(bounds, key=lambda bound: bound[0])
@@ -86,7 +79,11 @@ def lower_bound(demand: Demand) -> Bound:
 def _largest(demand: Demand, chosen: NDArray[np.bool_]) -> Bound:
     """The largest bound of some messages that begin together."""
     bounds = [_resource(demand, chosen), *_processors(demand, chosen), *_one_at_a_time(demand, chosen)]
-    alone = np.where(chosen, demand.needs.signal + demand.needs.alone, 0.0)
+    setup_s = effective_costs(demand.machine, demand.workload.method).setup_s
+    # signals may be under way while a set-up, which is added to all of these, is paid
+    needs = demand.needs
+    signals = np.maximum(needs.signal + needs.asking - setup_s, 0.0)
+    alone = np.where(chosen, signals + needs.alone - needs.asking, 0.0)
     bounds.append((float(alone.max()), f"message {int(alone.argmax())} alone"))
     return max(bounds, key=lambda bound: bound[0])
 
@@ -113,7 +110,7 @@ def _processors(demand: Demand, chosen: NDArray[np.bool_]) -> list[Bound]:
 
     sending = total(work.sending_rank, needs.send) + total(work.receiving_rank, half)
     receiving = total(work.receiving_rank, needs.receive) + total(work.sending_rank, half)
-    if costs.one_processor and demand.model in HELD:
+    if costs.one_processor and not costs.preempts and demand.model in HELD:
         return [_of_ranks(sending + receiving, "overheads of")]
     return [_of_ranks(sending, "overheads of sends of"), _of_ranks(receiving, "overheads of receives of")]
 
@@ -122,11 +119,13 @@ def _one_at_a_time(demand: Demand, chosen: NDArray[np.bool_]) -> list[Bound]:
     work, needs, settings = demand.workload, demand.needs, demand.settings
     bounds = []
     if settings.in_flight == 1:
-        alone = np.bincount(work.sending_rank[chosen], needs.alone[chosen])
+        # a system buffer frees the sender before the receiver has paid
+        seconds = needs.alone - np.where(needs.buffered, needs.receive, 0.0)
+        alone = np.bincount(work.sending_rank[chosen], seconds[chosen])
         bounds.append(_of_ranks(alone, "one send after the other of"))
     if settings.receives == 1 and demand.model != "flit":
         # a channel out of the network is held while bytes flow, not while the header comes
-        seconds = needs.flow if demand.model in HELD else needs.alone
+        seconds = np.where(needs.buffered, 0.0, needs.flow) if demand.model in HELD else needs.alone
         alone = np.bincount(work.receiving_rank[chosen], seconds[chosen])
         bounds.append(_of_ranks(alone, "one receive after the other of"))
     return bounds

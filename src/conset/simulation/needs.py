@@ -3,10 +3,11 @@
     model                send              header                  receive    flow
     flow, serial         α_send            hops · hop              α_receive  bytes / slowest
     flow, else           α_send            hops · hop              α_receive  bytes / slowest     all of it overlaps
-    wormhole, circuit    α_send            hops · hop(bytes)       α_receive  bytes / slowest
+    wormhole, circuit    α_send + asking   hops · hop(bytes)       α_receive  bytes / slowest
     flit                 0                 (5 + 4 hops) cycles     0          flits · cycle
 
-A message inside its node takes nothing in `flow`, α_send + α_receive in `wormhole`, 5 cycles and its flits in `flit`.
+Asking: a request and a grant of a message above a machine's eager threshold, not after a ready signal. A message inside
+its node takes nothing in `flow`, α_send + α_receive in `wormhole`, 5 cycles and its flits in `flit`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Needs:
         receive: on the receiver's processor.
         flow: bytes over the slowest rate of its way.
         signal: of its ready signal, from the receiver to the sender; 0 without one.
+        asking: of its request and grant, before anything else; 0 without them.
+        buffered: shape=(messages), bool: whether a system buffer may take it, which frees its sender and its path.
         serial: whether a processor does one thing after the other.
     """
 
@@ -50,33 +53,39 @@ class Needs:
     receive: Floats
     flow: Floats
     signal: Floats
+    asking: Floats
+    buffered: NDArray[np.bool_]
     serial: bool
 
     @property
     def alone(self) -> Floats:
         """From being let go to delivery, with nobody else there."""
-        return self.send + self.header + self.receive + self.flow
+        return self.asking + self.send + self.header + self.receive + self.flow
 
     @staticmethod
     def of(workload: Workload, machine: Machine, settings: Settings, model: str, hops: Ints, flow: Floats) -> Needs:
         """The needs under a model; `hops` are links of each route, `flow` as above."""
         costs = effective_costs(machine, workload.method)
-        size, zero = workload.bytes, np.zeros(workload.messages)
+        size, zero, never = workload.bytes, np.zeros(workload.messages), np.zeros(workload.messages, bool)
         signal = zero
-        if workload.phases and parse_sync(settings.sync).kind == "ready":
+        ready = workload.phases > 0 and parse_sync(settings.sync).kind == "ready"
+        if ready:
             signal = np.where(workload.crosses, costs.signal_s + hops * _signal_hop(costs, model), 0.0)
         if model == "flit":
             cycle = costs.flit_B / costs.link_Bps
             header = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
-            return Needs(zero, header, zero, flow, np.minimum(signal, costs.signal_s), True)
+            return Needs(zero, header, zero, flow, np.minimum(signal, costs.signal_s), zero, never, True)
         send, receive = costs.inject.of(size) + costs.per_transfer_s, costs.eject.of(size)
         if model in HELD:
-            return Needs(send, np.asarray(hops * costs.hop.of(size), np.float64), receive, flow, signal, True)
+            asks = never if costs.eager_B is None or ready else (size > costs.eager_B) & workload.crosses
+            buffered = never if costs.eager_B is None else (size <= costs.eager_B) & workload.crosses
+            asking = np.where(asks, 2 * (costs.signal_s + hops * _signal_hop(costs, model)), 0.0)
+            header = np.asarray(hops * costs.hop.of(size), np.float64)
+            return Needs(send, header, receive, flow, signal, asking, buffered, True)
         crosses = workload.crosses
         send, receive = np.where(crosses, send, 0.0), np.where(crosses, receive, 0.0)
-        return Needs(
-            send, np.asarray(hops * costs.hop_s, np.float64), receive, flow, signal, overheads_are_work(machine)
-        )
+        header = np.asarray(hops * costs.hop_s, np.float64)
+        return Needs(send, header, receive, flow, signal, zero, never, overheads_are_work(machine))
 
 
 def _signal_hop(costs: Costs, model: str) -> float:

@@ -13,6 +13,8 @@ Rows = list[tuple[int, NDArray[np.int32]]]
 
 def in_list_order(workload: Workload, rank: NDArray[np.int32]) -> Rows:
     """The messages of every rank in list order; `rank[m]` is the rank of message m at one end."""
+    if not workload.messages:
+        return []
     listed = workload.order if workload.order.size else np.arange(workload.messages, dtype=np.int32)
     by_rank = listed[np.argsort(rank[listed], kind="stable")]
     ranks, first = np.unique(rank[by_rank], return_index=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.network.routes import route_links
 from conset.network.topology import Topology
 from conset.simulation.costs import effective_costs
 from conset.simulation.needs import partners
@@ -49,14 +47,6 @@ class Resources:
     partner: Ints
 
     @staticmethod
-    def on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
-        """The resources over the routes that a compiler chose, or the machine's own as the core walks them."""
-        offsets, links = workload.link_offsets, workload.links
-        if not offsets.size:
-            offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
-        return Resources.of(workload, machine, settings, model, offsets, links)
-
-    @staticmethod
     def of(
         workload: Workload, machine: Machine, settings: Settings, model: str, offsets: Ints, links: NDArray[np.int32]
     ) -> Resources:
@@ -65,7 +55,8 @@ class Resources:
         costs = effective_costs(machine, workload.method)
         unit, capacity = _capacities(machine, costs, model)
         partner = partners(workload, machine, settings, model)
-        crosses = np.flatnonzero(workload.crosses)
+        # in `flit` what stays in its node goes through the router there
+        crosses = np.flatnonzero(workload.crosses | (model == "flit"))
         s, t = workload.source[crosses].astype(np.int64), workload.target[crosses].astype(np.int64)
         ends = [slots + s, slots + nodes + t, slots + 2 * nodes + s, slots + 2 * nodes + t]
         hops = np.diff(offsets)
@@ -86,58 +77,6 @@ class Resources:
         size = self.bytes if chosen is None else np.where(chosen, self.bytes, 0)
         counts = np.repeat(size, np.diff(self.offsets)) * self.weight
         return np.asarray(np.bincount(self.items, counts, self.capacity.size) / self.capacity)
-
-    def overloads(self, rates: Rates, tolerance: float) -> Iterator[tuple[int, float, float, float]]:
-        """(resource, time, used [B/s], capacity [B/s]) of the worst moment of every overloaded resource."""
-        grown = growth(rates, self.bytes.size)
-        hops = np.diff(self.offsets)[rates.message]
-        row = np.repeat(np.arange(rates.message.size), hops)
-        inside = np.arange(row.size) - np.repeat(np.cumsum(hops) - hops, hops)
-        resource = self.items[self.offsets[rates.message][row] + inside]
-        order = np.lexsort((row, resource))
-        resource, time_s, step = resource[order], rates.time_s[row][order], grown[row][order]
-        total = np.cumsum(step)
-        new = np.append(True, resource[1:] != resource[:-1])[: resource.size]
-        total -= np.repeat((total - step)[new], np.diff(np.append(np.flatnonzero(new), resource.size)))
-        settled = np.append((time_s[1:] > time_s[:-1]) | (resource[1:] != resource[:-1]), True)[: resource.size]
-        scale = np.maximum.accumulate(np.abs(total)).max(initial=0.0)
-        excess = np.where(settled, total - self.capacity[resource] * (1 + tolerance) - 1e-9 * scale * 1e-3, -inf)
-        for which in np.unique(resource[excess > 0]):
-            k = int(np.argmax(np.where(resource == which, excess, -inf)))
-            yield int(which), float(time_s[k]), float(total[k]), float(self.capacity[which])
-
-    def unfair(self, rates: Rates, weight: NDArray[np.float64], samples: int) -> tuple[int, float] | None:
-        """(message, time) of a flow without a bottleneck at one of `samples` times; None where all have one."""
-        times = np.unique(rates.time_s)
-        if not times.size:
-            return None
-        chosen = set(times[:: max(1, times.size // samples)].tolist())
-        now = np.zeros(self.bytes.size)
-        rows = np.arange(self.bytes.size)
-        message = np.repeat(rows, np.diff(self.offsets))
-        ends = np.append(np.flatnonzero(np.diff(rates.time_s)) + 1, rates.time_s.size)
-        begin = 0
-        for end in ends.tolist():
-            now[rates.message[begin:end]] = rates.rate_Bps[begin:end]
-            at = float(rates.time_s[end - 1])
-            begin = end
-            if at not in chosen:
-                continue
-            used = np.zeros(self.capacity.size)
-            np.add.at(used, self.items, now[message])
-            level = now / weight
-            largest = np.zeros(self.capacity.size)
-            np.maximum.at(largest, self.items, level[message])
-            held = (used >= self.capacity * (1 - 1e-6))[self.items] & (
-                level[message] >= largest[self.items] * (1 - 1e-6)
-            )
-            has = np.zeros(self.bytes.size, bool)
-            np.logical_or.at(has, message, held)
-            has |= now >= self.slowest * (1 - 1e-6)  # one unit of a wide link holds it
-            alone = np.flatnonzero((now > 0) & ~has)
-            if alone.size:
-                return int(alone[0]), at
-        return None
 
 
 def _capacities(machine: Machine, costs: Costs, model: str) -> tuple[Floats, Floats]:

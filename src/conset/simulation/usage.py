@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
 from conset.simulation.costs import effective_costs, overheads_are_work
+from conset.simulation.least import resources_on
 from conset.simulation.resources import Resources, growth
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
@@ -67,7 +68,7 @@ def usage_of(timeline: Timeline, workload: Workload, machine: Machine, settings:
     slots, nodes = topology.link_slots, topology.nodes
     # a flit network is a network of links that carry bytes
     model = "flow" if timeline.model == "flit" else timeline.model
-    resources = Resources.on(workload, machine, settings, model)
+    resources = resources_on(workload, machine, settings, model)
     loads = resources.loads()
     used = np.unique(resources.items[np.isfinite(resources.capacity)[resources.items]])
     outs = slots + np.arange(nodes)
@@ -111,7 +112,7 @@ def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None
     if first.size or machine is None or timeline.model != "flow" or overheads_are_work(machine):
         return first
     costs = effective_costs(machine, workload.method)
-    hops = Resources.on(workload, machine, Settings(), "flow").hops
+    hops = resources_on(workload, machine, Settings(), "flow").hops
     latency = costs.inject.of(workload.bytes) + costs.eject.of(workload.bytes) + costs.per_transfer_s
     begun = timeline.start_s + latency + hops * costs.hop_s
     return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
