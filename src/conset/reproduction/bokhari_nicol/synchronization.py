@@ -30,11 +30,14 @@ from conset.reproduction.parallel import on_threads
 FREE = Setting(costs="synchronization=0")
 POLICIES = ("local", "ready", "none")
 HANDSOME = 0.1
+CHOSEN = (1024, 4096, SLICE_B, 65_536)
+"""Sizes at which today's compile chooses."""
 ABOUT = (
     "Section 8 asks for a better synchronization. Complete exchange on paragon:NxN by method bounded, model "
     f"{MODEL}: the text's barriers at the best pair; the same with --set synchronization=0; and the phases of "
     "contention n/4 without any barrier, under sync local (a node ends its own phase before its next), ready (a signal "
-    "for every message as well) and none (posted in schedule order). Naive in rotated order, its best, beside them."
+    "for every message as well) and none (posted in schedule order). Beside them naive in rotated order, and what "
+    "compile chooses by itself."
 )
 
 
@@ -63,9 +66,11 @@ def reproduce() -> Item:
     """Barriers, free barriers, no barriers."""
     rows = [row for side in SIDES for row in trace_rows(side)]
     lifted = "none and naive on 16 x 16 post more receives than a node has room for; their times are without that limit"
+    today = [choice for side in SIDES for choice in choose_today(side)]
     return Item(
         PAPER, "Synchronization", "what barriers cost, and the same phases without them", ABOUT,
-        claims=(_dividends(rows), *(_policy(rows, sync) for sync in POLICIES)), tables=(_table(rows),),
+        claims=(_dividends(rows), *(_policy(rows, sync) for sync in POLICIES), _today(today)),
+        tables=(_table(rows), _choices(today)),
         pictures=(Picture(lambda: picture_lines(
             [_panel(side, [row for row in rows if row.side == side]) for side in SIDES],
             title="Complete exchange with and without barriers", height=3.5,
@@ -102,6 +107,54 @@ def policy_s(side: int, size: int, sync: str) -> float:
     return conset.simulate(bounded(side, side // 4, size), machine(side), model=MODEL, sync=sync).time_s
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What `compile` takes today.
+
+    Attributes:
+        side: n.
+        size: of a message [B].
+        words: method, contention, sync.
+        time: simulated [ms].
+        barriers: at the text's best pair [ms].
+    """
+
+    side: int
+    size: int
+    words: str
+    time: float
+    barriers: float
+
+
+def choose_today(side: int, sizes: tuple[int, ...] = CHOSEN) -> list[Choice]:
+    """Method `auto`, ranked by the same model, on the machine as it is, limit on receives included."""
+    choices = []
+    for size in sizes:
+        schedule = conset.compile(f"alltoall:size={size}", f"paragon:{side}x{side}", method="auto", rank_by=MODEL)
+        link = schedule.limits.link
+        words = f"{schedule.method}{f' at contention {link}' if link else ''}, sync {schedule.sync}"
+        time = conset.simulate(schedule, model=MODEL).time_s
+        choices.append(Choice(side, size, words, time * 1e3, bounded_s(best_pair(side, size), size) * 1e3))
+    return choices
+
+
+def _today(choices: list[Choice]) -> Claim:
+    won = sum(choice.time < choice.barriers for choice in choices)
+    return Claim(
+        f"beyond the text: today's compile (auto, ranked by {MODEL}) is faster than the text's best pair, mostly",
+        2 * won > len(choices), f"at {won} of {len(choices)} sizes and meshes", asserted=False,
+    )  # fmt: skip
+
+
+def _choices(choices: list[Choice]) -> Table:
+    body: list[tuple[Value, ...]] = [
+        (f"{one.side}x{one.side}", size_words(one.size), one.words, one.time, one.barriers,
+         f"{1 - one.time / one.barriers:+.0%}") for one in choices
+    ]  # fmt: skip
+    columns = ("mesh", "bytes", "auto takes", "its time [ms]", "the text's best pair [ms]", "less")
+    return Table(f"Today: conset compile --method auto --rank-by {MODEL}", columns, tuple(body))
+
+
 def _dividends(rows: list[Row]) -> Claim:
     chosen = [row for row in rows if row.size == SLICE_B and row.side > 4]
     gains = [1 - row.free / row.barriers for row in chosen]
@@ -118,8 +171,8 @@ def _policy(rows: list[Row], sync: str) -> Claim:
     chosen = [row for row in rows if row.size == SLICE_B]
     words = ", ".join(f"{row.side} x {row.side} {row.policy[sync]:.1f} for {row.barriers:.1f}" for row in chosen)
     return Claim(
-        f"beyond the text: the same phases under sync {sync} are faster than under any of its barriers",
-        len(won) == len(rows), f"{len(won)} of {len(rows)} sizes and meshes; at {SLICE_B:,} B in ms: {words}",
+        f"beyond the text: the same phases under sync {sync} are faster than under any of its barriers, mostly",
+        2 * len(won) > len(rows), f"{len(won)} of {len(rows)} sizes and meshes; at {SLICE_B:,} B in ms: {words}",
         asserted=False,
     )  # fmt: skip
 
@@ -144,4 +197,6 @@ def _panel(side: int, rows: list[Row]) -> Panel:
     ]
     places = [0.25, 1, 4, 16, 64]
     ticks = (places, [f"{place:g}" for place in places])
-    return Panel(f"{side} x {side}", "bytes [KiB]", "relative time", lines, log_x=2, ticks=ticks)
+    room = 1.5 if side == SIDES[0] else 1.1  # the first has the legend
+    top = room * max(max(line.y) for line in lines)
+    return Panel(f"{side} x {side}", "bytes [KiB]", "relative time", lines, log_x=2, ticks=ticks, y_limits=(0, top))

@@ -1,0 +1,220 @@
+"""The Paragon's text reproduced: printed numbers, permutations, bounds, and what the model says of its claims.
+
+Bounds at 15,232 B: `golden/paragon_pred_15232.csv`, a separate script's evaluation of Table 1 (274 log2 n - 134 us a
+barrier, 231 + 0.022 m us a message) in whole microseconds, for both readings of the logarithm. Times of a prototype of
+the same model, `golden/machines/prototype_paragon_slice_15232.csv`, are for comparison: they agree where messages do
+not race, and differ in how ties fall where they do.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import conset
+from conset.reproduction import find_rows
+from conset.reproduction.bokhari_nicol import (
+    assumptions,
+    exchange,
+    figure_3,
+    figure_4,
+    figure_5,
+    figure_6,
+    figure_11,
+    formula,
+    permutations,
+    predicted,
+    slices,
+    surfaces,
+    synchronization,
+    table_1,
+)
+from conset.reproduction.bokhari_nicol.exchange import SLICE_B, Pair, Setting
+from conset.reproduction.item import Item
+from conset.simulation import Workload
+
+
+def claims(item: Item) -> dict[bool, list[str]]:
+    """Asserted claims by whether they hold."""
+    return {holds: [one.words for one in item.asserted if one.holds == holds] for holds in (True, False)}
+
+
+def test_every_item_of_the_text_has_a_row_in_its_order() -> None:
+    names = [row.item for row in find_rows("bokhari-nicol")]
+    figures = [f"Figure {number}" for number in range(3, 16)]
+    assert names == ["Table 1", "Table 2", *figures, "Assumptions", "Synchronization"]
+
+
+def test_table_1_is_what_the_preset_predicts() -> None:
+    """By pencil: 274 · 3 - 134 = 688 us on 8 x 8; 231 + 0.022 · 15232 = 566.104 us."""
+    item = table_1.reproduce()
+    assert item.agrees
+    assert item.count == 13
+    assert formula.barrier_us(8) == pytest.approx(688)
+    assert formula.barrier_us(8, of_nodes=True) == pytest.approx(1510)
+    assert formula.message_us(SLICE_B) == pytest.approx(566.104)
+
+
+def golden(shared_golden: Path) -> dict[tuple[int, int], dict[str, str]]:
+    with (shared_golden / "paragon_pred_15232.csv").open() as file:
+        return {(int(row["n"]), int(row["link_contention"])): row for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("side", exchange.SIDES)
+def test_bounds_are_those_of_the_golden_table_to_the_microsecond(side: int, shared_golden: Path) -> None:
+    rows = golden(shared_golden)
+    for pair in exchange.pairs(side, new=False):
+        row = rows[side, pair.link]
+        assert int(row["node_contention"]) == pair.node
+        for of_nodes, reading in ((False, "logn"), (True, "logN")):
+            expected = [int(row[f"{what}_us_{reading}"]) for what in ("lower", "upper")]
+            found = [round(bound) for bound in formula.bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)]
+            assert found == expected, (pair, reading)
+        compiled = [round(bound) for bound in predicted.bounds_us(pair)]
+        assert compiled == [int(row["lower_us_logn"]), int(row["upper_us_logn"])], pair
+
+
+def test_pairs_are_those_of_the_text_and_the_new_ones() -> None:
+    assert [pair.words for pair in exchange.pairs(8)] == [
+        "(1, 1)", "(1, 2)", "(2, 4)", "(4, 8)", "(8, 16)", "(16, 32)", "(32, 64)", "(64, 128)",
+    ]  # fmt: skip
+    assert [pair.words for pair in exchange.pairs(12) if pair.new] == ["(1, 2)"]
+    assert [pair.words for pair in exchange.pairs(16) if pair.new] == ["(1, 3)"]
+    assert exchange.pairs(12)[-1] == Pair(12, 3, 144)
+    assert exchange.pairs(16)[-1] == Pair(16, 4, 256)
+
+
+def test_new_points_have_the_bounds_of_the_formula() -> None:
+    """By pencil: 12 x 12, c = 2: 216 · (848.3 + 566.1) us; 16 x 16, c = 3: 342 · (962 + 566.1) us."""
+    for pair, phases, lower_ms in ((Pair(12, 2), 216, 305.5), (Pair(16, 3), 342, 522.6)):
+        assert exchange.bounded(pair.side, pair.contention).phases == phases
+        assert predicted.bounds_us(pair)[0] / 1e3 == pytest.approx(lower_ms, abs=0.05)
+
+
+def test_figure_3_transposes_the_matrix() -> None:
+    item = figure_3.reproduce()
+    assert item.agrees
+    schedule = conset.compile("alltoall", "mesh:2x2", method="bounded")
+    before = np.tile(np.arange(4), (4, 1))
+    assert np.array_equal(figure_3.moved_blocks(schedule, before), before.T)
+    with pytest.raises(ValueError, match="is on"):
+        figure_3.moved_blocks(schedule, before.T)
+
+
+def test_figure_4_rows_are_tiles_of_the_compiled_schedule() -> None:
+    item = figure_4.reproduce()
+    assert item.agrees
+    rows = permutations.printed_rows("figure_4")
+    assert len(rows) == 22
+    assert "22 of 22" in item.claims[0].figures
+
+
+def test_a_misread_row_is_found() -> None:
+    """One digit of the scan changed: no tile, and no phase that holds all four messages."""
+    schedule = conset.compile("alltoall", "mesh:8x8", method="bounded", contention=1)
+    row = permutations.printed_rows("figure_4")[6]
+    phase = permutations.phase_matrix(schedule)
+    assert len(figure_4.phases_of(row, phase)) == 1
+    wrong = replace(row, target=row.target + np.array([[1, 0], [0, 0], [0, 0], [0, 0]]))
+    assert len(figure_4.phases_of(wrong, phase)) > 1
+    assert not permutations.is_tile(np.array([0, 1, 6, 7]), np.array([1, 0, 7, 6]), 8)
+    assert permutations.is_tile(np.array([0, 1, 6, 7]), np.array([1, 7, 0, 6]), 8)
+
+
+def test_figure_5_is_literally_phases_96_and_97() -> None:
+    item = figure_5.reproduce()
+    assert item.agrees
+    assert item.count == 64 + 3
+    assert "phases 96 + 97 at contention 1, phase 48 at contention 2" in item.claims[0].figures
+
+
+def test_figure_6_collapses() -> None:
+    assert figure_6.reproduce().agrees
+
+
+def test_naive_orders_are_permutations_node_by_node() -> None:
+    work = Workload.of_schedule(conset.compile("alltoall", "paragon:4x4", method="naive"))
+    for order in exchange.ORDERS:
+        listed = exchange.naive_order(work, order, seed=3)
+        assert sorted(listed) == list(range(work.messages))
+        assert np.all(np.diff(work.source[listed]) >= 0)
+    rotated = exchange.naive_order(work, "rotated")
+    assert work.target[rotated][15:19].tolist() == [2, 3, 4, 5]
+    one, two = (exchange.naive_order(work, "random", seed) for seed in (1, 2))
+    assert not np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("side", [4, 8])
+def test_surfaces_of_small_meshes_bear_the_text_out(side: int) -> None:
+    surface = surfaces.trace_surface(side, (1024, SLICE_B, 65_536))
+    found = surfaces.claims_of(surface)
+    assert all(claim.holds for claim in found if claim.asserted), [c.words for c in found if not c.holds]
+    for size in surface.sizes:
+        assert surface.scott[size] == pytest.approx(surface.bounded[Pair(side, 1), size], rel=1e-9)
+
+
+def test_naive_and_one_group_do_not_run_on_16_x_16() -> None:
+    assert "255 receives" in exchange.refusal(16)
+    assert "255 receives" in exchange.refusal(16, Pair(16, 4, 256))
+    assert not exchange.refusal(16, Pair(16, 4, 128))
+    assert not exchange.refusal(12)
+
+
+def test_figure_11_on_three_sizes_in_ascending_order() -> None:
+    for side in figure_11.DEMANDED:
+        surface = surfaces.trace_surface(side, (512, SLICE_B, 65_536))
+        for size in surface.sizes:
+            assert figure_11.improvement(surface, size, "ascending") > figure_11.LEVEL
+            assert figure_11.improvement(surface, size, "rotated") < figure_11.improvement(surface, size, "ascending")
+
+
+def test_slices_lie_between_their_bounds_but_on_4_x_4() -> None:
+    four = slices.reproduce(4)
+    assert not four.outside
+    assert claims(four)[False] == ["section 7: agreement between predicted and measured times is good: within 10 %"]
+    for side in (8, 12):
+        item = slices.reproduce(side)
+        assert item.agrees, item.all_departures
+        assert item.max_error < 1e-9
+
+
+def test_slices_agree_with_a_prototype_where_messages_do_not_race(shared_golden: Path) -> None:
+    with (shared_golden / "machines" / "prototype_paragon_slice_15232.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if preset(row) and int(row["n"]) in (4, 8, 12)]
+    met = 0
+    for row in rows:
+        for pair in exchange.pairs(int(row["n"]), new=False):
+            if pair.link == int(row["link_contention"]):
+                time_ms = exchange.bounded_s(pair) * 1e3
+                within = 0.001 if pair.node <= 4 else 0.03
+                assert time_ms == pytest.approx(float(row["simulated_ms"]), rel=within), pair
+                met += 1
+    assert met == 20
+
+
+def preset(row: dict[str, str]) -> bool:
+    """The prototype's row with the preset's settings."""
+    wanted = {"lanes": "3", "in_flight": "3", "inj": "3", "ej": "3", "one_cpu": "0", "link_MB_s": "175"}
+    return all(row[name] == value for name, value in wanted.items())
+
+
+def test_settings_change_the_model_and_are_judged() -> None:
+    serial = assumptions.Verdict("", {side: slices.slice_points(side, Setting(3, "1")) for side in (4, 8)})
+    assert not serial.minimum
+    one_lane = slices.slice_points(8, Setting(1, "3"))
+    assert all(point.words == "above" for point in one_lane if point.pair.link > 1)
+    assert exchange.bounded_s(Pair(8, 2, 8), SLICE_B, Setting(costs="one_processor=true")) != pytest.approx(
+        exchange.bounded_s(Pair(8, 2, 8)), rel=0.01
+    )
+
+
+def test_the_same_phases_without_barriers() -> None:
+    (row,) = synchronization.trace_rows(8, (SLICE_B,))
+    assert row.policy["local"] < 0.9 * row.barriers
+    assert row.free < row.barriers
+    (choice,) = synchronization.choose_today(8, (SLICE_B,))
+    assert choice.time <= row.policy["local"] * (1 + 1e-9)
