@@ -55,7 +55,10 @@ def test_every_row_has_its_function_and_its_name_once() -> None:
     rows = table()
     assert len({(row.paper, slug(row.item)) for row in rows}) == len(rows)
     for row in rows:
-        assert find_rows(row.paper, row.item.lower().replace(" ", "")) == (row,)
+        assert find_rows(row.paper, row.item.lower()) == (row,)
+        words = row.item.lower().split()
+        if len(words) == 2 and words[1].isdigit():
+            assert find_rows(row.paper, "".join(words)) == (row,)
     with pytest.raises(UsageError, match="did you mean 'thakur'"):
         find_rows("takur")
     with pytest.raises(UsageError, match="unknown item of bokhari-nicol 'table-22'"):

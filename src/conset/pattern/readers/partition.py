@@ -17,16 +17,16 @@ def pattern_from_cells(cells: Cells, parts: int, word: int, seed: int, where: st
         InputError: fewer cells than parts.
         MissingExtraError: METIS is not installed.
     """
-    part = partition_graph(dual_graph(cells), parts, seed, where)
-    owner = np.repeat(part, np.diff(cells.offsets))
-    key = np.unique(cells.nodes * parts + owner)
-    return _pattern_from_shared(key // parts, key % parts, parts, word, name)
+    return halo_exchange(cells, partition_graph(dual_graph(cells), parts, seed, where), parts, word, name)
 
 
-def _pattern_from_shared(node: NDArray[np.int64], part: NDArray[np.int64], parts: int, word: int, name: str) -> Pattern:
-    """From the distinct pairs (node, part that has it): as a matrix of nodes by parts, its product with itself."""
+def halo_exchange(cells: Cells, part: NDArray[np.int64], parts: int, word: int, name: str) -> Pattern:
+    """What parts that are given exchange: `part[c]` is the part of cell c; one word for every node that two have."""
     from scipy.sparse import coo_matrix
 
+    owner = np.repeat(part, np.diff(cells.offsets))
+    key = np.unique(cells.nodes * parts + owner)  # the distinct pairs (node, part that has it)
+    node, part = key // parts, key % parts
     has = coo_matrix((np.ones(node.size, np.int64), (node, part)), shape=(int(node.max()) + 1, parts)).tocsr()
     shared = coo_matrix(has.T @ has)
     apart = shared.row != shared.col

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 import conset
+from conset.reproduction.conset_iwarp.apr import scheduled
 from conset.reproduction.conset_iwarp.basic import (
     ALL_TO_ALL,
     BASICS,
@@ -24,9 +25,9 @@ from conset.reproduction.conset_iwarp.basic import (
     listed,
     messages_of,
     pattern_of,
-    with_routes,
 )
 from conset.reproduction.conset_iwarp.clocks import CONNECTIONS, MESSAGES, WORD_B, clocks, machine
+from conset.reproduction.parallel import on_threads
 from conset.reproduction.published import read_published
 from conset.schedule.schedule import Schedule
 
@@ -101,7 +102,7 @@ def schedule_of(which: Basic, words: int, setting: Setting = MAIN, seed: int = 0
     on = machine(CONNECTIONS, setting.words)
     if which is not ALL_TO_ALL:
         return balanced(which, words, on)
-    return with_routes(pattern_of(which, words, on), on, listed(which, seed, setting.phases, setting.links))
+    return scheduled(pattern_of(which, words, on), on, listed(which, seed, setting.phases, setting.links))
 
 
 @lru_cache(maxsize=1024)
@@ -125,8 +126,10 @@ def connections(table: int, words: int, setting: Setting = MAIN) -> float:
 
 
 @lru_cache(maxsize=1024)
-def messages(table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes: int | None = None) -> float:
-    """Simulated time of message passing [clocks], the mean over random orders where there are any.
+def messages_by_order(
+    table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes: int | None = None
+) -> tuple[float, ...]:
+    """Simulated times of message passing [clocks], one for each random order, one alone where there is none.
 
     Args:
         table: of the pattern.
@@ -137,12 +140,18 @@ def messages(table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes
     """
     which, on = BASICS[table - 1], machine(spec)
     work = messages_of(which, words, on)
-    times = []
-    for seed in range(which.seeds):
+
+    def run(seed: int) -> float:
         ordered = work if seed == 0 else replace(work, order=messages_of(which, words, on, seed).order)
         timeline = conset.simulate(ordered, on, model="wormhole", in_flight=in_flight, receives=1, lanes=lanes)
-        times.append(clocks(timeline.time_s))
-    return float(np.mean(times))
+        return clocks(timeline.time_s)
+
+    return tuple(on_threads(run, range(which.orders)))
+
+
+def messages(table: int, words: int, in_flight: int, spec: str = MESSAGES, lanes: int | None = None) -> float:
+    """The mean over the orders [clocks]."""
+    return float(np.mean(messages_by_order(table, words, in_flight, spec, lanes)))
 
 
 @lru_cache(maxsize=1)

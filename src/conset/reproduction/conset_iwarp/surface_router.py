@@ -24,7 +24,7 @@ HALF = (0.4, 0.6)
 """Rates that are approximately half."""
 ABOUT = (
     "Complete exchange on iwarp:8x8,tie=checker with and without routing=no-wrap: message passing by model wormhole, "
-    "no sync, random order (means of 5 seeds), one lane in each pool; connections by the text's sequential router and "
+    "no sync, random order (means of 20 seeds), one lane in each pool; connections by the text's sequential router and "
     "today's closed form under sync barrier, all of a phase interleaved, by flow; and the bisection: messages that "
     "must cross the middle over the links that do. A rate is the torus time over the surface time."
 )

@@ -35,7 +35,7 @@ HOW = {
     1: "routes and lists in dimension order, one phase",
     2: "ranks by Gray code, routes and lists in dimension order, x in one phase and y in the other",
     3: "30 phases by the text's sequential router in random order, lists by AS; predicted for 30 phases of whole "
-    "translations; messages in random order; means of 5 seeds (0 to 4)",
+    "translations; messages in random order; means of 5 runs of the router and 20 orders of messages (seeds from 0)",
 }
 PREDICTED = {
     (1, 2048): "5 above the formula 520 · phases + 2 · words · transfers, a slip of the text",

@@ -1,0 +1,65 @@
+"""The text's communication compiler (section 4.4): sequential routes in phases (APR), then lists of cells (AS)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from conset.errors import NoScheduleError
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.methods.connection_routers.assemble import assemble
+from conset.methods.connection_routers.sequential import build_router
+from conset.methods.connection_routers.task import Routed, Task
+from conset.methods.problem import Phases, Problem
+from conset.methods.timetable_as import time_as
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+
+CHANNELS = 12
+"""Logical channels of a cell for connections, section 5."""
+
+
+def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
+    """Connections in random order, each over the cheapest path of all copies; a node in use n times costs 1 + n.
+
+    Raises:
+        NoScheduleError: `phases` copies are too few.
+    """
+    task = Task(Problem(pattern, on, Limits(channels=CHANNELS), None, seed))
+    router = build_router(task, phases, seed)
+    out = router.route(np.random.default_rng(seed).permutation(pattern.messages).astype(np.int32))
+    if out:
+        raise NoScheduleError(f"{pattern.name} in {phases} phases: {out} connections find no path")
+    return Routed("sequential", router.phase(), *router.paths())
+
+
+def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> tuple[Phases, Phases]:
+    """(phases with routes, the same with the timetable of AS), transfers in the order in which AS starts them.
+
+    Args:
+        found: phases and routes.
+        pattern: what is sent.
+        scheduler: what AS knows of the machine: a crossbar has processors only, as the text's; with links a transfer
+            keeps others from them. One line for both ways where its nodes are half-duplex.
+        seed: of ties.
+    """
+    unlisted = assemble(found)
+    known = unlisted if scheduler.topology.kind != "crossbar" else Phases(unlisted.offsets, unlisted.message)
+    table = time_as(Problem(pattern, scheduler, Limits(), None, seed), known, method="connections")
+    rank = np.empty(pattern.messages, np.int32)
+    rank[unlisted.message[np.argsort(table[:, 0], kind="stable")]] = np.arange(pattern.messages, dtype=np.int32)
+    listed = assemble(replace(found, order=rank))
+    times = np.empty_like(table)
+    times[unlisted.message] = table
+    return listed, replace(known, offsets=listed.offsets, message=listed.message, timetable=times[listed.message])
+
+
+def scheduled(pattern: Pattern, on: Machine, phases: Phases) -> Schedule:
+    """Phases as a schedule of connections."""
+    return Schedule(
+        pattern, on, "connections", Limits(channels=CHANNELS), phases.offsets, phases.message,
+        route_offsets=phases.route_offsets, route_nodes=phases.route_nodes, channels=phases.channels,
+        timetable=phases.timetable, sync="barrier",
+    )  # fmt: skip
