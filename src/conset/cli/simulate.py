@@ -48,6 +48,9 @@ PacketOption = Annotated[
 CyclesOption = Annotated[
     int | None, typer.Option("--cycles", metavar="N", help="--load: cycles measured, after half as many to warm up.")
 ]
+CheckOption = Annotated[
+    bool, typer.Option("--check", help="Check the timeline by code that shares nothing with the simulators.")
+]
 TimelineOption = Annotated[
     Path | None,
     typer.Option(
@@ -71,6 +74,7 @@ def command(
     cycles: CyclesOption = None,
     seed: o.SeedOption = 0,
     settings: o.SetOption = None,
+    check: CheckOption = False,
     output: TimelineOption = None,
     json: o.JsonOption = False,
 ) -> None:
@@ -85,6 +89,7 @@ def command(
             output=output, as_json=json,
         )  # fmt: skip
         return
+    from conset.cli.check_timeline import check_object, check_words, judge, tell
     from conset.cli.interrupt import interruptible
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
@@ -104,7 +109,7 @@ def command(
     execution = Settings.of(
         machine.costs_for(workload.method), in_flight=in_flight, receives=receives, sync=sync or own_sync,
         receive_order=receive_order, fairness=fairness, lanes=lanes,
-        record=output is not None and worth_recording(model, workload.messages),
+        record=(check or output is not None) and worth_recording(model, workload.messages),
     )  # fmt: skip
     with interruptible(), progress(f"simulating {workload.messages:,} messages by {model}"):
         simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
@@ -114,12 +119,18 @@ def command(
         on=on, sync=sync, in_flight=in_flight, receives=receives, receive_order=receive_order, lanes=lanes,
         packet=packet, set=settings,
     )  # fmt: skip
+    record = Record(timeline, machine, execution, manifest)
     if output is not None:
         with progress("writing"):
-            _write(Record(timeline, machine, execution, manifest), output, settings)
+            _write(record, output, settings)
+    violations = judge(record) if check else ()
     if json:
-        print_json(SCHEMA, timeline.to_object(), manifest)
+        checked = {"check": check_object(record, violations)} if check else {}
+        print_json(SCHEMA, {**timeline.to_object(), **checked}, manifest)
     console(json).print(describe(timeline, machine), markup=False)
+    if check:
+        tell(violations, f"{file} by {model}", json)
+        console(json).print(f"  checked   {check_words(record)}", markup=False)
 
 
 def check_output(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`conset verify`: is a schedule file right? All violations, from the file alone."""
+"""`conset verify`: is a schedule or timeline file right? All violations, from the file alone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,21 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge a schedule file by code that shares nothing with the compiler: all violations, exit code 4 if any."""
+    """Judge a file of `compile` or `simulate` by code that shares nothing with it: violations, and exit code 4."""
+    from conset.cli.check_timeline import verify_timeline
     from conset.cli.output import print_json
-    from conset.errors import InputError, VerificationError
+    from conset.errors import InputError, UsageError, VerificationError
     from conset.schedule.file import read_document
     from conset.schedule.manifest import Manifest
     from conset.schedule.program_document import is_program
+    from conset.simulation.file import is_timeline
     from conset.verification import verify_document
 
+    if is_timeline(file):
+        if window is not None:
+            raise UsageError(f"--window {window}: is for schedules, {file} is a timeline")
+        verify_timeline(file, as_json)
+        return
     if is_program(file):
         verification, manifest, words = _verify_program(file, window)
     else:
