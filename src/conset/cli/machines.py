@@ -61,6 +61,8 @@ def machine_object(machine: Machine) -> dict[str, Any]:
         },
         "routing": {"rule": routing.rule, "tie": routing.tie},
         "limits": {**machine.limits.to_object(), "methods": list(machine.limits_methods)},
+        "mode": machine.mode,
+        "modes": list(machine.modes),
         "costs": _cost_rows(machine),
         "notes": list(machine.notes),
     }
@@ -110,6 +112,9 @@ def _print(machine: Machine, out: Console) -> None:
     if limits != "none":
         methods = f" for {', '.join(machine.limits_methods)}" if machine.limits_methods else ""
         out.print(f"Hard limits{methods}: {limits}.")
+    if machine.modes:
+        own = machine.mode or "none of them"
+        out.print(f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}.")
     for note in machine.notes:
         out.print(f"- {note}")
     out.print()

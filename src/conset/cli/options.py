@@ -91,6 +91,9 @@ MinBandwidthOption = Annotated[
 SetOption = Annotated[
     str | None, typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…")
 ]
+ModeOption = Annotated[
+    str | None, typer.Option("--mode", metavar="MODE", help="A transfer mode of the machine: iwarp has spooling, ….")
+]
 OutputOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it nothing is written.")
 ]

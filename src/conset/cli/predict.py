@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from conset.cli import options as o
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from conset.prediction import Prediction
 
 
@@ -14,6 +16,7 @@ def command(
     file: o.FileArgument,
     on: o.OtherMachineOption = None,
     sync: o.SyncOption = None,
+    mode: o.ModeOption = None,
     settings: o.SetOption = None,
     json: o.JsonOption = False,
 ) -> None:
@@ -22,13 +25,14 @@ def command(
     from conset.cli.programs import predict_file
     from conset.cli.progress import progress
     from conset.errors import UsageError
-    from conset.machine.settings import with_settings
+    from conset.machine.settings import with_settings, words_of
     from conset.machine.spec import parse_machine
     from conset.prediction import predict
     from conset.schedule.file import read_schedule
     from conset.schedule.manifest import Manifest, sha256_of
     from conset.schedule.program_document import is_program
 
+    settings = words_of(mode, settings)
     if is_program(file):
         if sync not in (None, "barrier"):
             raise UsageError(f"--sync {sync}: the switches of a program are barriers")
@@ -64,5 +68,15 @@ def describe(prediction: Prediction) -> str:
     if phases.size > 1:
         spread = " to ".join(dict.fromkeys(format_time(edge) for edge in (phases.min(), phases.max())))
         lines.append(f"  phases   {phases.size:,}, each moves the end by {spread}")
+    if prediction.computation:
+        lines.append(f"  {computation_words(prediction.computation)}")
     lines += [f"  warning  {line}" for line in prediction.warnings]
     return "\n".join(lines)
+
+
+def computation_words(beside: Mapping[str, float]) -> str:
+    """`compute  1 ms at every node, 0.4 ms of it hidden: 2.3 ms in all`."""
+    from conset.units import format_time
+
+    whole, hidden, both = (format_time(beside[key]) for key in ("computation_s", "hidden_s", "with_computation_s"))
+    return f"compute  {whole} at every node, {hidden} of it hidden: {both} in all"

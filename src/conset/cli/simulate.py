@@ -27,10 +27,15 @@ FairnessOption = Annotated[
 ]
 InFlightOption = Annotated[
     str | None,
-    typer.Option("--in-flight", metavar="N", help="Sends a rank keeps open at once, or all; else the machine's."),
+    typer.Option(
+        "--in-flight",
+        metavar="N",
+        help="Sends a rank keeps open at once, or all. Default: the machine's own number where it has one, else all.",
+    ),
 ]
 ReceivesOption = Annotated[
-    str | None, typer.Option("--receives", metavar="N", help="Receives a rank takes at once, or all.")
+    str | None,
+    typer.Option("--receives", metavar="N", help="Receives a rank takes at once, or all. Default: as --in-flight."),
 ]
 OrderOption = Annotated[
     str | None, typer.Option("--receive-order", metavar="O", help="list, or any: first come, first served.")
@@ -72,6 +77,7 @@ def command(
     load: LoadOption = None,
     packet: PacketOption = None,
     cycles: CyclesOption = None,
+    mode: o.ModeOption = None,
     seed: o.SeedOption = 0,
     settings: o.SetOption = None,
     check: CheckOption = False,
@@ -82,7 +88,9 @@ def command(
     from functools import partial
 
     from conset.cli.simulate_load import parse_packet, run_load
+    from conset.machine.settings import words_of
 
+    settings = words_of(mode, settings)
     if load is not None:
         run_load(
             str(file), on, model, load, lanes=lanes, packet=packet, cycles=cycles, seed=seed, settings=settings,
@@ -215,6 +223,7 @@ def _manifest(file: Path, seed: int, **options: object) -> Manifest:
 
 def describe(timeline: Timeline, machine: Machine) -> str:
     """The time, who held messages, the busiest link, for people."""
+    from conset.cli.predict import computation_words
     from conset.report.timeline_view import TimelineView
     from conset.units import format_size, format_time
 
@@ -233,6 +242,8 @@ def describe(timeline: Timeline, machine: Machine) -> str:
             f"  busiest   {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
             f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
         )
+    if "with_computation_s" in timeline.figures:
+        lines.append(f"  {computation_words(timeline.figures)}")
     held = TimelineView(timeline, machine).held_words()
     if held:
         lines.append(f"  held by   {held}")

@@ -133,6 +133,8 @@ class Costs:
             longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
         copy_Bps: rate at which a receiver copies a message out of a system buffer, infinite for none; for `wormhole`.
         buffers_B: system buffers of a rank; a message without room waits in the network; for `wormhole`.
+        overlap: share of the time in which bytes flow that a node's computation may hide.
+        computation_s: what every node is to compute beside the schedule [s]; a question, no property of a machine.
         flit_B: bytes of a flit; for simulation.
         size_range_B: sizes of message the numbers were made for; predicting outside warns.
         provenance: for each word, where its number comes from.
@@ -165,6 +167,8 @@ class Costs:
     eager_B: float | None = None  # noqa: N815
     copy_Bps: float = inf  # noqa: N815
     buffers_B: float = inf  # noqa: N815
+    overlap: float = 0.0
+    computation_s: float = 0.0
     flit_B: int = 16  # noqa: N815
     size_range_B: tuple[float, float] = (0.0, inf)  # noqa: N815
     provenance: Mapping[str, Provenance] = field(default_factory=lambda: MappingProxyType({}), compare=False)
@@ -173,9 +177,11 @@ class Costs:
         for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} = {getattr(self, name)}: must be above 0 B/s")
-        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "blocking"):
+        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "blocking", "computation_s"):
             if not 0 <= getattr(self, name) < inf:
                 raise InputError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
+        if not 0 <= self.overlap <= 1:
+            raise InputError(f"overlap = {self.overlap}: must be at least 0 and at most 1")
         if not 0.5 <= self.exchange_weight <= 1:  # below, a message would be faster for another one coming back
             raise InputError(f"exchange_weight = {self.exchange_weight}: must be at least 0.5 and at most 1")
         for name in ("tolerance", "lanes", "flit_B"):

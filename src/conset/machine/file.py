@@ -13,7 +13,7 @@ from math import inf, nan
 from pathlib import Path
 from typing import Any, cast
 
-from conset.errors import InputError, UsageError
+from conset.errors import InputError, UsageError, unknown_name
 from conset.files import require_file
 from conset.machine.bare import build_routing, build_topology, default_costs, parse_sizes
 from conset.machine.costs import Costs, Provenance
@@ -88,6 +88,11 @@ def _plain(value: Any) -> Any:
 
 def _machine(table: MachineTable, name: str, where: str, text: str, document: Any = None) -> Machine:
     costs = _costs(default_costs(), table.costs)
+    if table.mode is not None:
+        if table.mode not in table.modes:
+            known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
+            raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
+        costs = _costs(costs, table.modes[table.mode])
     try:
         topology, routing = _network(table.network, costs.link_Bps, f"{where}: network")
     except UsageError as error:
@@ -103,6 +108,8 @@ def _machine(table: MachineTable, name: str, where: str, text: str, document: An
         cast("Mapping[str, Any] | None", document),
         tuple(table.notes),
         {method: _costs(costs, own) for method, own in table.methods.items()},
+        table.mode or "",
+        tuple(table.modes),
     )
 
 
@@ -194,11 +201,11 @@ def _own_rate(value: Any, where: str) -> float:
     return rate if rate < inf else nan
 
 
-def load_preset(name: str, size: str = "") -> Machine:
-    """A preset of the texts at a size of its network; `size` as after the colon of a spec, "" for its own.
+def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
+    """A preset of the texts at a size of its network; `size` as after the colon of a spec; "": its own size and mode.
 
     Raises:
-        UsageError: a size that does not fit the network.
+        UsageError: a size that does not fit the network, or a transfer mode it does not have.
     """
     where = f"{name}.toml"
     data, text = _toml(files("conset.machine.presets").joinpath(where).read_bytes(), where)
@@ -213,7 +220,18 @@ def load_preset(name: str, size: str = "") -> Machine:
     if network["kind"] == "hypercube" and sizes[0] & (sizes[0] - 1):
         raise UsageError(f"{name}:{size}: a hypercube needs a power of two of nodes, given {sizes[0]}")
     network[word] = list(sizes) if word == "sides" else sizes[0]
+    if mode:
+        require_mode(mode, tuple(data.get("modes", ())), name)
+        data["mode"] = mode
     return _machine(checked_table(data, where, text), f"{name}:{size}", where, text)
+
+
+def require_mode(mode: str, modes: tuple[str, ...], name: str) -> None:
+    """Raises UsageError where a machine does not have a transfer mode."""
+    if not modes:
+        raise UsageError(f"mode={mode}: {name} has no transfer modes")
+    if mode not in modes:
+        raise unknown_name("mode", mode, modes)
 
 
 def preset_about(name: str) -> str:

@@ -29,6 +29,8 @@ class Machine:
         notes: remarks for people, such as what a preset's source leaves open.
         method_costs: costs of methods that run another way on this machine (iWarp: `naive` is message passing, where
             scheduled phases open connections).
+        mode: the transfer mode in use, "" for none; its costs are in `costs`.
+        modes: the transfer modes it has.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Machine:
     document: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
+    mode: str = ""
+    modes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.routing.rule not in RULES[self.topology.kind]:

@@ -91,6 +91,8 @@ class CostsTable(_Table):
     eager: Any = None
     copy_: Any = Field(default=None, alias="copy")  # pydantic's models have a method of that name
     buffers: Any = None
+    overlap: Any = None
+    computation: Any = None
     flit: Any = None
     size_range: Any = None
 
@@ -141,6 +143,9 @@ class MachineTable(_Table):
         costs: what things take; words left out have the defaults of bare networks.
         limits: hard limits.
         methods: costs that differ for some methods, by their names.
+        modes: costs that differ by how data gets to and from the network, by the names of transfer modes; words of
+            `methods` go before them.
+        mode: the transfer mode in use; none of them where absent.
         notes: remarks for people.
     """
 
@@ -150,6 +155,8 @@ class MachineTable(_Table):
     costs: CostsTable = CostsTable()
     limits: LimitsTable = LimitsTable()
     methods: dict[str, CostsTable] = {}
+    modes: dict[str, CostsTable] = {}
+    mode: str | None = None
     notes: list[str] = []
 
 

@@ -28,6 +28,12 @@ def split_words(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
+def words_of(mode: str | None, text: str | None) -> str | None:
+    """The words of `--mode` and of `--set` as one text; None where neither is given."""
+    given = ([] if mode is None else [f"mode={mode}"]) + ([] if text is None else [text])
+    return ",".join(given) if given else None
+
+
 @overload
 def with_settings(target: Costs, text: str) -> Costs: ...
 @overload
@@ -36,7 +42,8 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     """`target` with the costs named in `text` changed: `"synchronization=0,overhead=2us"`.
 
     The words are those of machine files (`machine.words.WORDS`); what is changed is tagged `given`. A machine keeps
-    its name and its document: a setting is a question, not another machine.
+    its name and its document: a setting is a question, not another machine. Of a machine `mode` changes the transfer
+    mode, before all other words.
 
     Raises:
         UsageError: an unknown word (with the nearest known one), or a value that does not parse or is out of range.
@@ -44,5 +51,10 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     words = split_words(text)
     if isinstance(target, Costs):
         return changed_costs(target, words, GIVEN)
+    if "mode" in dict(words):
+        from conset.machine.modes import with_mode
+
+        target = replace(with_mode(target, dict(words)["mode"]), name=target.name)
+        words = [pair for pair in words if pair[0] != "mode"]
     methods = {name: changed_costs(costs, words, GIVEN) for name, costs in target.method_costs.items()}
     return replace(target, costs=changed_costs(target.costs, words, GIVEN), method_costs=methods)

@@ -5,8 +5,8 @@
     cluster.toml   net.graphml   net.gml   net.edges              files
 
 Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
-machine files), and for the network `tie=plus`, `routing=no-wrap`, `width=2`, `dead=3;7` (nodes), `dead=3-4` (both links
-between two nodes).
+machine files), `mode=spooling` for a transfer mode of a preset, and for the network `tie=plus`, `routing=no-wrap`,
+`width=2`, `dead=3;7` (nodes), `dead=3-4` (both links between two nodes).
 
 `dead` leaves the graph of the surviving nodes: numbered densely in their old order, as ranks live on the first
 endpoints, each labelled with its old id, shortest paths for routes. A pattern sees that many fewer ranks.
@@ -76,19 +76,22 @@ def _from_words(text: str) -> Machine:
     if colon and not size:
         raise UsageError(f"{head}: a size is required after ':'")
     options = split_words(rest)
+    mode = dict(options).get("mode", "")
     try:
-        machine = _from_name(name, size)
+        machine = _from_name(name, size, mode)
         name = ",".join([machine.name, *(f"{word}={value}" for word, value in options)])
-        return replace(_with_options(machine, options), name=name)
+        return replace(_with_options(machine, [pair for pair in options if pair[0] != "mode"]), name=name)
     except InputError as error:
         raise UsageError(f"{head}: {error}") from None
 
 
-def _from_name(name: str, size: str) -> Machine:
+def _from_name(name: str, size: str, mode: str) -> Machine:
     if name in PRESETS:
         from conset.machine.file import load_preset
 
-        return load_preset(name, size)
+        return load_preset(name, size, mode)
+    if mode:
+        raise UsageError(f"mode={mode}: {name} has no transfer modes")
     size = size or DEFAULT_SIZE[name]
     if name == "hypercube" and size == "0":
         return build_bare("hypercube:0", name, (0,))
@@ -104,7 +107,7 @@ def _with_options(machine: Machine, options: list[tuple[str, str]]) -> Machine:
         elif word in WORDS:
             costs.append((word, value))
         else:
-            raise unknown_name("option", word, (*NETWORK_WORDS, *WORDS))
+            raise unknown_name("option", word, (*NETWORK_WORDS, "mode", *WORDS))
     if network:
         machine = _with_network(machine, network)
     if not costs:

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import InputError
-from conset.machine.costs import Costs
+from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
+from conset.machine.modes import with_computation
 from conset.machine.work import KINDS, profile_phases, synchronization_s, work_of
 from conset.network.topology import Topology
 from conset.prediction.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.prediction.prediction import Prediction
 from conset.prediction.timetable import timetable_busy
 from conset.schedule.loads import chosen_links
+from conset.schedule.receives import most_posted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
 from conset.units import format_size, format_time
@@ -62,10 +64,25 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
         busy = np.maximum(busy, timetable_busy(schedule, work, costs.half_duplex, batches, latest_ends=own))
     phase_s, terms = _add_up(busy, batches, charged, synchronization_s(machine, costs), costs.setup_s)
     witness_kind, witness = _witness(schedule, profile, busy, batches)
+    time_s = sum(terms.values())
     return Prediction(
-        sum(terms.values()), str(policy), phase_s, terms, _warnings(schedule, costs, charged),
-        _formula(schedule, policy), witness, witness_kind, machine.name,
+        time_s, str(policy), phase_s, terms, _warnings(schedule, costs, charged, policy),
+        _formula(schedule, policy), witness, witness_kind, machine.name, _computation(schedule, costs, batches, time_s),
     )  # fmt: skip
+
+
+def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float) -> dict[str, float]:
+    """What a computation beside the schedule adds; it hides behind bytes that flow, not behind overheads."""
+    if not costs.computation_s:
+        return {}
+    machine = schedule.machine
+    work = replace(work_of(machine, costs, "none"), overhead=Steps())
+    flowing = profile_phases(
+        machine, work, schedule.source_node, schedule.target_node, schedule.size,
+        phase_offsets=schedule.phase_offsets, batch_offsets=batches, phase_by_phase=False,
+        links=chosen_links(schedule),
+    )  # fmt: skip
+    return with_computation(costs, time_s, float(flowing.busy[batches[1:] - 1].sum()))
 
 
 def _add_up(
@@ -120,7 +137,7 @@ def _witness(
     return KINDS[kind], f"{where}: {of} {topology.node_name(index)}"
 
 
-def _warnings(schedule: Schedule, costs: Costs, charged: int) -> tuple[str, ...]:
+def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> tuple[str, ...]:
     """Where the machine's numbers are used for what they were not made for."""
     lines = []
     name = schedule.machine.name
@@ -132,6 +149,14 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int) -> tuple[str, ...]
             given = " to ".join(dict.fromkeys((format_size(smallest), format_size(largest))))
             known = f"from {format_size(low)}" + (f" to {format_size(high)}" if high < float("inf") else "")
             lines.append(f"{name}: its numbers are for messages {known}, given {given}")
+    if costs.outstanding_receives is not None:
+        posted, node = most_posted(schedule.source_node, schedule.target_node, schedule.phase_of, policy)
+        if posted > costs.outstanding_receives:
+            where = schedule.machine.topology.node_name(node)
+            lines.append(
+                f"infeasible: {where} would have {posted} receives posted under sync {policy}, {name} allows "
+                f"{costs.outstanding_receives}"
+            )
     tagged = costs.provenance.get("synchronization")
     barrier = synchronization_s(schedule.machine, costs)
     if charged and tagged is not None and tagged.tag == "unknown":

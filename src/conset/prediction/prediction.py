@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Prediction:
         witness: the busiest resource where it takes longest: `phase 3: port out of node 5`.
         witness_kind: `port out`, `port in`, `node`, `link` or `message`; `nothing` where nothing leaves its node.
         machine: the machine predicted for.
+        computation: of a machine that is to compute meanwhile, `computation_s`, `hidden_s` and `with_computation_s`.
     """
 
     time_s: float
@@ -35,6 +36,7 @@ class Prediction:
     witness: str
     witness_kind: str
     machine: str
+    computation: dict[str, float] = field(default_factory=dict)
 
     def to_object(self) -> dict[str, Any]:
         """As `predict --json` prints it."""
@@ -47,6 +49,7 @@ class Prediction:
             "formula": self.formula,
             "witness": self.witness,
             "warnings": list(self.warnings),
+            **self.computation,
         }
 
     def __repr__(self) -> str:

@@ -30,6 +30,7 @@ from conset.network.routes import core_network
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
+from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -98,12 +99,13 @@ def simulate_flit(
         packet_B: longer messages travel as several worms of at most so many bytes; None: one worm each.
 
     Raises:
-        InputError: a network without links or with wide ones, too many lanes for a router or too few for a torus, or
+        InputError: too many receives, no links or wide ones, too many lanes for a router or too few for a torus,
             messages that wait for each other in a circle; names them.
         UsageError: unknown words in `settings.sync`.
     """
     settings = settings or Settings()
     costs = machine.costs_for(workload.method)
+    check_receives(workload, machine, costs, settings)
     cycle_s = cycle_time(machine)
     flits = flits_of(workload.bytes, costs.flit_B)
     release = cycles_of(workload.time_s, cycle_s)

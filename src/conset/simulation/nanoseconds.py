@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.machine.machine import Machine
+from conset.machine.modes import with_computation
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -45,6 +46,11 @@ def timeline_of(
 ) -> Timeline:
     """What the core of a fluid model says happened; takes the arrays out of `result`."""
     end_s = result.take_end() / NS
+    out_busy_s, in_busy_s = result.take_out_busy() / NS, result.take_in_busy() / NS
+    node_end_s = np.zeros(out_busy_s.size)
+    for ends in (workload.source, workload.target):
+        np.maximum.at(node_end_s, ends, end_s)
+    beside = with_computation(machine.costs_for(workload.method), node_end_s, np.maximum(out_busy_s, in_busy_s))
     rates = None
     if settings.record:
         rates = Rates(result.take_rate_time() / NS, result.take_rate_message(), result.take_rate() * NS)
@@ -59,14 +65,14 @@ def timeline_of(
         link_bytes=result.take_link_bytes(),
         link_busy_s=result.take_link_busy() / NS,
         out_bytes=result.take_out_bytes(),
-        out_busy_s=result.take_out_busy() / NS,
+        out_busy_s=out_busy_s,
         in_bytes=result.take_in_bytes(),
-        in_busy_s=result.take_in_busy() / NS,
+        in_busy_s=in_busy_s,
         mean_latency_s=mean_latency(workload, end_s, workload.crosses),
         held_by=result.take_held_by(),
         events=result.events,
         elapsed_s=elapsed_s,
         workload=workload,
         rates=rates,
-        figures=figures,
+        figures={**figures, **beside},
     )

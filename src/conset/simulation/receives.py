@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
+from conset.schedule.receives import most_posted
 from conset.schedule.sync import parse_sync
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
@@ -21,17 +20,12 @@ def check_receives(workload: Workload, machine: Machine, costs: Costs, settings:
         InputError: more than the machine's `outstanding_receives` at a node; names it and both numbers.
     """
     limit = costs.outstanding_receives
-    if limit is None or not workload.messages:
+    if limit is None:
         return
     sync = parse_sync(settings.sync)
-    group = workload.phase_of // sync.every if sync.kind != "none" else np.zeros(workload.messages, np.int32)
-    groups = int(group[-1]) + 1
-    inside = workload.crosses
-    key = workload.target[inside].astype(np.int64) * groups + group[inside]
-    keys, counts = np.unique(key, return_counts=True)
-    if counts.size and counts.max() > limit:
-        node = int(keys[np.argmax(counts)]) // groups
+    posted, node = most_posted(workload.source, workload.target, workload.phase_of, sync)
+    if posted > limit:
         raise InputError(
-            f"infeasible: {machine.topology.node_name(node)} would have {counts.max()} receives posted under sync "
+            f"infeasible: {machine.topology.node_name(node)} would have {posted} receives posted under sync "
             f"{settings.sync}, {machine.name} allows {limit}"
         )
