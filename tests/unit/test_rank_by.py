@@ -17,7 +17,6 @@ from conset.choice.trial import Trial, best_policy
 from conset.cli.main import run
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, NoScheduleError, UsageError
-from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
@@ -30,21 +29,6 @@ def compiled(spec: str, on: str, **options: Any) -> Schedule:
     schedule = compile_pattern(parse_pattern(spec, topology=machine.topology), machine, Request(**options))
     assert verify_schedule(schedule).ok
     return schedule
-
-
-def test_the_formula_takes_lp_too_early_and_the_simulation_does_not() -> None:
-    """001, Figure 5: at d = 32 LP is fastest above 1 KB only, below it RS_NL, which keeps links free too."""
-    spec, on = "random:degree=32,size=512", "ipsc860:64"
-    formula, simulated = compiled(spec, on), compiled(spec, on, rank_by="circuit")
-    assert (formula.method, formula.rank_by, formula.simulated_s) == ("lp", "formula", None)
-    assert simulated.limits == Limits(1, 1, 1)
-    assert simulated.method != "lp"
-    for model in ("circuit", "wormhole"):
-        here, there = (api.simulate(schedule, model=model).time_s for schedule in (simulated, formula))
-        assert here < 0.95 * there
-    assert api.predict(simulated).time_s > api.predict(formula).time_s
-    # and where LP wins in the text, it wins here
-    assert compiled("random:degree=48,size=16KiB", on, rank_by="circuit").method == "lp"
 
 
 def test_fair_sharing_sees_no_gain_where_worms_block() -> None:

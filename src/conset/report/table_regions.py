@@ -44,7 +44,7 @@ def regions_table(regions: Regions) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("degree", justify="right", no_wrap=True)
+    table.add_column("degree", justify="right", no_wrap=True, min_width=len("degree"))
     for column, size in enumerate(regions.sizes):
         named = [len(regions.cell(row, column).method) for row in range(len(regions.degrees))]
         widest = max([len(format_size(size)), *named])
