@@ -31,11 +31,10 @@ Floats = NDArray[np.float64]
 
 def draw_ranks(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
     """Bars where they can be told apart, else an image; the ends of phases as thin lines."""
-    tracks = tracks_of(view.work.sending_rank, view.timeline.start_s, view.timeline.end_s)
-    height = int(tracks.max(initial=0)) + 1
-    drawn = view.ranks <= MOST_RANKS and view.timeline.messages <= MOST_BARS and view.ranks * height <= MOST_TRACKS
-    if drawn:
-        _draw_bars(figure, axes, view, factor, tracks, height)
+    few = view.ranks <= MOST_RANKS and view.timeline.messages <= MOST_BARS
+    tracks = tracks_of(view.work.sending_rank, view.timeline.start_s, view.timeline.end_s) if few else None
+    if tracks is not None and view.ranks * (tracks.max(initial=0) + 1) <= MOST_TRACKS:
+        _draw_bars(figure, axes, view, factor, tracks)
     else:
         _draw_image(figure, axes, view, factor)
     _mark_phases(axes, view, factor)
@@ -57,12 +56,11 @@ def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np
     return tracks
 
 
-def _draw_bars(
-    figure: Figure, axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64], height: int
-) -> None:
+def _draw_bars(figure: Figure, axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]) -> None:
     from matplotlib.collections import PolyCollection
 
     timeline, work = view.timeline, view.work
+    height = int(tracks.max(initial=0)) + 1
     thick = 0.84 / height
     low = work.sending_rank - 0.42 + tracks * thick
     begin, end = timeline.start_s / factor, timeline.end_s / factor

@@ -5,7 +5,7 @@ A step of r at time t has carried r · (e - t) at every later time e, so two sum
 accumulated over the bins, give the bytes carried at every edge exactly. Where a timeline keeps no rates, a message's
 bytes are spread evenly from its first byte, or from its start where that is unknown, to its delivery.
 
-Complexity: changes · hops + links in use · bins, in time and memory.
+Complexity: changes · hops + links in use · bins in time; changes + links in use · bins in memory.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from conset.simulation.workload import Workload
 
 BINS = 360
 """Bins of time."""
-MOST_CELLS = 20_000_000
+MOST_CELLS = 4_000_000
 """Resources in use times bins; beyond, there are fewer bins."""
+MOST_USES = 4_000_000
+"""Changes of rates times hops that are looked at together."""
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +132,9 @@ def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | Non
     """
     one = np.ones(begin.size)
     which = np.zeros(begin.size, np.int64) if row is None else row.astype(np.int64)
-    total = _integral(np.tile(which, 2), np.concatenate([begin, end]), np.concatenate([one, -one]), rows, edges)
+    integral = _Integral(rows, edges)
+    integral.add(np.tile(which, 2), np.concatenate([begin, end]), np.concatenate([one, -one]))
+    total = integral.at_edges()
     return np.asarray(np.diff(total, axis=1) / (edges[1] - edges[0]))
 
 
@@ -143,14 +147,21 @@ def _carried(
         message, time_s, step = rates.message.astype(np.int64), rates.time_s, growth(rates, work.messages)
     else:
         message, time_s, step = _spread(timeline, work, machine)
-    hops = np.diff(resources.offsets)[message]
-    inside = np.arange(int(hops.sum())) - np.repeat(np.cumsum(hops) - hops, hops)
-    use = np.repeat(resources.offsets[message], hops) + inside
-    item, weight = resources.items[use], resources.weight[use]
-    change = np.repeat(np.arange(message.size), hops)
-    row = np.minimum(np.searchsorted(kept, item), max(kept.size - 1, 0))
-    found = np.flatnonzero(kept[row] == item)
-    return _integral(row[found], time_s[change[found]], step[change[found]] * weight[found], kept.size, edges)
+    integral = _Integral(kept.size, edges)
+    counts = np.diff(resources.offsets)[message]
+    ends = np.cumsum(counts)
+    first = 0
+    while first < message.size:
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + MOST_USES)))
+        hops = counts[first:last]
+        inside = np.arange(int(hops.sum())) - np.repeat(np.cumsum(hops) - hops, hops)
+        use = np.repeat(resources.offsets[message[first:last]], hops) + inside
+        change = np.repeat(np.arange(first, min(last, message.size)), hops)
+        row = np.minimum(np.searchsorted(kept, resources.items[use]), max(kept.size - 1, 0))
+        found = np.flatnonzero(kept[row] == resources.items[use])
+        integral.add(row[found], time_s[change[found]], step[change[found]] * resources.weight[use[found]])
+        first = last
+    return integral.at_edges()
 
 
 def _spread(timeline: Timeline, work: Workload, machine: Machine) -> tuple[NDArray[np.int64], Floats, Floats]:
@@ -165,13 +176,24 @@ def _spread(timeline: Timeline, work: Workload, machine: Machine) -> tuple[NDArr
     return np.tile(long, 2), np.concatenate([end - length, end]), np.concatenate([rate, -rate])
 
 
-def _integral(row: NDArray[np.int64], time_s: Floats, step: Floats, rows: int, edges: Floats) -> Floats:
-    """shape=(rows, edges): the integral of each row's steps up to every edge."""
-    count = edges.size
-    # the first edge that is not before the step
-    place = row * count + np.clip(np.searchsorted(edges, time_s), 0, count - 1)
-    after = time_s <= edges[-1]
-    place, step, time_s = place[after], step[after], time_s[after]
-    total = np.bincount(place, step, rows * count).reshape(rows, count).cumsum(axis=1)
-    moment = np.bincount(place, step * time_s, rows * count).reshape(rows, count).cumsum(axis=1)
-    return np.asarray(total * edges - moment)
+class _Integral:
+    """The integral over time of one sum of steps per row, at every edge."""
+
+    def __init__(self, rows: int, edges: Floats) -> None:
+        self.rows, self.edges = rows, edges
+        self.total, self.moment = np.zeros(rows * edges.size), np.zeros(rows * edges.size)
+
+    def add(self, row: NDArray[np.int64], time_s: Floats, step: Floats) -> None:
+        """Steps at times: each counts from the first edge that is not before it."""
+        count = self.edges.size
+        place = row * count + np.clip(np.searchsorted(self.edges, time_s), 0, count - 1)
+        after = time_s <= self.edges[-1]
+        place, step, time_s = place[after], step[after], time_s[after]
+        self.total += np.bincount(place, step, self.total.size)
+        self.moment += np.bincount(place, step * time_s, self.total.size)
+
+    def at_edges(self) -> Floats:
+        """shape=(rows, edges)."""
+        shape = (self.rows, self.edges.size)
+        total, moment = (values.reshape(shape).cumsum(axis=1) for values in (self.total, self.moment))
+        return np.asarray(total * self.edges - moment)
