@@ -91,7 +91,7 @@ def reproduce(figure: int, seeds: int = SEEDS) -> Item:
         tables=(_scheduling_table(subject, counted, seeds), _ratio_table("Ratio: scheduling over communication", ratio),
                 *_reuse_tables(times, subject, counted)),
         pictures=(Picture(lambda: _draw(times, subject, ratio, counted)),), departures=DEPARTURES,
-        measured=(_measured_table(subject, today), _ratio_table("Ratio here: measured over simulated", here)),
+        measured=(_measured_table(subject, today), _ratio_table("Ratio here: measured over simulated", _rounded(here))),
     )  # fmt: skip
 
 
@@ -189,6 +189,11 @@ def _scheduling_table(subject: Subject, counted: dict[int, float], seeds: int) -
 
 def _ratio_table(title: str, ratio: Ratios) -> Table:
     return Table(title, ("d", *(format_size(size) for size in SIZES)), tuple((d, *row) for d, row in ratio.items()))
+
+
+def _rounded(ratio: Ratios) -> Ratios:
+    """To what a measured ratio is good for."""
+    return {d: tuple(round(value, 4) for value in row) for d, row in ratio.items()}
 
 
 def _reuse_tables(times: Times, subject: Subject, counted: dict[int, float]) -> tuple[Table, ...]:

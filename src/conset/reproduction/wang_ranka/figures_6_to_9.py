@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DENSITY = {6: 4, 7: 8, 8: 16, 9: 32}
-"""Figure → d, as its caption says; Figure 7's is not in the scan."""
+"""Figure → d, as its caption says; Figure 7's is not in the scan and presumed."""
 MARKS_MS = {6: 300, 9: 2000}
 """Figure → distance of the marks of its time axis, where the scan has them."""
 ALLOWED = 1.1
@@ -49,7 +49,7 @@ def reproduce(figure: int, seeds: int = SEEDS) -> Item:
 def _departures(figure: int) -> tuple[str, ...]:
     scan = "the scan has the axes and their marks, not the curves"
     if figure == 7:
-        scan = "Figure 7 is not in the scan; between d = 4 of Figure 6 and d = 16 of Figure 8 it must be d = 8"
+        scan = "Figure 7 is not in the scan; between d = 4 of Figure 6 and d = 16 of Figure 8 it is presumably d = 8"
     elif figure not in MARKS_MS:
         scan = "the scan has the caption alone, neither axes nor curves"
     return (scan,)
