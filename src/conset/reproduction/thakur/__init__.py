@@ -1,1 +1,1 @@
-"""Thakur, Choudhary and Fox: Complete exchange on a wormhole routed mesh, 1994."""
+"""Thakur, Choudhary and Fox: Complete exchange on a wormhole routed mesh (1993)."""
