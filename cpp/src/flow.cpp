@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostNodes = 16384;  // a bit for each pair of them is 32 MB
+constexpr std::size_t kMany = 4096;        // messages at once for which room is made before
 constexpr double kTogether = 1e-12;        // events nearer than this (relative) are one
 
 double step(std::span<const double> up_to, std::span<const double> seconds, std::int64_t bytes) {
@@ -32,7 +33,7 @@ public:
           links_(routes.network.link_slots()),
           nodes_(routes.network.nodes()),
           gates_(messages, execution, [this](std::int32_t m) { return costs_.signal + hops(m) * costs_.hop; }),
-          sharing_(capacities()),
+          sharing_(capacities(), [this](std::int32_t m, std::vector<std::int32_t>& route) { find_route(m, route); }),
           record_(record) {
         const std::size_t n = messages.size();
         result_.start.assign(n, 0);
@@ -50,9 +51,6 @@ public:
         }
         if (record) sharing_.record_changes();
         alone_ = !routes.offsets.empty() || distinct();
-        if (alone_ && execution.in_flight == 0 && messages.time.empty() && messages.deps.empty() &&
-            messages.phase_offsets.size() <= 2)
-            reserve();
     }
 
     FlowResult run() {
@@ -60,8 +58,7 @@ public:
         let_go(0);
         std::int64_t glance = 0;
         for (double now = 0;;) {
-            const double next =
-                std::min({timers_.empty() ? kNever : timers_.front().first, sharing_.next_end(), gates_.next_event()});
+            const double next = std::min({next_timer(), sharing_.next_end(), gates_.next_event()});
             if (next == kNever) break;
             now = std::max(now, next);
             handle(now, now + kTogether * now);
@@ -73,7 +70,17 @@ public:
     }
 
 private:
-    using Timer = std::pair<double, std::int32_t>;  // a message flows; from `size` on: m - size is delivered
+    // A timer needs no time of its own: that stands where the message's end will.
+    double time_of(std::int32_t timer) const { return result_.end[timer < size() ? timer : timer - size()]; }
+    double next_timer() const { return timers_.empty() ? kNever : time_of(timers_.front()); }
+    struct Later {
+        const Flow& flow;
+        bool operator()(std::int32_t a, std::int32_t b) const {
+            const double first = flow.time_of(a), second = flow.time_of(b);
+            return first != second ? first > second : a > b;
+        }
+    };
+    Later later() const { return {*this}; }
 
     std::int32_t hops(std::int32_t m) const {
         if (routes_.source[m] == routes_.target[m]) return 0;
@@ -95,33 +102,20 @@ private:
         return true;
     }
 
-    // Everything goes at once: lists and routes get their size before, not by doubling.
-    void reserve() {
-        std::vector<std::int32_t> carried(static_cast<std::size_t>(links_ + 3 * nodes_), 0);
-        for (std::int32_t m = 0; m < size(); ++m) {
-            if (routes_.source[m] == routes_.target[m]) continue;
-            find_route(m);
-            for (const std::int32_t r : route_) ++carried[r];
-        }
-        sharing_.reserve(messages_.size(), carried);
-        timers_.reserve(messages_.size());
-    }
-
-    // The resources of a message into `route_`; what one of its kind can take at most.
-    double find_route(std::int32_t m) {
-        route_.clear();
+    // The resources of a message; what one of its kind can take at most.
+    double find_route(std::int32_t m, std::vector<std::int32_t>& route) const {
         double limit = kNever;
         routes_.each_link(m, [&](std::int32_t link) {
             if (link_rate(link) == kNever) return;
-            route_.push_back(link);
+            route.push_back(link);
             if (link_width(link) > 1) limit = std::min(limit, link_rate(link));
         });
         const std::int32_t s = routes_.source[m], t = routes_.target[m];
-        if (costs_.out < kNever) route_.push_back(links_ + s);
-        if (costs_.in < kNever) route_.push_back(links_ + nodes_ + t);
+        if (costs_.out < kNever) route.push_back(links_ + s);
+        if (costs_.in < kNever) route.push_back(links_ + nodes_ + t);
         if (costs_.node < kNever) {
-            route_.push_back(links_ + 2 * nodes_ + s);
-            route_.push_back(links_ + 2 * nodes_ + t);
+            route.push_back(links_ + 2 * nodes_ + s);
+            route.push_back(links_ + 2 * nodes_ + t);
         }
         return limit;
     }
@@ -152,9 +146,9 @@ private:
         do {
             gates_.handle_until(until, now);
             let_go(now);
-            while (!timers_.empty() && timers_.front().first <= until) {
-                const std::int32_t which = timers_.front().second;
-                std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+            while (next_timer() <= until) {
+                const std::int32_t which = timers_.front();
+                std::pop_heap(timers_.begin(), timers_.end(), later());
                 timers_.pop_back();
                 if (which < size()) {
                     begin_flow(which, now);
@@ -163,7 +157,7 @@ private:
                 }
             }
             let_go(now);
-        } while (gates_.next_event() <= until || (!timers_.empty() && timers_.front().first <= until));
+        } while (gates_.next_event() <= until || next_timer() <= until);
         sharing_.solve(now);
         if (!record_) return;
         sharing_.each_change([&](std::int32_t m, double rate) {
@@ -175,14 +169,19 @@ private:
 
     std::int32_t size() const { return static_cast<std::int32_t>(messages_.size()); }
 
-    void at(double time, std::int32_t which) {
-        timers_.emplace_back(time, which);
-        std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
+    void at(double time, std::int32_t m, bool delivers) {
+        result_.end[m] = time;
+        timers_.push_back(delivers ? size() + m : m);
+        std::push_heap(timers_.begin(), timers_.end(), later());
     }
 
     // What the gates let go begins its latency; what stays inside a node is there at once.
     void let_go(double now) {
         auto& started = gates_.started();
+        if (started.size() > kMany) {
+            timers_.reserve(timers_.size() + started.size());
+            sharing_.reserve(started.size());
+        }
         for (std::size_t k = 0; k < started.size(); ++k) {
             const std::int32_t m = started[k];
             result_.start[m] = now;
@@ -192,13 +191,14 @@ private:
             }
             const double inject = step(costs_.inject_up_to, costs_.inject, bytes_[m]) + costs_.per_transfer;
             if (!costs_.serial) {
-                at(now + (inject + hops(m) * costs_.hop + step(costs_.eject_up_to, costs_.eject, bytes_[m])), m);
+                at(now + (inject + hops(m) * costs_.hop + step(costs_.eject_up_to, costs_.eject, bytes_[m])), m, false);
                 continue;
             }
             double& free = send_free_[messages_.sender[m]];
             free = std::max(free, now) + inject;
-            at(free + hops(m) * costs_.hop, m);
+            at(free + hops(m) * costs_.hop, m, false);
         }
+        if (started.size() > kMany) std::vector<std::int32_t>().swap(started);
         started.clear();
     }
 
@@ -207,13 +207,14 @@ private:
         routes_.each_link(m, [&](std::int32_t link) { result_.link_bytes[link] += bytes_[m]; });
         result_.out_bytes[s] += bytes_[m];
         result_.in_bytes[t] += bytes_[m];
-        const double limit = find_route(m);
+        route_.clear();
+        const double limit = find_route(m, route_);
         if (bytes_[m] == 0 || route_.empty()) {
             flowed(m, now);
             return;
         }
         const std::uint64_t pair = static_cast<std::uint64_t>(s) << 32U | static_cast<std::uint32_t>(t);
-        sharing_.add(alone_ ? Sharing::kAlone : pair, route_, weight(m), limit, m, static_cast<double>(bytes_[m]), now);
+        sharing_.add(alone_ ? Sharing::kAlone : pair, weight(m), limit, m, static_cast<double>(bytes_[m]), now);
     }
 
     double weight(std::int32_t m) const {
@@ -233,7 +234,7 @@ private:
         if (free <= now) {
             deliver(m, now);
         } else {
-            at(free, size() + m);
+            at(free, m, true);
         }
     }
 
@@ -274,7 +275,7 @@ private:
     Sharing sharing_;
     bool record_, alone_ = false;
     FlowResult result_;
-    std::vector<Timer> timers_;
+    std::vector<std::int32_t> timers_;              // a heap: message m flows; from `size` on: m - size is delivered
     std::vector<double> send_free_, receive_free_;  // when each rank's processor is free
     std::vector<std::int32_t> route_;
 };

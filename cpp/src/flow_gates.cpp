@@ -84,6 +84,8 @@ void Gates::count_waits() {
     if (uses_visits()) ++common;
     if (pays()) ++common;
     if (takes_list()) ++common;
+    if (common == 0 && messages_.time.empty() && messages_.deps.empty())
+        return;  // and no `ready` without `uses_visits`
     waits_.assign(messages_.size(), common);
     for (std::size_t m = 0; m < messages_.size(); ++m) {
         if (!messages_.time.empty() && messages_.time[m] > 0) ++waits_[m];
@@ -119,10 +121,9 @@ void Gates::begin() {
     }
     if (uses_visits())
         for (std::int32_t r = 0; r < ranks_; ++r) enter_phases(r, 0);
-    for (std::size_t m = 0; m < messages_.size(); ++m)  // what nothing holds back
-        if (waits_[m] == 0 && (state_[m] & kPosted) == 0) {
-            if (execution_.in_flight == 0) post(static_cast<std::int32_t>(m), 0);
-        }
+    if (execution_.in_flight == 0)
+        for (std::size_t m = 0; m < messages_.size(); ++m)  // what nothing holds back
+            if (waits(m) == 0 && (state_[m] & kPosted) == 0) post(static_cast<std::int32_t>(m), 0);
     if (execution_.in_flight > 0)
         for (std::int32_t r = 0; r < ranks_; ++r) advance_sender(r, 0);
 }
@@ -178,7 +179,7 @@ void Gates::advance_sender(std::int32_t rank, double now) {
     if (pays()) enter_phases(rank, now);
     while (sending_[rank] < execution_.in_flight && send_at_[rank] < sends_.offsets[rank + 1]) {
         const std::int32_t m = sends_.items[send_at_[rank]];
-        if (waits_[m] > 0) return;
+        if (waits(m) > 0) return;
         ++send_at_[rank];
         post(m, now);
         if (pays()) enter_phases(rank, now);

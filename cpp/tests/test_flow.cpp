@@ -47,13 +47,16 @@ std::map<std::int32_t, double> fill(const std::map<std::int32_t, Open>& open, st
 }
 
 // Flows come and go at random; after each event every rate is compared. `flows` at once decides which solver works.
-void compare(std::int32_t resources, std::size_t flows, int events, bool groups) {
+void compare(std::int32_t resources, std::size_t flows, int events, bool groups, bool limits = false) {
     Random random(7);
     std::vector<double> capacity;
     for (std::int32_t r = 0; r < resources; ++r) capacity.push_back(static_cast<double>(8 + random.below(3) * 4));
-    Sharing sharing(capacity);
-    sharing.record_changes();
+    std::vector<double> all = capacity;
     std::map<std::int32_t, Open> open;
+    std::map<std::int32_t, std::vector<std::int32_t>> routes;
+    Sharing sharing(capacity,
+                    [&](std::int32_t member, std::vector<std::int32_t>& route) { route = routes.at(member); });
+    sharing.record_changes();
     std::map<std::int32_t, double> rates;
     std::int32_t next = 0;
     double now = 0;
@@ -64,13 +67,18 @@ void compare(std::int32_t resources, std::size_t flows, int events, bool groups)
             Open flow{{}, groups ? 1.0 : 1.0 / hops};
             for (std::int32_t h = 0; h < hops; ++h) flow.route.push_back((first + h) % resources);
             const std::uint64_t key = groups ? static_cast<std::uint64_t>(first * 8 + hops) : Sharing::kAlone;
-            sharing.add(key, flow.route, flow.weight, kNone, next, static_cast<double>(1 + random.below(500)), now);
+            routes.emplace(next, flow.route);
+            const double limit = limits && next % 3 == 0 ? 0.25 : kNone;
+            sharing.add(key, flow.weight, limit, next, static_cast<double>(1 + random.below(500)), now);
+            if (limit < kNone) {  // a resource of its own
+                flow.route.push_back(static_cast<std::int32_t>(all.size()));
+                all.push_back(limit);
+            }
             open.emplace(next++, flow);
         }
         sharing.solve(now);
         sharing.each_change([&](std::int32_t m, double rate) { rates[m] = rate; });
-        for (const auto& [f, rate] : fill(open, capacity))
-            ASSERT_NEAR(rates.at(f), rate, 1e-9 * rate) << "event " << event;
+        for (const auto& [f, rate] : fill(open, all)) ASSERT_NEAR(rates.at(f), rate, 1e-9 * rate) << "event " << event;
         now = sharing.next_end();
         sharing.end_until(now * (1 + 1e-12), now, [&](std::int32_t m, std::int32_t held_by) {
             EXPECT_GE(held_by, 0);
@@ -88,20 +96,24 @@ void compare(std::int32_t resources, std::size_t flows, int events, bool groups)
 
 TEST(Sharing, FewFlowsPerResource) { compare(30, 20, 60, false); }
 TEST(Sharing, ManyFlowsPerResource) { compare(9, 120, 40, false); }
+TEST(Sharing, SomeFlowsHaveALimit) {
+    compare(30, 20, 40, false, true);
+    compare(9, 120, 20, false, true);
+}
+TEST(Sharing, ManyResourcesOfWhichFewFill) { compare(60, 400, 12, false); }
 TEST(Sharing, FlowsOfOneRouteAreMembersOfOne) { compare(9, 120, 40, true); }
 
 TEST(Sharing, OneMemberTakesAtMostItsLimit) {
-    Sharing sharing({16});
-    const std::vector<std::int32_t> route{0};
+    Sharing sharing({16}, [](std::int32_t, std::vector<std::int32_t>& route) { route.push_back(0); });
     for (std::int32_t m = 0; m < 3; ++m) {
-        sharing.add(1, route, 1, 8, m, 80, 0);
+        sharing.add(1, 1, 8, m, 80, 0);
         sharing.solve(0);
     }
     EXPECT_NEAR(sharing.next_end(), 15, 1e-9);  // 16 / 3 each, not 8
     std::vector<std::int32_t> ended;
     sharing.end_until(15.000001, 15, [&](std::int32_t m, std::int32_t) { ended.push_back(m); });
     EXPECT_EQ(ended, (std::vector<std::int32_t>{0, 1, 2}));
-    sharing.add(1, route, 1, 8, 3, 80, 15);
+    sharing.add(1, 1, 8, 3, 80, 15);
     sharing.solve(15);
     EXPECT_NEAR(sharing.next_end(), 25, 1e-9);  // alone at 8
 }

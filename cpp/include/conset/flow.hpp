@@ -9,8 +9,8 @@
 // Events: the end of a latency or an overhead, the end of a transfer, an event of the gates. All events within a
 // relative 1e-12 are handled together, then rates are solved once: the order inside cannot matter.
 //
-// Complexity: events times what `Sharing::solve` touches. Memory: about 60 bytes per message, 72 + 8 per hop for each
-// route on which something flows, and what the gates keep.
+// Complexity: events times what `Sharing::solve` touches. Memory: about 25 bytes per message and what the gates keep,
+// and for each route on which something flows 40, and 8 per hop that its solver looks at.
 #pragma once
 
 #include <cstdint>

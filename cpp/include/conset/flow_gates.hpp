@@ -96,6 +96,7 @@ private:
 
     void at(double time, Kind kind, std::int32_t which);
     void let(std::int32_t m, double now);  // one condition less
+    std::int32_t waits(std::size_t m) const { return waits_.empty() ? 0 : waits_[m]; }
     void post(std::int32_t m, double now);
     void ask_receiver(std::int32_t m, double now);
     void advance_sender(std::int32_t rank, double now);

@@ -1,0 +1,205 @@
+#include "conset/flow_ripple.hpp"
+
+#include <algorithm>
+
+namespace conset {
+
+void FlowRipple::take_over(std::int32_t f, const Pace& pace) {
+    attach(f);
+    Flow& flow = flows_[f];
+    flow.pace = pace;
+    flow.held_by = table_.flows[f].held_by;
+    if (flow.held_by >= 0) ++holds_[flow.held_by];
+    ends_.set(f, pace.end(table_.flows[f].key));
+}
+
+void FlowRipple::leave() {
+    std::vector<Flow>().swap(flows_);
+    std::vector<std::int32_t>().swap(hops_);
+    std::vector<std::vector<std::int32_t>>().swap(lists_);
+    ends_ = FlowHeap();
+    by_level_ = FlowHeap();
+}
+
+// One entry for each flow and resource.
+void FlowRipple::grow() {
+    flows_.resize(table_.flows.size());
+    const std::size_t resources = table_.capacity.size();
+    if (lists_.size() >= resources) return;
+    lists_.resize(resources);
+    holds_.resize(resources, 0);
+    touched_flag_.resize(resources, 0);
+    stale_.resize(resources, 0);
+}
+
+void FlowRipple::attach(std::int32_t f) {
+    const std::size_t first = hops_.size();
+    table_.each_resource(f, [&](std::int32_t r) {
+        hops_.push_back(r);
+        lists_[r].push_back(f);
+    });
+    Flow& flow = flows_[f] = Flow{};
+    flow.weight = table_.flows[f].total();
+    flow.route = static_cast<std::int32_t>(first);
+    flow.hops = static_cast<std::int32_t>(hops_.size() - first);
+}
+
+// Lists forget closed flows, so that memory follows the open ones and numbers can be given again.
+void FlowRipple::forget_closed() {
+    for (std::size_t r = 0; r < lists_.size(); ++r) each_open(static_cast<std::int32_t>(r), [](std::int32_t) {});
+    std::vector<std::int32_t> kept;
+    table_.each_flow([&](std::int32_t f) {
+        Flow& flow = flows_[f];
+        const auto route = route_of(flow);
+        flow.route = static_cast<std::int32_t>(kept.size());
+        kept.insert(kept.end(), route.begin(), route.end());
+    });
+    hops_ = std::move(kept);
+    table_.spare_dead();
+}
+
+void FlowRipple::solve(double now) {
+    ++event_;
+    grow();
+    touch_changed();
+    for (;;) {
+        refresh_touched();
+        if (by_level_.empty()) break;
+        const std::int32_t r = by_level_.top();
+        const double key = by_level_.top_key();
+        const double level = stale_[r] != 0 ? fill_level(r) : key;
+        stale_[r] = 0;
+        if (level == Pace::kNever) {
+            by_level_.erase(r);
+        } else if (level > key * (1 + Pace::kSame)) {
+            by_level_.set(r, level);
+        } else {
+            by_level_.erase(r);
+            decide(r, level, now);
+        }
+    }
+    for (const auto& change : table_.changed)  // a member that came may end first, whatever the level
+        if (!change.closed && flows_[change.flow].weight > 0)
+            ends_.set(change.flow, flows_[change.flow].pace.end(table_.flows[change.flow].key));
+    if (table_.littered()) forget_closed();
+}
+
+void FlowRipple::touch_changed() {
+    for (const auto& change : table_.changed) flows_[change.flow].weight = table_.flows[change.flow].total();
+    for (const auto& change : table_.changed) {
+        if (change.weight < 0) table_.each_resource(change.flow, [&](std::int32_t r) { give_room(r); });
+        if (!change.closed) touch_route(flows_[change.flow]);
+    }
+    for (const std::int32_t f : table_.opened) {
+        attach(f);
+        flows_[f].mark = 2 * event_;
+        touch_route(flows_[f]);
+    }
+}
+
+void FlowRipple::refresh_touched() {
+    for (const std::int32_t r : touched_) {
+        touched_flag_[r] = 0;
+        stale_[r] = 0;
+        const double level = fill_level(r);
+        if (level < Pace::kNever) {
+            by_level_.set(r, level);
+        } else if (by_level_.contains(r)) {
+            by_level_.erase(r);
+        }
+    }
+    touched_.clear();
+}
+
+// What a resource holds becomes undecided once it has room.
+void FlowRipple::give_room(std::int32_t resource) {
+    if (holds_[resource] == 0) return;
+    each_open(resource, [&](std::int32_t f) {
+        Flow& flow = flows_[f];
+        if (flow.held_by != resource || undecided(flow) || decided(flow)) return;
+        flow.mark = 2 * event_;
+        touch_route(flow);
+    });
+}
+
+void FlowRipple::touch(std::int32_t resource) {
+    if (touched_flag_[resource] != 0) return;
+    touched_flag_[resource] = 1;
+    touched_.push_back(resource);
+}
+
+void FlowRipple::touch_route(const Flow& flow) {
+    for (const std::int32_t r : route_of(flow)) touch(r);
+}
+
+// The level at which a resource fills.
+double FlowRipple::fill_level(std::int32_t resource) {
+    scratch_weight_.clear();
+    scratch_level_.clear();
+    double left = table_.capacity[resource], weight = 0;
+    std::size_t unlimited = 0;
+    each_open(resource, [&](std::int32_t f) {
+        const Flow& flow = flows_[f];
+        weight += flow.weight;
+        if (flow.held_by == resource || undecided(flow)) {
+            ++unlimited;
+            return;
+        }
+        scratch_weight_.push_back(flow.weight);
+        scratch_level_.push_back(flow.pace.level);
+    });
+    if (weight == 0) return Pace::kNever;
+    double level = left / weight;
+    std::size_t count = scratch_level_.size();
+    while (count > 0) {
+        const double border = level * (1 + Pace::kSame);
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            if (scratch_level_[k] <= border) {
+                left -= scratch_weight_[k] * scratch_level_[k];
+                weight -= scratch_weight_[k];
+                continue;
+            }
+            scratch_weight_[kept] = scratch_weight_[k];
+            scratch_level_[kept++] = scratch_level_[k];
+        }
+        if (kept + unlimited == 0) return Pace::kNever;  // all are limited below what would fill it
+        if (kept == count) break;
+        count = kept;
+        level = std::max(level, left / weight);
+    }
+    return level;
+}
+
+void FlowRipple::decide(std::int32_t resource, double level, double now) {
+    scratch_.clear();
+    each_open(resource, [&](std::int32_t f) {
+        const Flow& flow = flows_[f];
+        const bool falls = flow.pace.level > level * (1 + Pace::kSame);
+        const bool rises = flow.pace.level < level * (1 - Pace::kSame);
+        if (undecided(flow) || falls || (flow.held_by == resource && rises)) scratch_.push_back(f);
+    });
+    for (const std::int32_t f : scratch_) settle(f, level, resource, now);
+}
+
+void FlowRipple::settle(std::int32_t f, double level, std::int32_t resource, double now) {
+    Flow& flow = flows_[f];
+    flow.mark = 2 * event_ + 1;
+    if (flow.held_by != resource) {
+        if (flow.held_by >= 0) --holds_[flow.held_by];
+        ++holds_[resource];
+        flow.held_by = table_.flows[f].held_by = resource;
+    }
+    const double old = flow.pace.level;
+    const bool changes = flow.pace.change(level, now);
+    if (changes) table_.note(f);
+    ends_.set(f, flow.pace.end(table_.flows[f].key));
+    for (const std::int32_t r : route_of(flow)) {
+        stale_[r] = 1;
+        if (!changes || r == resource) continue;
+        if (level < old) give_room(r);
+        if (level < old || !by_level_.contains(r)) touch(r);
+    }
+}
+
+}  // namespace conset
