@@ -248,6 +248,14 @@ def test_simulate_and_show_draw_the_same_picture(files: Path) -> None:
     assert (files / "direct.svg").read_bytes() != (files / "schedule.svg").read_bytes()
 
 
+def test_a_file_of_another_schema_is_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "x.json").write_text('{"schema":"conset/compare@1"}')
+    capsys.readouterr()
+    assert run(["show", "x.json"]) == 3
+    rule = "x.json: schema must be conset/schedule@1 or conset/timeline@1, is 'conset/compare@1'"
+    assert rule in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["--phase", "0"], ["--partners"], ["--on", "mesh:2x2"], ["-o", "x.pdf"]])
 def test_what_is_not_for_timelines_is_refused(files: Path, words: list[str]) -> None:
     assert run(["show", "t.json", *words]) == 2

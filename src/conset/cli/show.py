@@ -130,7 +130,6 @@ def kind_of(thing: str) -> Kind:
     from conset.machine.spec import FILE_SUFFIXES, PRESETS
     from conset.pattern.generators.table import GENERATORS
     from conset.pattern.spec import input_path
-    from conset.simulation.file import is_timeline
 
     head = thing.strip().split(",", 1)[0].split(":", 1)[0].strip()
     if head in GENERATORS:
@@ -140,7 +139,9 @@ def kind_of(thing: str) -> Kind:
     path = Path(thing)
     suffix = path.suffix.lower()
     if suffix == ".json" or (suffix == ".npz" and _has_header(path)):
-        return "timeline" if is_timeline(path) else "schedule"
+        from conset.cli.show_timeline import kind_by_schema
+
+        return kind_by_schema(path)
     if suffix in FILE_SUFFIXES:
         return "machine"
     if input_path(thing) is None:

@@ -43,7 +43,7 @@ def picture_timeline(view: TimelineView) -> Figure:
             axes.axvline(view.bound[0] / factor, color=style.BOUND, linewidth=1.2, zorder=6)
         axes.tick_params(axis="x", length=0 if axes is not panels[-1] else 3)
     panels[-1].set_xlim(0, (top or 1.0) / factor * 1.005)
-    panels[-1].set_xlabel(f"time [{unit}]")
+    panels[-1].set_xlabel(f"time [{unit}]" + (f"; {view.spread}" if view.spread else ""))
     figure.align_ylabels(panels)
     return figure
 
@@ -86,7 +86,6 @@ def _draw_busiest(axes: Axes, view: TimelineView, factor: float) -> None:
     assert usage is not None  # drawn only where it is known
     total = float(usage.carried[-1]) or 1.0
     axes.set_title(f"carried by {view.busiest_words()}")
-    axes.set_title(view.spread, loc="right", size=8.5, weight="normal", color=style.QUIET)
     edges = usage.edges_s / factor
     axes.fill_between(edges, usage.carried / total, color=style.ACCENT, alpha=0.16, linewidth=0)
     axes.plot(edges, usage.carried / total, color=style.ACCENT, linewidth=1.8, label="carried")
@@ -94,7 +93,9 @@ def _draw_busiest(axes: Axes, view: TimelineView, factor: float) -> None:
               label="never idle")  # fmt: skip
     axes.set_ylim(0, 1.06)
     axes.set_yticks((0, 0.5, 1), ("0 %", "50 %", "100 %"))
-    axes.legend(loc="lower right", ncols=2, handlelength=2.2)
+    legend = axes.legend(loc="lower right", ncols=2, handlelength=2.2, frameon=True, framealpha=0.85, edgecolor="none",
+                         facecolor=style.PAPER)  # fmt: skip
+    legend.set_zorder(8)  # above the line of the bound
     _quiet(axes, ticks=False)
 
 

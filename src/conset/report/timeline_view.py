@@ -117,7 +117,7 @@ class TimelineView:
         """How far what is drawn over time is not what happened; empty where it is."""
         if self.usage is None or self.usage.exact:
             return ""
-        return "bytes of a message spread evenly over its time"
+        return "bytes of a message are spread evenly over its time"
 
     def busiest_words(self) -> str:
         """`link 3 → 4: 64 KiB at 175 MB/s need 374.5 us`; empty where nothing limits."""

@@ -84,7 +84,7 @@ def _largest(demand: Demand, chosen: NDArray[np.bool_]) -> Bound:
     needs = demand.needs
     signals = np.maximum(needs.signal + needs.asking - setup_s, 0.0)
     alone = np.where(chosen, signals + needs.alone - needs.asking, 0.0)
-    bounds.append((float(alone.max()), f"message {int(alone.argmax())} alone"))
+    bounds.append((float(alone.max()), f"{_named(demand.workload, int(alone.argmax()))} alone"))
     return max(bounds, key=lambda bound: bound[0])
 
 
@@ -152,4 +152,8 @@ def _chain(demand: Demand) -> Bound:
             end = ready + alone
     last = int(end.argmax())
     words = "after its release and what it depends on" if work.deps.size else "after its release"
-    return float(end[last]), f"message {last} alone {words}"
+    return float(end[last]), f"{_named(work, last)} alone {words}"
+
+
+def _named(work: Workload, m: int) -> str:
+    return f"message {m} ({work.sending_rank[m]} → {work.receiving_rank[m]})"

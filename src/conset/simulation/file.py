@@ -9,6 +9,7 @@ first byte of each message flowed.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -51,6 +52,8 @@ FLOATS = (
     "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "time_s", "rate_time_s", "rate_Bps",
     FIRST,
 )  # fmt: skip
+_NEAR = 4096
+"""Characters in which a file must have said what it is."""
 INT32 = ("source", "target", "sender", "receiver", "order", "deps", "links", "held_by", "rate_message")
 
 
@@ -176,18 +179,24 @@ def read_record(path: str | Path) -> Record:
 
 
 def is_timeline(path: str | Path) -> bool:
-    """Whether a file says that it holds a timeline; False for what cannot be read."""
+    """Whether a file says that it holds a timeline."""
+    return schema_of(path) == SCHEMA
+
+
+def schema_of(path: str | Path) -> str:
+    """The schema that a file names near its beginning, or in its header; empty where it names none."""
     path = Path(path)
     try:
         if path.suffix == ".npz":
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return bool(json.loads(str(archive["header"])).get("schema") == SCHEMA)
+                return str(json.loads(str(archive["header"])).get("schema", ""))
         if path.suffix == ".json":
             with path.open(encoding="utf-8") as text:
-                return f'"schema": "{SCHEMA}"' in text.read(200)
+                found = re.search(r'"schema"\s*:\s*"([^"]*)"', text.read(_NEAR))
+                return found[1] if found else ""
     except (KeyError, AttributeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
         pass
-    return False
+    return ""
 
 
 def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
