@@ -82,15 +82,27 @@ void WormholeRun::stream(std::int32_t m) {
     if (!processors_.preempting()) return;
     streaming_[messages_.receiver[m]].push_back(m);
     if (processors_.sends_until(messages_.receiver[m]) > until_) streams_.hold(slot_[m], true);
+    weigh_exchange(m);
 }
 
 void WormholeRun::hold(std::int32_t rank, bool held) {
-    for (const std::int32_t m : streaming_[rank])
-        if (streams_.is_open(slot_[m], m)) streams_.hold(slot_[m], held);
+    for (const std::int32_t m : streaming_[rank]) {
+        if (!streams_.is_open(slot_[m], m)) continue;
+        streams_.hold(slot_[m], held);
+        weigh_exchange(m);
+    }
 }
 
 void WormholeRun::weigh(std::int32_t m, double weight) {
     streams_.weigh(slot_[m], links_ + 2 * nodes_, links_ + 3 * nodes_, weight);
+}
+
+// Where sends hold streams: both of an exchange count its weight while the bytes of both flow.
+void WormholeRun::weigh_exchange(std::int32_t m) {
+    const std::int32_t partner = partner_of(m);
+    if (partner < 0 || slot_[partner] < 0 || !streams_.is_open(slot_[partner], partner)) return;
+    const bool flow = !streams_.is_held(slot_[m]) && !streams_.is_held(slot_[partner]);
+    for (const std::int32_t one : {m, partner}) weigh(one, flow ? costs_.exchange_weight : 1);
 }
 
 // The last byte has flowed.

@@ -27,6 +27,7 @@ MACHINES = {
         "ring:7,lanes=2,setup=3us,signal=2us", "crossbar:9,setup=1us", "mesh:3x3,port=none",
         "mesh:4x4,eager=200,buffers=300,copy=1GB/s,signal=1us",
         "torus:3x3,eager=1000,one_processor=true,preempts=true,setup=2us",
+        "mesh:3x4,inject=2us,eject=1us,preempts=true,node=20GB/s,exchange_weight=0.7,exchange_syncs=local;ready",
     )
 }  # fmt: skip
 SYNCS = ["none", "local", "ready", "barrier", "barrier:2"]

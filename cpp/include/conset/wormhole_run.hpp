@@ -80,6 +80,7 @@ private:
     void waited(std::int32_t m);
     void stream(std::int32_t m);
     void weigh(std::int32_t m, double weight);
+    void weigh_exchange(std::int32_t m);
     void hold(std::int32_t rank, bool held);
     void ended(std::int32_t m);
     void release(std::int32_t m);

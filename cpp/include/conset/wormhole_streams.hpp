@@ -50,6 +50,7 @@ public:
     std::int32_t end_next(double until, double now);
     void solve(double now);
 
+    bool is_held(std::int32_t slot) const { return streams_[slot].held; }
     bool is_open(std::int32_t slot, std::int32_t message) const { return streams_[slot].message == message; }
     double busy(std::int32_t resource) const { return resources_[resource].busy; }
     std::int64_t solves() const { return solves_; }

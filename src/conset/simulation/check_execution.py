@@ -212,7 +212,7 @@ def _receiving(e: Evidence) -> list[Violation]:
     if e.held:
         pays |= True
         if not e.costs.receive_after:
-            if e.streams is None:
+            if e.streams is None or e.costs.preempts:  # bytes may stand still after it
                 return []
             # with the path held: over when the first byte flows
             done = np.where(e.flows, e.streams[0], e.end)
