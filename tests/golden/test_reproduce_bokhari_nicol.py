@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import conset
+from conset.report.picture_heat import Heat, picture_heat
+from conset.report.style import save
 from conset.reproduction import find_rows
 from conset.reproduction.bokhari_nicol import (
     assumptions,
@@ -35,6 +37,7 @@ from conset.reproduction.bokhari_nicol import (
 )
 from conset.reproduction.bokhari_nicol.exchange import SLICE_B, Pair, Setting
 from conset.reproduction.item import Item
+from conset.reproduction.write import write_item
 from conset.simulation import Workload
 
 
@@ -218,3 +221,18 @@ def test_the_same_phases_without_barriers() -> None:
     assert row.free < row.barriers
     (choice,) = synchronization.choose_today(8, (SLICE_B,))
     assert choice.time <= row.policy["local"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("item", ["figure-3", "figure-4", "figure-5", "figure-6", "figure-7", "figure-12"])
+def test_items_are_written_with_their_pictures(item: str, tmp_path: Path) -> None:
+    (row,) = find_rows("bokhari-nicol", item)
+    one, two = (write_item(row.make(), tmp_path / name) for name in ("one", "two"))
+    assert [path.name for path in one if path.suffix == ".svg"] == [f"{item}.svg"]
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+
+def test_a_map_of_values_surrounds_what_is_above_its_level(tmp_path: Path) -> None:
+    panel = Heat("map", "x", "y", ["a", "b"], ["1", "2"], np.array([[30.0, -5.0], [np.nan, 20.0]]))
+    figure = picture_heat([panel], title="map", level=25)
+    assert len(figure.axes[0].lines) == 4  # the four sides of one cell
+    save(lambda: picture_heat([panel], title="map", level=25), tmp_path / "map.png")

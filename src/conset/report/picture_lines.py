@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from conset.report import style
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKS = "osD^vP*X"
-FEW = 2000
-"""Ends of a logarithmic axis that are closer than this factor get ticks between the powers of ten."""
+SUBS = ((10.0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (2000.0, (1.0, 2.0, 5.0)), (inf, (1.0,)))
+"""(largest factor between the ends of a logarithmic axis, ticks in a decade)."""
 PLAIN = ("bound", "quiet", "rings")
 """Kinds that have a colour of their own."""
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
@@ -140,12 +140,12 @@ def _draw(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
 
 
 def _tick_logarithmic(axes: Axes) -> None:
-    """Plain numbers up the axis, 1, 2 and 5 of each decade where there are few decades."""
+    """Plain numbers up the axis, the more of each decade the fewer decades there are."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axes.get_ylim()
-    few = low > 0 and high / low <= FEW
-    axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    subs = next(subs for factor, subs in SUBS if high <= factor * low)
+    axes.yaxis.set_major_locator(LogLocator(10, subs=subs))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.yaxis.set_minor_locator(NullLocator())
 

@@ -91,10 +91,11 @@ def reproduce(side: int) -> Item:
     own = {4: _claims_4, 8: _claims_8, 12: _claims_12, 16: _claims_16}[side](points)
     claims = (*_between(points), *own, _chaos(points))
     name, title = NAMES[side], f"slice at {SLICE_B:,} B, {side} x {side}"
-    departures = [LOG_DEPARTURE, SELF_DEPARTURE]
+    beside = [f"{c.verdict}, reported: {c.words}: {c.figures}" for c in claims if not (c.asserted or c.holds)]
     return Item(
         PAPER, name, title, ABOUT, cells=tuple(cells), claims=claims, tolerance=1e-9,
-        tables=(_times(points), _readings(points), *_new_points(side)), departures=tuple(departures),
+        tables=(_times(points), _readings(points), *_new_points(side)),
+        departures=(LOG_DEPARTURE, SELF_DEPARTURE, *beside),
         pictures=(Picture(lambda: picture_lines(
             [_panel(points)], title=f"{name}: {title}", height=4.9,
             subtitle=f"model {MODEL} on paragon:{side}x{side}; bounds: Table 1's formulas, as the text draws them",
