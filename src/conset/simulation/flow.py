@@ -89,6 +89,8 @@ def _simulate(
     link = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
     width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
     time = release_ns(workload)
+    # a ready signal says that the receive is there; else a request and a grant do, above the eager threshold
+    inject = costs.inject if parse_sync(settings.sync).kind == "ready" else costs.inject + costs.requests
     return _core.simulate_flow(
         network, _flat(workload.source), _flat(workload.target), _flat(workload.link_offsets), _flat(workload.links),
         _flat(workload.bytes), _flat(workload.sending_rank), _flat(workload.receiving_rank), _flat(time),
@@ -96,7 +98,7 @@ def _simulate(
         _flat(workload.phase_offsets), _flat(workload.order), _execution(workload, machine, costs, settings),
         np.array([per_ns(rate) for rate in link]), _flat(width), per_ns(costs.port_out_Bps),
         per_ns(costs.port_in_Bps), per_ns(costs.node_Bps), to_ns(costs.hop_s), to_ns(costs.per_transfer_s),
-        to_ns(costs.signal_s), *_steps(costs.inject), *_steps(costs.eject),
+        to_ns(costs.signal_s), *_steps(inject), *_steps(costs.eject),
         overheads_are_work(machine), settings.fairness == "rtt", settings.record,
     )  # fmt: skip
 
