@@ -53,6 +53,8 @@ void bind_wormhole(nb::module_& module) {
         .def("take_stuck", &take<&WormholeResult::stuck>)
         .def("take_stuck_channel", &take<&WormholeResult::stuck_channel>)
         .def_ro("stopped", &WormholeResult::stopped)
+        .def_ro("buffered", &WormholeResult::buffered)
+        .def_ro("buffered_most", &WormholeResult::buffered_most)
         .def_ro("events", &WormholeResult::events)
         .def_ro("solves", &WormholeResult::solves);
     module.def("simulate_wormhole", &simulate, nb::arg("network"), nb::arg("source").noconvert(),

@@ -116,6 +116,9 @@ void WormholeRun::fill_room(std::int32_t rank) {
         if (size > receiver.room) return;
         receiver.queue.pop_front();
         receiver.room -= size;
+        receiver.filled += size;
+        ++result_.buffered;
+        result_.buffered_most = std::max(result_.buffered_most, receiver.filled);
         marks_[m] = static_cast<std::uint8_t>((marks_[m] & ~kAtEnd) | kTakenIn);
         waited(m);
         at(now_, kStream, m);
@@ -134,6 +137,7 @@ void WormholeRun::received(std::int32_t m) {
     Receiver& receiver = receivers_[rank];
     if ((marks_[m] & kTakenIn) != 0) {
         receiver.room += static_cast<double>(bytes_[m]);
+        receiver.filled -= static_cast<double>(bytes_[m]);
         if (const std::int32_t next = channels_.release(paths_.ejection(m)); next >= 0) receive_posted(next);
         fill_room(rank);
     }

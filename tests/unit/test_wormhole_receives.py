@@ -66,6 +66,9 @@ def test_what_finds_no_receive_is_taken_into_the_buffer(eager: float | None, buf
     workload = workload_of([(0, 1, 40), (2, 1, 60)], 3, order=np.array([1, 0]))
     timeline = simulate_wormhole(workload, row_of(3, eager_B=eager, buffers_B=buffers), LIST)
     assert us(timeline) == pytest.approx(ends, rel=1e-12)
+    taken = {126: (1, 40), 121: (0, 0)}[ends[0]]
+    if eager is not None:
+        assert (timeline.figures["buffered"], timeline.figures["buffered_bytes_max"]) == taken
 
 
 @pytest.mark.parametrize(("size", "end"), [(100, 117), (101, 138)])

@@ -75,6 +75,8 @@ struct WormholeResult {
     std::vector<double> rate_time, rate;               // every change, where recorded
     std::vector<std::int32_t> rate_message;
     std::int64_t events = 0, solves = 0;
+    std::int64_t buffered = 0;  // messages that system buffers took
+    double buffered_most = 0;   // [B] at any rank at one time
     // A deadlock: message k of the circle waits for `stuck_channel[k]`, held by message k + 1 (the last: by the first).
     // Channels as in `held_by`, links + 2 * nodes + target for a system buffer; -1: not in the network, it waits for
     // that message to be delivered.

@@ -51,7 +51,7 @@ private:
     struct Receiver {
         std::size_t next = 0;             // of its list, the first without a receive
         std::int64_t open = 0;            // receives there, not delivered
-        double room = 0;                  // [B]
+        double room = 0, filled = 0;      // [B]
         std::deque<std::int32_t> queue;   // headers that wait for room
         std::vector<std::int32_t> early;  // of phases not entered yet
     };

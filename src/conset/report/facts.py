@@ -44,6 +44,7 @@ COST_LABELS = {
     "first_barrier": "first phase charged",
     "tolerance": "link tolerance",
     "blocking": "blocking exponent",
+    "eager": "eager threshold",
 }
 """The words of machine files that predictions use, for people; what only a simulation uses is in `conset machines`."""
 

@@ -84,7 +84,8 @@ def simulate_wormhole(
     Returns:
         A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + node` for a channel into the
         network, `link_slots + nodes + node` for one out of it, -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and
-        `blocked_s`, how long headers waited in all.
+        `blocked_s`, how long headers waited in all; with an eager threshold `buffered`, messages that system buffers
+        took, and `buffered_bytes_max`, the most at any rank at one time.
 
     Raises:
         UsageError: an unknown policy.
@@ -149,6 +150,7 @@ def _simulate(
             "pools": pools,
             "blocked_s": float(result.take_blocked().sum() / NS),
             "solves": result.solves,
+            **({} if costs.eager_B is None else _buffers(result)),
         },
     )
 
@@ -201,6 +203,10 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
         "buffers": costs.buffers_B,
         "record": settings.record,
     }
+
+
+def _buffers(result: _core.WormholeResult) -> dict[str, int]:
+    return {"buffered": result.buffered, "buffered_bytes_max": int(result.buffered_most)}
 
 
 def _by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
