@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 import conset
 from conset.errors import ConsetError
+from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.network.routing import Routing
 from conset.simulation import Workload
 from conset.simulation.check import check_timeline
 from conset.simulation.needs import partners
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
+from hand_made import graph_of
 
 MACHINES = {
     spec: parse_machine(spec)
@@ -30,16 +33,28 @@ MACHINES = {
         "mesh:3x4,inject=2us,eject=1us,preempts=true,node=20GB/s,exchange_weight=0.7,exchange_syncs=local;ready",
     )
 }  # fmt: skip
+
+
+def tree() -> Machine:
+    """Eight endpoints at four switches under one: a graph with shortest routes, wide links at the top."""
+    joins = [(node, 8 + node // 2) for node in range(8)] + [(switch, 12) for switch in range(8, 12)]
+    links = joins + [(b, a) for a, b in joins]
+    width = [2 if 12 in link else 1 for link in links]
+    topology = graph_of(8, 13, links, width)
+    return Machine("tree", topology, Routing.default(topology), MACHINES["mesh:4x4"].costs)
+
+
+MACHINES["tree"] = tree()
 SYNCS = ["none", "local", "ready", "barrier", "barrier:2"]
 SIZES = [0, 1, 16, 100, 101, 500, 5000, 65536]
 
 
 @st.composite
-def workloads(draw: st.DrawFn, nodes: int) -> Workload:
+def workloads(draw: st.DrawFn, endpoints: int, nodes: int) -> Workload:
     """Phases in list order or not, or a trace with releases and dependences; one or two ranks a node."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(0, 50))
-    source, target = (rng.integers(0, nodes, count).astype(np.int32) for _ in range(2))
+    source, target = (rng.integers(0, endpoints, count).astype(np.int32) for _ in range(2))
     size = rng.choice(SIZES, count) if draw(st.booleans()) else np.full(count, draw(st.integers(0, 4000)))
     more: dict[str, Any] = {}
     if draw(st.booleans()):
@@ -66,7 +81,7 @@ def workloads(draw: st.DrawFn, nodes: int) -> Workload:
 @examples(max_examples=60)
 def test_timelines_of_random_messages_pass(model: str, data: st.DataObject) -> None:
     machine = MACHINES[data.draw(st.sampled_from(sorted(MACHINES)))]
-    work = data.draw(workloads(machine.topology.nodes))
+    work = data.draw(workloads(machine.topology.endpoints, machine.topology.nodes))
     how = Settings(
         sync=data.draw(st.sampled_from(SYNCS)) if work.phases else "none",
         in_flight=data.draw(st.sampled_from([None, 1, 2, 3])),

@@ -60,7 +60,7 @@ class TimelineView:
     @cached_property
     def first(self) -> Floats:
         """shape=(messages) [s]: when bytes of each message began to flow; (0) where nobody knows."""
-        return flowing_from(self.timeline, self.work, self.machine)
+        return flowing_from(self.timeline, self.work, self.machine, self.how)
 
     @cached_property
     def bound(self) -> tuple[float, str] | None:

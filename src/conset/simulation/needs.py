@@ -1,8 +1,8 @@
 """Needs: what each message takes at least, part by part; for bounds and checks, not for simulating.
 
     model                send              header                  receive    flow
-    flow, serial         α_send            hops · hop              α_receive  bytes / slowest
-    flow, else           α_send            hops · hop              α_receive  bytes / slowest     all of it overlaps
+    flow, serial         α_send + asking   hops · hop              α_receive  bytes / slowest
+    flow, else           α_send + asking   hops · hop              α_receive  bytes / slowest     all of it overlaps
     wormhole, circuit    α_send + asking   hops · hop(bytes)       α_receive  bytes / slowest
     flit                 0                 (5 + 4 hops) cycles     0          flits · cycle
 
@@ -83,7 +83,8 @@ class Needs:
             header = np.asarray(hops * costs.hop.of(size), np.float64)
             return Needs(send, header, receive, flow, signal, asking, buffered, True)
         crosses = workload.crosses
-        send, receive = np.where(crosses, send, 0.0), np.where(crosses, receive, 0.0)
+        asked = send if parse_sync(settings.sync).kind == "ready" else send + costs.requests.of(size)
+        send, receive = np.where(crosses, asked, 0.0), np.where(crosses, receive, 0.0)
         header = np.asarray(hops * costs.hop_s, np.float64)
         return Needs(send, header, receive, flow, signal, zero, never, overheads_are_work(machine))
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.simulation.costs import effective_costs, overheads_are_work
+from conset.simulation.costs import overheads_are_work
 from conset.simulation.least import resources_on
+from conset.simulation.needs import Needs
 from conset.simulation.resources import Resources, growth
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
@@ -77,7 +78,7 @@ def usage_of(timeline: Timeline, workload: Workload, machine: Machine, settings:
     kept = np.union1d(used, outs)
     bins = max(16, min(bins, MOST_CELLS // max(kept.size, 1)))
     edges = np.linspace(0.0, timeline.time_s or 1.0, bins + 1)
-    carried = _carried(timeline, workload, machine, resources, kept, edges)
+    carried = _carried(timeline, workload, machine, settings, resources, kept, edges)
     flow = np.diff(carried, axis=1) / (edges[1] - edges[0])
     exists = np.flatnonzero(topology.link_exists & np.isfinite(resources.capacity[:slots]))
     of_links = bool(exists.size)
@@ -108,15 +109,14 @@ def _most_behind(loads: Floats, kept: NDArray[np.int64], carried: Floats) -> int
     return int(rows[carried[rows].sum(axis=1).argmin()])
 
 
-def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None) -> Floats:
+def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None, settings: Settings) -> Floats:
     """shape=(messages) [s]: when the first byte of each message flowed; (0) where nobody knows."""
     first = timeline.first_bytes()
     if first.size or machine is None or timeline.model != "flow" or overheads_are_work(machine):
         return first
-    costs = effective_costs(machine, workload.method)
-    hops = resources_on(workload, machine, Settings(), "flow").hops
-    latency = costs.inject.of(workload.bytes) + costs.eject.of(workload.bytes) + costs.per_transfer_s
-    begun = timeline.start_s + latency + hops * costs.hop_s
+    hops = resources_on(workload, machine, settings, "flow").hops
+    latency = Needs.of(workload, machine, settings, "flow", hops, np.zeros(hops.size)).alone
+    begun = timeline.start_s + latency
     return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
 
 
@@ -139,14 +139,15 @@ def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | Non
 
 
 def _carried(
-    timeline: Timeline, work: Workload, machine: Machine, resources: Resources, kept: NDArray[np.int64], edges: Floats
-) -> Floats:
+    timeline: Timeline, work: Workload, machine: Machine, settings: Settings, resources: Resources,
+    kept: NDArray[np.int64], edges: Floats,
+) -> Floats:  # fmt: skip
     """shape=(kept, edges) [B]: what each resource of `kept` has carried at every edge."""
     if timeline.rates is not None:
         rates = timeline.rates
         message, time_s, step = rates.message.astype(np.int64), rates.time_s, growth(rates, work.messages)
     else:
-        message, time_s, step = _spread(timeline, work, machine)
+        message, time_s, step = _spread(timeline, work, machine, settings)
     integral = _Integral(kept.size, edges)
     counts = np.diff(resources.offsets)[message]
     ends = np.cumsum(counts)
@@ -164,9 +165,11 @@ def _carried(
     return integral.at_edges()
 
 
-def _spread(timeline: Timeline, work: Workload, machine: Machine) -> tuple[NDArray[np.int64], Floats, Floats]:
+def _spread(
+    timeline: Timeline, work: Workload, machine: Machine, settings: Settings
+) -> tuple[NDArray[np.int64], Floats, Floats]:
     """(message, time, growth) of rates that are even from first to last byte."""
-    first = flowing_from(timeline, work, machine)
+    first = flowing_from(timeline, work, machine, settings)
     begin = first if first.size else timeline.start_s
     long = np.flatnonzero(work.crosses & (work.bytes > 0))
     # what takes no time at all still carries its bytes
