@@ -22,9 +22,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from random_workloads import random_workload, write_trace
 
 from conset.machine.spec import parse_machine
-from conset.simulation import Workload
 from conset.simulation.flit import simulate_flit
 from conset.simulation.injection import Probe, sweep_load
 from conset.simulation.trace import read_trace
@@ -86,34 +86,15 @@ def compare_workloads(folder: Path, booksim: Path | None, runs: int) -> int:
     return missed
 
 
-def write_trace(workload: Workload, path: Path) -> None:
-    rows = ["id,time,src,dst,bytes,deps"]
-    for m in range(workload.messages):
-        deps = ";".join(map(str, workload.deps[workload.dep_offsets[m] : workload.dep_offsets[m + 1]]))
-        cells = (m, round(workload.time_s[m] * 1e9), workload.source[m], workload.target[m], workload.bytes[m], deps)
-        rows.append(",".join(map(str, cells)))
-    path.write_text("\n".join(rows) + "\n")
-
-
 def compare_random(folder: Path, booksim: Path, count: int = 40) -> int:
-    """Random workloads, message by message: sides 2 to 8, times, dependencies, self messages, 1 to 3000 bytes."""
+    """Random workloads, message by message, whole and in packets."""
     wrong = 0
     for seed in range(count):
-        random = np.random.default_rng(seed)
-        kind, side, messages = ("torus", "mesh")[seed % 2], 3 + seed // 2 % 6, int(random.integers(20, 400))
-        deps = [random.integers(0, m, random.integers(0, min(m, 2) + 1)) if random.random() < 0.3 else []
-                for m in range(messages)]  # fmt: skip
-        ends = random.integers(0, side * side, (2, messages))
-        workload = Workload(
-            ends[0], ends[1], random.integers(1, 3001, messages), side * side,
-            random.integers(0, 300, messages) * 1e-9, np.cumsum([0, *map(len, deps)]),
-            np.array([d for each in deps for d in each], np.int32),
-        )  # fmt: skip
+        network, workload = random_workload(seed)
         write_trace(workload, folder / "random.csv")
-        packet = int(random.choice([0, 4]))
-        done = replay(folder / "random.csv", f"{kind}:{side}", booksim, f"max_packet_flits={packet}")[1]
-        machine = parse_machine(square(f"{kind}:{side}"))
-        ours = simulate_flit(workload, machine, packet_B=packet * 16 or None)
+        packet = 4 * (seed % 3 == 2)
+        done = replay(folder / "random.csv", network, booksim, f"max_packet_flits={packet}")[1]
+        ours = simulate_flit(workload, parse_machine(square(network)), packet_B=packet * 16 or None)
         wrong += not np.array_equal(np.round(ours.end_s * 1e9).astype(int), done)
     print(f"random workloads: {count - wrong} of {count} equal, message by message")
     return wrong
