@@ -64,6 +64,7 @@ def test_a_mode_of_a_preset_is_an_option_of_its_spec() -> None:
     spooling = parse_machine("iwarp:8x8,per_transfer=1us,mode=spooling")
     assert spooling.name == "iwarp:8x8,per_transfer=1us,mode=spooling"
     assert (spooling.costs.per_transfer_s, spooling.costs.overlap) == (1 * US, 1)
+    assert spooling.costs.inject.at(1) == pytest.approx(20 * US)  # 000 section 4.3.1: at most 400 clocks
     back = with_mode(spooling, "streaming-plain")
     # the option still holds; normal instructions fill one link, in or out
     assert (back.costs.per_transfer_s, back.costs.overlap, back.costs.node_Bps) == (1 * US, 0, 40e6)
