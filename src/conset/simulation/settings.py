@@ -1,4 +1,19 @@
-"""Settings: how a workload is executed, in the same words for every model."""
+"""Settings: how a workload is executed, in the same words for every model.
+
+Where nothing is said, `--in-flight` and `--receives` are the machine's own numbers: the texts' machines have one each
+(`conset machines`), bare networks and machine files without the words none, which is `all`. What a machine does with a
+message that finds no receive (`eager`, `buffers`, `copy`), what its processors do (`one_processor`, `preempts`,
+`receive_after`) and how data gets to the network (`mode`) are words of the machine, changed by `--set` and `--mode`:
+
+    word                              predict     flow        wormhole, circuit       flit
+    eager, signal (request, grant)    yes         yes         yes, with hops          no
+    buffers, copy, preempts           no          no          yes                     no
+    outstanding_receives              warns       infeasible  infeasible              infeasible
+    mode: set-up and rate             yes         yes         yes                     link rate only
+    mode: overlap, computation        yes         yes         yes                     no
+    in_flight                         no          yes         yes                     yes
+    receives, receive order           no          yes         yes                     no
+"""
 
 from __future__ import annotations
 
@@ -18,7 +33,7 @@ class Settings:
 
     Attributes:
         sync: policy between phases: `none`, `local`, `ready`, `barrier`, `barrier:K`; a trace knows only `none`.
-        in_flight: sends a rank keeps open at once, in list order; None: all.
+        in_flight: sends a rank keeps open at once, in list order; None: all (see `Settings.of` for the default).
         receives: receives a rank takes at once; None: all.
         receive_order: `list`: in list order; `any`: first come, first served; None: the model's own.
         fairness: `equal`: flows that share a bottleneck get the same rate; `rtt`: weighted by 1 / latency of the
