@@ -5,27 +5,27 @@
 //
 // A message's life.
 //   posted      its rank's list lets it go (wormhole_lists.hpp); at most `in_flight` between posting and delivery
-//   request     of more than `eager` bytes, where that is given, and not after a ready signal: a signal to the
-//   receiver,
-//               and one back as soon as its receive is there, which it has from then on
+//   request     of more than `eager` bytes, where that is given, and without a ready signal: a signal to the receiver
+//               and, as soon as its receive is there, one back; the receive is kept for it
 //   overhead    `send` on the sender's processor, in order of posting; the first message of a phase pays `setup` too
 //   header      asks for an injection channel, a lane of each link in order, an ejection channel; what is taken is
 //               kept; `hop` passes after each link. Its pool is the number of datelines crossed, this link included
 //   receive     an ejection channel is a receive: a rank has `ejection` of them, for who comes first, or, in list
-//   order,
-//               for the first undelivered ones of its list
+//               order, for the first undelivered messages of its list
 //   overhead    `receive` on the receiver's processor with the path held, or, where `receive_after`, after the path is
 //               free: its end is the delivery then
 //   streaming   at max-min rates over out, in, node and links (wormhole_streams.hpp)
 //   delivered   with the last byte; all channels are released together and pass to waiting headers in path order
-// Eager (up to `eager` bytes, where that is given): a header that finds no receive takes room in the receiver's system
-// buffer, `buffers` bytes a rank, if there is; its bytes flow into it without overhead, its path and its sender are
-// free then; when its receive is there, overhead and `copy` per byte are paid on the receiver's processor, and the room
-// is free. Without room the header waits, first come, first served, for room or for its receive. Under `local`, `ready`
-// and where `eager` is given, a receive is not there before its rank has entered the phase; else all are from the
-// start. A message to itself uses no network: send, receive, delivered. A ready signal is half of `signal` on the
-// receiver's sending processor, hops * hop, half of `signal` on the sender's receiving processor; it takes no channel.
-// While both messages of an exchange stream, each counts `exchange_weight` in `node`.
+//
+// Up to `eager` bytes, where that is given, a header that finds no receive takes room in the receiver's system buffer,
+// `buffers` bytes a rank, if there is; its bytes flow into it without overhead, its path and its sender are free then;
+// when its receive is there, overhead and `copy` per byte are paid on the receiver's processor, and the room is free.
+// Without room the header waits, first come, first served, for room or for its receive. Under `local`, where `eager` is
+// given, a receive is there from when its rank enters the phase, else from the start.
+//
+// A message to itself uses no network: send, receive, delivered. A signal is half of `signal` on the sending processor
+// of the one, hops * hop, half of `signal` on the receiving processor of the other; it takes no channel. While the
+// bytes of both messages of an exchange flow, each counts `exchange_weight` in `node`.
 //
 // Events of one time (within a relative 1e-12) are handled in the order of `Kind`, inside a kind by message index; then
 // rates are solved once. No event left and work left: a deadlock, given as a circle of messages and channels.
@@ -54,7 +54,7 @@ struct WormholeCosts {
     double exchange_weight = 1;
     bool exchanges = false;  // whether two messages of a pair in one phase are a synchronized exchange
     bool one_processor = false, preempts = false, receive_after = false;  // wormhole_processors.hpp
-    double eager = -1;                                                    // [B], below 0: no message needs either
+    double eager = -1;                                                    // [B], below 0: there is no threshold
     double copy = 0;                                                      // [s/B]
     double buffers = 0;                                                   // [B] per rank
     std::int32_t lanes = 1, pools = 1;
