@@ -197,11 +197,21 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
     [
         ("machine_spec", "mesh:3x3", "entry 'link_bytes': 36 values required on mesh:3x3, given 8"),
         ("source", [0, 1], r"must be \(2,\)"),
-        ("rate_message", [0, 1, 7], "messages from 0 to 2 required"),
+        ("rate_message", [0, 1, 7], "entry 'rate_message': 6 values required, given 3"),
+        ("rate_message", [0, 1, 2, 0, 1, 7], "messages from 0 to 2 required"),
+        ("changed", 1, "no readable timeline"),
+        ("mean_latency_s", None, "entry 'mean_latency_s': is None"),
+        ("end_s", [0.0, float("nan"), 1.0], "entry 'end_s': finite numbers required"),
+        ("held_by", 1e99, "no readable timeline"),
         ("first_byte_s", [0.0], "entry 'first_byte_s': 3 values required, given 1"),
         ("machine_spec", "mash:3", "mash"),
         ("settings", {"sync": "none", "in_flight": -1}, "in_flight = -1"),
         ("settings", {"speed": 1}, "speed"),
+        ("phase_end_s", [0.1, 0.2], "entry 'phase_end_s': 1 values required, given 2"),
+        ("in_busy_s", [0.1], "entry 'in_busy_s': 4 values required, given 1"),
+        ("rate_Bps", [0.1], "entry 'rate_Bps': "),
+        ("held_by", [0, 1, 99], "entry 'held_by': numbers from -1 to 23 required"),
+        ("link_offsets", [0, 1, 1, 1], "link_offsets: must rise from 0 to 0"),
     ],
 )
 def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, name: str, value: Any, rule: str) -> None:

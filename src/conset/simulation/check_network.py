@@ -37,7 +37,7 @@ def check_conservation(e: Evidence) -> list[Violation]:
         found.append(Violation("conservation", text))
     last = np.append(~same, True) if message.size else np.zeros(0, bool)
     if rate[last].any():
-        found.append(Violation("conservation", f"message {message[last][rate[last] > 0][0]}: flows for ever"))
+        found.append(Violation("conservation", f"message {message[last][rate[last] != 0][0]}: flows for ever"))
     return found + _ends(e)
 
 

@@ -27,6 +27,7 @@ from conset.machine.machine import Machine
 from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
 from conset.schedule.manifest import Manifest
+from conset.simulation.file_check import FIRST, FLOATS, RATES, check_fits, check_head, check_sizes
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline
 from conset.simulation.workload import Workload
@@ -46,12 +47,11 @@ RESULTS = (
     "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",
     "held_by",
 )  # fmt: skip
-FIRST = "first_byte_s"
-RATES = ("rate_time_s", "rate_message", "rate_Bps")
-FLOATS = (
-    "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "time_s", "rate_time_s", "rate_Bps",
-    FIRST,
+_UNREADABLE = (
+    AttributeError, EOFError, IndexError, KeyError, OSError, OverflowError, TypeError, ValueError, zipfile.BadZipFile,
+    zlib.error,
 )  # fmt: skip
+"""What reading a file that somebody cut or edited may raise."""
 _NEAR = 4096
 """Characters in which a file must have said what it is."""
 INT32 = ("source", "target", "sender", "receiver", "order", "deps", "links", "held_by", "rate_message")
@@ -174,7 +174,7 @@ def read_record(path: str | Path) -> Record:
         return _record(head, columns)
     except ConsetError as error:
         raise InputError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path}: no readable timeline: {type(error).__name__}: {error}") from None
 
 
@@ -194,7 +194,7 @@ def schema_of(path: str | Path) -> str:
             with path.open(encoding="utf-8") as text:
                 found = re.search(r'"schema"\s*:\s*"([^"]*)"', text.read(_NEAR))
                 return found[1] if found else ""
-    except (KeyError, AttributeError, ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
+    except _UNREADABLE:
         pass
     return ""
 
@@ -233,16 +233,15 @@ def _record(head: Mapping[str, Any], columns: dict[str, NDArray[Any]]) -> Record
     if "machine_spec" in head:
         machine = parse_machine(head["machine_spec"])
         machine = machine if head["changed"] is None else with_settings(machine, head["changed"])
-        _check_fits(timeline, machine)
+        check_fits(timeline, machine)
     settings = Settings(**head["settings"]) if "settings" in head else None
     return Record(timeline, machine, settings, Manifest(**head["manifest"]) if "manifest" in head else Manifest())
 
 
 def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Timeline:
     end = columns["end_s"]
-    for name in ("start_s", FIRST):
-        if name in columns and columns[name].shape != end.shape:
-            raise InputError(f"entry '{name}': {end.size} values required, given {columns[name].size}")
+    check_head(head)
+    check_sizes(columns)
     work = None
     if "source" in columns:
         chosen = {name: columns[name] for name in (*MESSAGES, *EXTRAS) if name in columns}
@@ -255,11 +254,3 @@ def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> T
         raise InputError(f"entry '{RATES[1]}': messages from 0 to {end.size - 1} required")
     fields: dict[str, Any] = {name: head[name] for name in HEADER} | {name: columns[name] for name in RESULTS}
     return Timeline(**fields, rates=rates, workload=work, first_byte_s=columns.get(FIRST, np.zeros(0)))
-
-
-def _check_fits(timeline: Timeline, machine: Machine) -> None:
-    topology = machine.topology
-    for name, required in (("link_bytes", topology.link_slots), ("out_bytes", topology.nodes)):
-        given = getattr(timeline, name).size
-        if given != required:
-            raise InputError(f"entry '{name}': {required} values required on {machine.name}, given {given}")
