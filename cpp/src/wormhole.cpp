@@ -63,7 +63,8 @@ WormholeResult WormholeRun::run() {
     obey(0);
     std::int64_t glance = 0;
     for (;;) {
-        const double next = std::min(pending_.empty() ? kNever : std::get<0>(pending_.front()), streams_.next_end());
+        const double next = std::min({pending_.empty() ? kNever : std::get<0>(pending_.front()),
+                                      hops_.empty() ? kNever : hops_.front().first, streams_.next_end()});
         if (next == kNever) break;
         now_ = std::max(now_, next);
         handle(now_ + kTogether * now_);
@@ -102,6 +103,7 @@ void WormholeRun::handle(double until) {
         pending_.pop_back();
         at(time, kind, which, what);
     }
+    for (; !hops_.empty() && hops_.front().first <= until; hops_.pop_front()) at(now_, kHeader, hops_.front().second);
     for (std::int32_t m = streams_.end_next(until, now_); m >= 0; m = streams_.end_next(until, now_))
         at(now_, kEnded, m);
     while (!batch_.empty()) {

@@ -77,6 +77,7 @@ private:
     void sent(std::int32_t m);
     void ask(std::int32_t m);
     void granted(std::int32_t m);
+    void hop(std::int32_t m);
     void waited(std::int32_t m);
     void stream(std::int32_t m);
     void weigh(std::int32_t m, double weight);
@@ -121,6 +122,7 @@ private:
     WormholeResult result_;
     double now_ = 0, until_ = -1;
     std::vector<Event> pending_;
+    std::deque<std::pair<double, std::int32_t>> hops_;  // headers under way where all hops take the same: in order
     std::vector<Now> batch_;
     std::vector<double> longest_;
     std::vector<std::int32_t> paid_phase_, slot_;  // slot_: of its stream
