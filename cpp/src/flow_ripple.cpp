@@ -30,6 +30,7 @@ void FlowRipple::grow() {
     holds_.resize(resources, 0);
     touched_flag_.resize(resources, 0);
     stale_.resize(resources, 0);
+    lone_.resize(resources, -1);
 }
 
 void FlowRipple::attach(std::int32_t f) {
@@ -132,42 +133,56 @@ void FlowRipple::touch_route(const Flow& flow) {
     for (const std::int32_t r : route_of(flow)) touch(r);
 }
 
-// The level at which a resource fills.
+// The level at which a resource fills. Most of the time goes here: arrays of the right size and no branch that depends
+// on a flow.
 double FlowRipple::fill_level(std::int32_t resource) {
-    scratch_weight_.clear();
-    scratch_level_.clear();
+    auto& list = lists_[resource];
+    const std::size_t size = list.size();
+    if (scratch_weight_.size() < size) {
+        scratch_weight_.resize(2 * size);
+        scratch_level_.resize(2 * size);
+    }
+    double* const weights = scratch_weight_.data();
+    double* const levels = scratch_level_.data();
+    const Flow* const flows = flows_.data();
     double left = table_.capacity[resource], weight = 0;
-    std::size_t unlimited = 0;
-    each_open(resource, [&](std::int32_t f) {
-        const Flow& flow = flows_[f];
+    std::size_t count = 0, open = 0;
+    std::int32_t lone = -1;
+    lone_[resource] = -1;
+    for (std::size_t k = 0; k < size; ++k) {
+        const std::int32_t f = list[k];
+        const Flow& flow = flows[f];
+        list[open] = f;
+        open += flow.weight > 0 ? 1 : 0;
         weight += flow.weight;
-        if (flow.held_by == resource || undecided(flow)) {
-            ++unlimited;
-            return;
-        }
-        scratch_weight_.push_back(flow.weight);
-        scratch_level_.push_back(flow.pace.level);
-    });
-    if (weight == 0) return Pace::kNever;
+        weights[count] = flow.weight;
+        levels[count] = flow.pace.level;
+        const bool limited = flow.held_by != resource && flow.mark != 2 * event_;
+        lone = flow.weight == 0 || limited ? lone : f;
+        count += limited && flow.weight > 0 ? 1 : 0;
+    }
+    if (open < size) list.resize(open);
+    if (open == 0) return Pace::kNever;
+    const std::size_t unlimited = open - count;
     double level = left / weight;
-    std::size_t count = scratch_level_.size();
     while (count > 0) {
         const double border = level * (1 + Pace::kSame);
         std::size_t kept = 0;
         for (std::size_t k = 0; k < count; ++k) {
-            if (scratch_level_[k] <= border) {
-                left -= scratch_weight_[k] * scratch_level_[k];
-                weight -= scratch_weight_[k];
-                continue;
-            }
-            scratch_weight_[kept] = scratch_weight_[k];
-            scratch_level_[kept++] = scratch_level_[k];
+            const double w = weights[k], x = levels[k];
+            const bool below = x <= border;
+            left -= below ? w * x : 0;
+            weight -= below ? w : 0;
+            weights[kept] = w;
+            levels[kept] = x;
+            kept += below ? 0 : 1;
         }
         if (kept + unlimited == 0) return Pace::kNever;  // all are limited below what would fill it
         if (kept == count) break;
         count = kept;
         level = std::max(level, left / weight);
     }
+    if (count == 0 && unlimited == 1) lone_[resource] = lone;
     return level;
 }
 
@@ -192,9 +207,15 @@ void FlowRipple::settle(std::int32_t f, double level, std::int32_t resource, dou
     }
     const double old = flow.pace.level;
     const bool changes = flow.pace.change(level, now);
-    if (changes) table_.note(f);
-    ends_.set(f, flow.pace.end(table_.flows[f].key));
+    if (changes) {
+        table_.note(f);
+        ends_.set(f, flow.pace.end(table_.flows[f].key));
+    }
     for (const std::int32_t r : route_of(flow)) {
+        if (lone_[r] == f && stale_[r] == 0 && r != resource && level >= old && by_level_.contains(r)) {
+            by_level_.erase(r);  // it alone could have filled this one, at a higher level than it gets
+            continue;
+        }
         stale_[r] = 1;
         if (!changes || r == resource) continue;
         if (level < old) give_room(r);

@@ -49,6 +49,7 @@ bool FlowWatch::extend() {
 }
 
 void FlowWatch::add_to_bound(std::int32_t f, double rate) {
+    if (all_) return;
     table_.each_resource(f, [&](std::int32_t r) {
         bound_[r] += rate;
         short_ = short_ || (place_[r] < 0 && bound_[r] > table_.capacity[r]);
@@ -77,7 +78,7 @@ bool FlowWatch::attach(std::int32_t f) {
 void FlowWatch::rebuild() {
     fresh_ = short_ = false;
     table_.spare_dead();
-    set_caps();
+    if (!all_) set_caps();
     do {
         choose();
     } while (!list_flows());
@@ -114,7 +115,7 @@ void FlowWatch::choose() {
     watched_.clear();
     for (std::size_t r = 0; r < place_.size(); ++r) {
         place_[r] = -1;
-        if (must_[r] == 0 && bound_[r] <= kClose * table_.capacity[r]) continue;
+        if (!all_ && must_[r] == 0 && bound_[r] <= kClose * table_.capacity[r]) continue;
         place_[r] = static_cast<std::int32_t>(watched_.size());
         watched_.push_back(static_cast<std::int32_t>(r));
     }

@@ -9,7 +9,7 @@
 // Trap. With ties a resource may hold no flow at one instant and be needed later: ask whether it holds flows now, never
 // whether it was full.
 //
-// Complexity. Sum over touched resources of their flows, times the passes. Memory: 48 bytes per open flow, 8 per hop.
+// Complexity. Sum over touched resources of their flows, times the passes. Memory: 64 bytes per open flow, 8 per hop.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    struct Flow {  // one cache line with all that a resource asks of its flows
+    struct alignas(64) Flow {  // one cache line with all that a resource asks of its flows
         Pace pace;
         double weight = 0;       // of all its members; 0: closed, or not known yet
         std::int32_t route = 0;  // into hops_
@@ -92,6 +92,7 @@ private:
     FlowHeap by_level_;  // resources by the level at which they would fill
     std::vector<char> touched_flag_, stale_;
     std::vector<std::int32_t> touched_;
+    std::vector<std::int32_t> lone_;  // of each resource: the only flow that could fill it when this was last asked
     std::vector<double> scratch_weight_, scratch_level_;
     std::vector<std::int32_t> scratch_;
 };

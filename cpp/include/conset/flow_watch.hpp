@@ -30,6 +30,7 @@ public:
     template <class LevelOf>
     void begin(LevelOf&& level_of) {
         fresh_ = true;
+        all_ = table_.capacity.size() <= kFew;
         table_.each_flow([&](std::int32_t f) { table_.flows[f].cap = cap_over(level_of(f)); });
     }
     void leave();
@@ -41,7 +42,9 @@ public:
     bool extend();
 
     // To be told of flows that are above their cap.
-    void pass(std::int32_t f) { passed_.push_back(f); }
+    void pass(std::int32_t f) {
+        if (!all_) passed_.push_back(f);
+    }
 
     // Watched resources have numbers of their own: those on a flow's route, and the flows of one, closed ones among
     // them.
@@ -90,6 +93,7 @@ private:
     // A cap over the level it is made for.
     static float cap_over(double level) { return static_cast<float>(kRoom * level); }
 
+    static constexpr std::size_t kFew = 1024;  // so many resources are all watched: cheaper than to choose among them
     static constexpr double kRoom = 1.005;
     static constexpr double kClose = 0.95;  // a bound over the capacity from which on a resource is watched
 
@@ -107,6 +111,7 @@ private:
     std::vector<std::int32_t> found_;
     std::vector<std::int32_t> passed_;
     bool fresh_ = true;   // nothing is known yet
+    bool all_ = false;    // every resource is watched, whatever caps say
     bool short_ = false;  // something else must be watched,
     bool again_ = false;  // not for the first time in this event
 };
