@@ -42,6 +42,9 @@ void bind_flit(nb::module_& module) {
             "end", [](FlitTimes& t) { return give(std::vector<std::int64_t>(t.end)); }, nb::rv_policy::move)
         .def_prop_ro(
             "stuck", [](FlitTimes& t) { return give(std::vector<std::int32_t>(t.stuck)); }, nb::rv_policy::move)
+        .def_prop_ro(
+            "stuck_lane", [](FlitTimes& t) { return give(std::vector<std::int32_t>(t.stuck_lane)); },
+            nb::rv_policy::move)
         .def_ro("moves", &FlitTimes::moves)
         .def_ro("cycles", &FlitTimes::cycles)
         .def_ro("stopped", &FlitTimes::stopped);

@@ -84,7 +84,9 @@ TEST_F(FlitLine, ABarrierOpensPhasesForAll) {
 TEST_F(FlitLine, ACircleOfWaitsIsFound) {
     add(0, 1, 1, 0, {1});
     add(1, 0, 1, 0, {0});
-    EXPECT_EQ(run().stuck, (std::vector<std::int32_t>{0, 1}));
+    const FlitTimes times = run();
+    EXPECT_EQ(times.stuck, (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(times.stuck_lane, (std::vector<std::int32_t>{-1, -1})) << "deliveries, not channels";
 }
 
 TEST_F(FlitLine, ALimitEndsTheLook) {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
-from conset.errors import InputError
+from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.network.routes import route_links
@@ -115,14 +117,20 @@ def test_set_up_is_paid_when_a_phase_is_entered() -> None:
 
 def test_a_circle_of_dependencies_is_named() -> None:
     workload = trace(LINE, (0, 1, 16), (1, 2, 16), (2, 3, 16), deps=((0, 2), (1, 0), (2, 1)))
-    with pytest.raises(InputError, match="message 0 waits for 2, waits for 1, waits for 0"):
+    words = (
+        r"deadlock after cycle \d+: message 0 \(.*\) waits for the delivery of message 2 .*, which .* message 1 .*, "
+    )
+    with pytest.raises(NoScheduleError, match=words + r"which waits for the delivery of message 0"):
         simulate_flit(workload, LINE)
 
 
 def test_a_circle_through_a_list_is_named() -> None:
     """0 has no dependency of its own on 3, but stands behind 1 at no node: 1 waits for 2, which stands behind 0."""
     workload = trace(LINE, (0, 1, 16), (1, 0, 16), (1, 2, 16), deps=((0, 2), (1, 0)))
-    with pytest.raises(InputError, match="message 0 waits for 2, waits for 1, waits for 0"):
+    words = (
+        r"deadlock after cycle \d+: message 0 \(.*\) waits for the delivery of message 2 .*, which .* message 1 .*, "
+    )
+    with pytest.raises(NoScheduleError, match=words + r"which waits for the delivery of message 0"):
         simulate_flit(workload, LINE)
 
 
@@ -137,7 +145,10 @@ def test_a_deadlock_of_lanes_is_named() -> None:
         np.array([0, 1, 3, 2]), np.array([3, 2, 0, 1]), np.full(4, 1600), 4,
         link_offsets=np.arange(0, 9, 2), links=links,
     )  # fmt: skip
-    with pytest.raises(InputError, match=r"stuck after cycle \d+: message 0 waits for 1, .* waits for 0"):
+    words = (
+        r"message 0 \(0 → 3\) waits for virtual channel 0 of link 1 \(0, 1\) → 3 \(1, 1\) of message 1 \(1 → 2\), which"
+    )
+    with pytest.raises(NoScheduleError, match=words):
         simulate_flit(worms, machine, Settings(lanes=1))
     assert max(ends(simulate_flit(worms, machine, Settings(lanes=2)))) < 500
 
@@ -155,6 +166,15 @@ def test_networks_outside_the_domain(network: str, lanes: int, words: str) -> No
     machine = parse_machine(network)
     with pytest.raises(InputError, match=words):
         simulate_flit(trace(machine, (0, 1, 16)), machine, Settings(lanes=lanes))
+
+
+def test_two_simulations_run_at_the_same_time() -> None:
+    """Each has its thread, and neither sees anything of the other."""
+    machine = parse_machine("torus:4x4" + BARE)
+    workloads = [random_workload(machine, 400, seed) for seed in range(4)]
+    with ThreadPoolExecutor(2) as pool:
+        together = [*pool.map(lambda work: ends(simulate_flit(work, machine)), workloads)]
+    assert together == [ends(simulate_flit(work, machine)) for work in workloads]
 
 
 def test_no_messages() -> None:

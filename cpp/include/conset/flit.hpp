@@ -84,7 +84,9 @@ struct FlitTimes {
     std::int64_t moves = 0;                // flits that crossed a switch
     std::int64_t cycles = 0;               // cycles that were looked at
     std::int64_t stopped = 0;              // the cycle at which it ended
-    std::vector<std::int32_t> stuck;  // messages that wait for each other in a circle, where nothing moves any more
+    // Where nothing moves any more: messages, each of which waits for the next and the last for the first, and the
+    // virtual channel it waits for, (router * ports + port) * lanes + lane, or -1: the next one's delivery.
+    std::vector<std::int32_t> stuck, stuck_lane;
 };
 
 // Throws Interrupted (conset/stop.hpp) where a stop is asked for.

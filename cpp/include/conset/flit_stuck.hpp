@@ -12,27 +12,40 @@
 
 namespace conset {
 
-// From the first message that is not delivered to what it waits for, until one comes twice: that circle, or the whole
-// chain where it ends. `blocking(m)` is the message that one on its way waits for, or -1.
+// What a message waits for: another one's delivery, or a lane of an output that the other holds or fills.
+struct FlitWait {
+    std::int32_t message = -1;
+    std::int32_t lane = -1;  // among all lanes of all routers
+};
+
+// Into `times`: from the first message that is not delivered to what it waits for, until one comes twice: that circle,
+// or the whole chain where it ends. `blocking(m)` says what one on its way waits for.
 template <class Blocking>
-std::vector<std::int32_t> find_circle(const FlitTimes& times, const FlitGate& gate, Blocking&& blocking) {
-    std::vector<std::int32_t> chain;
+void find_circle(FlitTimes& times, const FlitGate& gate, Blocking&& blocking) {
     auto m = static_cast<std::int32_t>(std::find(times.end.begin(), times.end.end(), -1) - times.end.begin());
-    for (;;) {
-        const auto seen = std::find(chain.begin(), chain.end(), m);
-        if (seen != chain.end()) return {seen, chain.end()};
-        chain.push_back(m);
-        m = times.start[m] < 0 ? gate.blocker(m, times.end) : blocking(m);
-        if (m < 0) return chain;
+    while (m >= 0) {
+        const auto seen = std::find(times.stuck.begin(), times.stuck.end(), m);
+        if (seen != times.stuck.end()) {
+            times.stuck_lane.erase(times.stuck_lane.begin(), times.stuck_lane.begin() + (seen - times.stuck.begin()));
+            times.stuck.erase(times.stuck.begin(), seen);
+            return;
+        }
+        const FlitWait wait = times.start[m] < 0 ? FlitWait{gate.blocker(m, times.end), -1} : blocking(m);
+        times.stuck.push_back(m);
+        times.stuck_lane.push_back(wait.lane);
+        m = wait.message;
     }
 }
 
-// The message of another worm that holds, or stands in, a lane that message m needs next; -1 where there is none.
+// The lane that message m needs next, and the message of another worm that holds it or stands in it.
 template <class Shape>
-std::int32_t blocking_worm(std::int32_t m, const Shape& shape, const std::vector<FlitRouter<Shape>>& routers,
-                           const std::vector<FlitFar>& ahead, const FlitWorms& worms) {
+FlitWait blocking_worm(std::int32_t m, const Shape& shape, const std::vector<FlitRouter<Shape>>& routers,
+                       const std::vector<FlitFar>& ahead, const FlitWorms& worms) {
     using Router = FlitRouter<Shape>;
     const std::uint32_t lanes = shape.lanes(), ports = shape.ports();
+    const auto number = [&](std::uint32_t r, std::uint32_t out) {
+        return static_cast<std::int32_t>(r * ports * lanes + out);
+    };
     const auto message = [&](const Router& router, std::uint32_t in) { return worms[router.worm[in]].message; };
     for (std::uint32_t r = 0; r < routers.size(); ++r) {
         const Router& router = routers[r];
@@ -44,19 +57,20 @@ std::int32_t blocking_worm(std::int32_t m, const Shape& shape, const std::vector
                 if (o + 1 == ports) continue;
                 const FlitFar far = ahead[r * ports + o];
                 const std::int32_t other = message(routers[far.box], far.lane + router.out[in] % lanes);
-                if (other != m) return other;
+                if (other != m) return {other, number(r, router.out[in])};
                 continue;
             }
             for (std::uint32_t o = 0; o < ports; ++o) {  // it asks for one: who holds those of its output?
                 if (((router.asked[o][0] | router.asked[o][1]) >> in & 1U) == 0) continue;
                 for (auto holders = router.held[o]; holders != 0;) {
-                    const std::int32_t other = message(router, pop_bit(holders));
-                    if (other != m) return other;
+                    const std::uint32_t holder = pop_bit(holders);
+                    const std::int32_t other = message(router, holder);
+                    if (other != m) return {other, number(r, router.out[holder])};
                 }
             }
         }
     }
-    return -1;
+    return {};
 }
 
 }  // namespace conset

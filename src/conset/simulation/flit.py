@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil, inf
 from types import MappingProxyType
 from typing import Any
@@ -23,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.errors import InputError, UsageError
+from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.network.routes import core_network
-from conset.network.routing import Routing
-from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
+from conset.simulation.circle import circle_words
+from conset.simulation.flit_ports import Ports, lane_waits, ports_of
 from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
@@ -42,26 +41,6 @@ BUFFER = 8
 MOST_LANES = 63
 """Lanes of all ports of a router together: one word of bits, and one to spare."""
 EMPTY = np.zeros(0, np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class Ports:
-    """The ports of a network's routers, and on which cycles their links lie; arrays over link slots.
-
-    Box: port 2j leads up and 2j + 1 down in the j-th coordinate from the last; hypercube: port k crosses bit k; graph:
-    the links of a node in order. The last port is the node itself.
-
-    Attributes:
-        count: ports of a router.
-        out: shape=(link_slots), int32: port at the link's source; -1 where the slot is no link.
-        into: shape=(link_slots), int32: port at its target.
-        ring: shape=(link_slots), uint8: 0 on no cycle, 1 up, 2 up across the dateline, 3 down, 4 down across it.
-    """
-
-    count: int
-    out: NDArray[np.int32]
-    into: NDArray[np.int32]
-    ring: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +78,8 @@ def simulate_flit(
         packet_B: longer messages travel as several worms of at most so many bytes; None: one worm each.
 
     Raises:
-        InputError: too many receives, no links or wide ones, too many lanes for a router or too few for a torus,
-            messages that wait for each other in a circle; names them.
+        InputError: too many receives, no links or wide ones, too many lanes for a router or too few for a torus.
+        NoScheduleError: a deadlock; names the circle of messages and virtual channels.
         UsageError: unknown words in `settings.sync`.
     """
     settings = settings or Settings()
@@ -156,7 +135,7 @@ def run_flit(
         limit: ends at this cycle at the latest; 0: at no cycle.
 
     Raises:
-        InputError: as `simulate_flit`.
+        InputError, NoScheduleError: as `simulate_flit`.
     """
     topology = machine.topology
     costs = machine.costs_for(workload.method)
@@ -182,9 +161,9 @@ def run_flit(
     )  # fmt: skip
     elapsed_s = time.perf_counter() - begun
     if result.stuck.size:
-        circle = [int(m) for m in result.stuck]
-        chain = "".join(f" waits for {m}" + ("," if m != circle[0] else "") for m in [*circle[1:], circle[0]])
-        raise InputError(f"stuck after cycle {result.stopped}: message {circle[0]}{chain} and nothing else can move")
+        where = f"{workload.name} on {machine.name}"
+        circle = circle_words(workload, result.stuck, lane_waits(topology, ports, lanes, result.stuck_lane))
+        raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {circle}")
     return Run(result.start, result.end, result.moves, result.stopped, elapsed_s)
 
 
@@ -245,49 +224,6 @@ def flits_of(size: NDArray[np.int64], flit_B: int) -> NDArray[np.int32]:  # noqa
         m = int(np.argmax(flits))
         raise InputError(f"bytes[{m}] = {size[m]}: {flits[m]} flits of {flit_B} B, must be below 2^31")
     return flits.astype(np.int32)
-
-
-@lru_cache(maxsize=8)
-def ports_of(topology: Topology, routing: Routing) -> Ports:
-    """The routers' ports.
-
-    Raises:
-        InputError: a network without links.
-    """
-    if topology.kind == "crossbar":
-        raise InputError("flit: a crossbar has no links: a network with routers is required")
-    source, target = topology.ends
-    if topology.kind == "graph":
-        into = np.empty(target.size, np.int32)
-        into[np.argsort(target, kind="stable")] = _rank(np.sort(target))
-        out = _rank(source)
-        count = int(max(out.max(initial=-1), into.max(initial=-1))) + 2
-        return Ports(count, out, into, np.zeros(source.size, np.uint8))
-    if topology.kind == "hypercube":
-        bit = np.tile(np.arange(topology.dimensions, dtype=np.int32), topology.nodes)
-        return Ports(topology.dimensions + 1, bit, bit, np.zeros(bit.size, np.uint8))
-    return _box_ports(topology, topology.wraps and routing.rule != "no-wrap")
-
-
-def _rank(ordered: NDArray[np.int32]) -> NDArray[np.int32]:
-    """shape=(links), int32: how many equal entries stand before each one of a sorted array."""
-    first = np.searchsorted(ordered, ordered, side="left")
-    return (np.arange(ordered.size) - first).astype(np.int32)
-
-
-def _box_ports(topology: Topology, wraps: bool) -> Ports:
-    dimensions = topology.dimensions
-    up, down = 2 * np.arange(dimensions)[::-1], 2 * np.arange(dimensions)[::-1] + 1
-    port = np.tile(np.stack([up, down], axis=1).ravel(), topology.nodes)
-    out = np.where(topology.link_exists, port, -1).astype(np.int32)
-    into = np.where(topology.link_exists, port ^ 1, -1).astype(np.int32)
-    ring = np.zeros((topology.nodes, dimensions, 2), np.uint8)
-    for k, side in enumerate(topology.sides):
-        if wraps and side > 2:
-            at = topology.coordinates[:, k]
-            ring[:, k, 0] = np.where(at == side - 1, 2, 1)
-            ring[:, k, 1] = np.where(at == 0, 4, 3)
-    return Ports(2 * dimensions + 1, out, into, ring.ravel())
 
 
 def link_totals(workload: Workload, machine: Machine, amounts: NDArray[np.int64]) -> NDArray[np.int64]:
