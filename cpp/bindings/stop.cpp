@@ -17,6 +17,7 @@ void bind_stop(nb::module_& module) {
     module.def("should_stop", &should_stop, nb::arg("have_schedule"));
     module.def("publish", &publish, nb::arg("incumbent"), nb::arg("bound"));
     module.def("reset_search", &reset_search);
+    module.def("delivered_so_far", [] { return running_search().delivered.load(std::memory_order_relaxed); });
     module.def("best_so_far", [] {
         const Search& search = running_search();
         return std::make_pair(search.incumbent.load(std::memory_order_relaxed),

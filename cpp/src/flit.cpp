@@ -55,11 +55,14 @@ public:
 
     FlitTimes run() {
         while (watched_ > 0 && (watch_.limit == 0 || now_ < watch_.limit)) {
-            if ((times_.cycles++ & 1023) == 0) should_stop(false);
+            if ((times_.cycles++ & 1023) == 0) {
+                should_stop(false);
+                tell_delivered(static_cast<std::int64_t>(times_.end.size()) - gate_.undelivered());
+            }
             step();
             if (!advance()) {
-                times_.stuck = find_circle(
-                    times_, gate_, [&](std::int32_t m) { return blocking_worm(m, shape_, routers_, ahead_, worms_); });
+                find_circle(times_, gate_,
+                            [&](std::int32_t m) { return blocking_worm(m, shape_, routers_, ahead_, worms_); });
                 break;
             }
         }

@@ -14,7 +14,7 @@ from conset import _core
 from conset.choice.chooser import choose_schedule
 from conset.cli.interrupt import interruptible
 from conset.cli.main import run
-from conset.cli.progress import describe_search
+from conset.cli.progress import describe_delivered, describe_search
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError
 from conset.machine.spec import parse_machine
@@ -188,3 +188,8 @@ def test_watching_changes_nothing() -> None:
 )
 def test_progress_in_words(incumbent: float, bound: float, words: str) -> None:
     assert describe_search(incumbent, bound) == words
+
+
+def test_progress_of_a_simulation_in_words() -> None:
+    assert describe_delivered(0, 1_000_000) == ""
+    assert describe_delivered(412_672, 1_000_000) == ", 412,672 of 1,000,000 messages (41%)"

@@ -2,7 +2,8 @@
 //
 // One search runs at a time, so there is one of each in the process. Who watches: the command line sets the wish when
 // Ctrl-C arrives (conset/cli/interrupt.py) and shows incumbent, bound and gap after two seconds
-// (conset/cli/progress.py). Who searches, in C++ or in Python (the same names in conset._core):
+// (conset/cli/progress.py), or how many messages a simulation has delivered. Who searches, in C++ or in Python (the
+// same names in conset._core):
 //
 //     for (sweep = ...) {
 //         if (should_stop(have_schedule)) { stopped = true; break; }  // once a sweep; throws where there is nothing
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 
 namespace conset {
@@ -29,6 +31,7 @@ public:
 struct Search {
     std::atomic<bool> stop{false};
     std::atomic<double> incumbent{0}, bound{0};  // 0: none yet
+    std::atomic<std::int64_t> delivered{0};      // messages, of a simulation
 };
 
 inline Search& running_search() {
@@ -53,11 +56,17 @@ inline void publish(double incumbent, double bound) noexcept {
     if (bound > 0) running_search().bound.store(bound, std::memory_order_relaxed);
 }
 
+// How far a simulation is; told now and then, where it also looks for a wish to stop.
+inline void tell_delivered(std::int64_t messages) noexcept {
+    running_search().delivered.store(messages, std::memory_order_relaxed);
+}
+
 // Before a search that is watched.
 inline void reset_search() noexcept {
     running_search().stop.store(false, std::memory_order_relaxed);
     running_search().incumbent.store(0, std::memory_order_relaxed);
     running_search().bound.store(0, std::memory_order_relaxed);
+    running_search().delivered.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace conset

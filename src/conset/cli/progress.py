@@ -1,4 +1,7 @@
-"""Progress on anything over two seconds: stderr, terminals only; of a search its best so far, its bound and the gap."""
+"""Progress on anything over two seconds: stderr, terminals only.
+
+Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ DELAY_S = 2.0
 
 
 @contextmanager
-def progress(what: str, *, search: bool = False) -> Iterator[None]:
+def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[None]:
     """Shows `what` and the seconds gone, once `DELAY_S` have passed; nothing where stderr is no terminal.
 
     Args:
         what: is going on.
         search: whether the core publishes a best so far and a bound meanwhile.
+        messages: how many a simulation will have delivered when it is done; 0: none is going on.
     """
     if not sys.stderr.isatty():
         yield
@@ -33,8 +37,8 @@ def progress(what: str, *, search: bool = False) -> Iterator[None]:
 
         with Status(what, console=Console(stderr=True)) as status:
             while not done.wait(0.2):
-                best = _best_so_far() if search else ""
-                status.update(f"{what} … {time.monotonic() - start:.0f} s{best}")
+                so_far = _best_so_far() if search else _delivered(messages) if messages else ""
+                status.update(f"{what} … {time.monotonic() - start:.0f} s{so_far}")
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
@@ -49,6 +53,17 @@ def _best_so_far() -> str:
     from conset import _core
 
     return describe_search(*_core.best_so_far())
+
+
+def _delivered(messages: int) -> str:
+    from conset import _core
+
+    return describe_delivered(_core.delivered_so_far(), messages)
+
+
+def describe_delivered(delivered: int, messages: int) -> str:
+    """`, 412,672 of 1,000,000 messages (41%)`; nothing before the first ones are told of."""
+    return f", {delivered:,} of {messages:,} messages ({delivered / messages:.0%})" if delivered else ""
 
 
 def describe_search(incumbent: float, bound: float) -> str:

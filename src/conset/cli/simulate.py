@@ -119,7 +119,8 @@ def command(
         receive_order=receive_order, fairness=fairness, lanes=lanes,
         record=(check or output is not None) and worth_recording(model, workload.messages),
     )  # fmt: skip
-    with interruptible(), progress(f"simulating {workload.messages:,} messages by {model}"):
+    count = workload.messages
+    with interruptible(), progress(f"simulating {count:,} messages by {model}", messages=count):
         simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
         timeline = simulate(workload, machine, execution)
     manifest = _manifest(
