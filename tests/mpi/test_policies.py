@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import conset
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
@@ -45,3 +46,25 @@ def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
     late = json.loads((tmp_path / "late.json").read_text())
     assert {sync: tuple(late[rank][sync] for rank in (1, 3, 5)) for sync in WAITING} == WAITING
     assert all(late[2].values())  # it receives from rank 0
+
+
+def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) -> None:
+    # rank 0 sends 4 MiB to rank 1, which is late, then 8 bytes to rank 2: too much for MPI to take without rank 1
+    pattern = Pattern.from_messages(3, [0, 0], [1, 2], [4 << 20, 8])
+    topology = Topology.crossbar(3)
+    machine = Machine("crossbar:3", topology, Routing.default(topology))
+    schedule = Schedule(pattern, machine, "hand", Limits(), [0, 2], [0, 1])  # type: ignore[arg-type]
+    for in_flight in (None, 1, 2):
+        plan_schedule(schedule, "none", in_flight=in_flight).save(tmp_path / f"plan-{in_flight}.npz")
+    program = ["-m", "mpi4py", str(programs / "late_target.py"), str(tmp_path)]
+    ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=60)
+    assert (ended.status, ended.err) == (0, "")
+    late = json.loads((tmp_path / "late.json").read_text())
+    assert late[2] == {"None": False, "1": True, "2": False}
+
+
+@pytest.mark.parametrize("sync", WAITING)
+def test_every_policy_ends_with_one_send_in_flight(sync: str) -> None:
+    schedule = conset.compile("alltoall:size=64KiB", "mesh:2x2", method="first-fit")
+    result = conset.run(schedule, sync=sync, in_flight=1, repeat=2)
+    assert (result.mismatches, result.in_flight) == (0, 1)

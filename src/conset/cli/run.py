@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 def command(
     file: o.FileArgument,
     sync: o.SyncOption = None,
+    in_flight: Annotated[
+        str, typer.Option("--in-flight", metavar="N", help="Sends a rank keeps open at once, or all.")
+    ] = "all",
     repeat: Annotated[int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)] = 20,
     mpiexec: Annotated[
         str | None,
@@ -33,17 +36,19 @@ def command(
     from conset.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
     from conset.schedule.manifest import Manifest, sha256_of
+    from conset.simulation.settings import parse_count
 
     job = find_job()
     try:
         schedule = _verified(file)
-        result = _execute(schedule, sync, repeat, mpiexec)
+        result = _execute(schedule, sync, parse_count(in_flight, "--in-flight"), repeat, mpiexec)
     except ConsetError as error:
         if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
             raise typer.Exit(error.exit_code) from None
         raise
     if job is None or job[0] == 0:
         words = [f"--sync {result.sync}", f"--repeat {repeat}"]
+        words += [] if result.in_flight is None else [f"--in-flight {result.in_flight}"]
         manifest = Manifest(" ".join(["conset run", file.name, *words]), schedule.manifest.seed, sha256_of(file))
         if json:
             print_json("conset/run@1", result.to_object(), manifest)
@@ -75,21 +80,24 @@ def _verified(file: Path) -> Schedule:
     return to_schedule(document)
 
 
-def _execute(schedule: Schedule, sync: str | None, repeat: int, mpiexec: str | None) -> RunResult:
+def _execute(
+    schedule: Schedule, sync: str | None, in_flight: int | None, repeat: int, mpiexec: str | None
+) -> RunResult:
     from conset.cli.progress import progress
     from conset.execution.job import run_schedule
 
     with progress(f"running on {schedule.pattern.ranks} ranks"):
-        return run_schedule(schedule, sync=sync, repeat=repeat, mpiexec=mpiexec)
+        return run_schedule(schedule, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
 
 
 def describe(result: RunResult) -> str:
     """What ran and whether it delivered, in two lines."""
     from conset.execution.result import count_cores
 
+    flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
     return (
-        f"[bold]{result.ranks} ranks[/] on {count_cores(result.cores)}, {result.mpi}, sync {result.sync}, "
+        f"[bold]{result.ranks} ranks[/] on {count_cores(result.cores)}, {result.mpi}, sync {result.sync}{flight}, "
         f"{result.phases:,} phases, {result.repeat} repetitions in {result.elapsed_s:.1f} s\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
     )

@@ -8,6 +8,8 @@ Idea. Every message has a persistent request, made once on a duplicated communic
     `local`: start the sends of a phase, wait for its sends and receives.
     `ready`: signal the sources of a phase, start each send when its target has signalled, wait as `local`.
     `barrier:k`: `local` on groups of k phases, and a barrier between groups, also where a rank has no message.
+    With at most N sends in flight a send starts when the N-th before it has ended: its receive was started before any
+    wait, so this waits for nothing that waits for it.
 Invariant. A rank gives its signals before it waits, and waits for nothing but what the graph in `check` knows: a plan
     that passes there ends here, eager or rendezvous. No wait is inside MPI.
 Cost. Some 0.5 us a message above MPI's own (Start and Test from Python).
@@ -122,7 +124,7 @@ class Executor:
 
     def _protocol(self) -> Iterator[MPI.Request]:
         """The exchange; yields each request that must end before it goes on."""
-        steps, sync = self._steps, self.plan.sync
+        steps, sync, window = self._steps, self.plan.sync, self.plan.in_flight
         for step in steps:
             for request in step.receives:
                 request.Start()
@@ -132,13 +134,12 @@ class Executor:
             self._step = step
             for request in step.signals_out:
                 request.Start()
-            if sync.kind == "ready":
-                for signal, request in zip(step.signals_in, step.sends, strict=True):
-                    yield signal
-                    request.Start()
-            else:
-                for request in step.sends:
-                    request.Start()
+            for k, request in enumerate(step.sends):
+                if sync.kind == "ready":
+                    yield step.signals_in[k]
+                if window and k >= window:
+                    yield step.sends[k - window]
+                request.Start()
             yield from step.receives
             yield from step.sends
             if sync.kind == "barrier" and index + 1 < len(steps):

@@ -29,6 +29,7 @@ def run_schedule(
     schedule: Schedule | str | Path,
     *,
     sync: Sync | str | None = None,
+    in_flight: int | None = None,
     repeat: int = DEFAULT_REPEAT,
     mpiexec: str | None = None,
     timeout: float | None = None,
@@ -41,6 +42,7 @@ def run_schedule(
     Args:
         schedule: the schedule, or its file.
         sync: the policy; None: the schedule's own.
+        in_flight: sends a rank keeps open at once, in schedule order; None: all.
         repeat: repetitions that count; one more goes before and is dropped.
         mpiexec: another launcher, as a shell would split it.
         timeout: longest time of the whole job, start-up included [s]; None: derived from bytes, messages and barriers.
@@ -61,7 +63,7 @@ def run_schedule(
         from conset.schedule.file import read_schedule
 
         schedule = read_schedule(Path(schedule))
-    plan = plan_schedule(schedule, sync)
+    plan = plan_schedule(schedule, sync, in_flight=in_flight)
     _check_buffers(plan)
     return run_plan(plan, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
 
@@ -91,6 +93,7 @@ def run_plan(
         ranks=int(found["ranks"]),
         mpi=str(found["mpi"]),
         sync=str(plan.sync),
+        in_flight=plan.in_flight,
         phases=plan.phases,
         cores=int(found["cores"]),
         local_ranks=int(found["local_ranks"]),

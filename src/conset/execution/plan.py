@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import frozen_ints
-from conset.errors import InputError
+from conset.errors import InputError, UsageError
 from conset.schedule.sync import Sync, parse_sync
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ class Plan:
         receives: of all ranks.
         send_bytes: shape=(ranks), int64 [B]: size of each rank's send buffer.
         receive_bytes: shape=(ranks), int64 [B]: size of each rank's receive buffer.
+        in_flight: sends a rank keeps open at once, in posting order; None: all.
     """
 
     phases: int
@@ -99,8 +100,11 @@ class Plan:
     receives: Operations
     send_bytes: NDArray[np.int64]
     receive_bytes: NDArray[np.int64]
+    in_flight: int | None = None
 
     def __post_init__(self) -> None:
+        if self.in_flight is not None and self.in_flight < 1:
+            raise UsageError(f"in flight {self.in_flight}: must be at least 1, or all")
         if self.sends.offsets.size != self.receives.offsets.size:
             raise InputError(
                 f"sends are of {self.ranks} ranks, receives of {self.receives.offsets.size - 1}: must agree"
@@ -137,7 +141,7 @@ class Plan:
             for side in ("sends", "receives")
             for name in ("offsets", *_OPERATION_ARRAYS)
         }
-        arrays |= {"phases": self.phases, "sync": str(self.sync)}
+        arrays |= {"phases": self.phases, "sync": str(self.sync), "in_flight": self.in_flight or 0}
         np.savez(path, send_bytes=self.send_bytes, receive_bytes=self.receive_bytes, **arrays)
 
     @staticmethod
@@ -149,7 +153,10 @@ class Plan:
                 for side in ("sends", "receives")
             )
             sync = parse_sync(str(file["sync"]))
-            return Plan(int(file["phases"]), sync, sends, receives, file["send_bytes"], file["receive_bytes"])
+            in_flight = int(file["in_flight"]) or None
+            return Plan(
+                int(file["phases"]), sync, sends, receives, file["send_bytes"], file["receive_bytes"], in_flight
+            )
 
     def __repr__(self) -> str:
         return f"Plan(ranks={self.ranks}, phases={self.phases}, transfers={self.transfers}, sync={self.sync})"

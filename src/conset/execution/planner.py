@@ -13,14 +13,16 @@ from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
 
 
-def plan_schedule(schedule: Schedule, sync: Sync | str | None = None) -> Plan:
+def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flight: int | None = None) -> Plan:
     """The plan that executes `schedule` under `sync` (default: the schedule's own); checked to end.
+
+    A rank keeps `in_flight` sends open at once, None: all.
 
     Transfers of a phase are posted in the order of the phase's list, or of their start where there is a timetable
     (the times themselves are a model's and are not kept).
 
     Raises:
-        UsageError: `sync` is no policy.
+        UsageError: `sync` is no policy, `in_flight` below 1.
         InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or the pattern's
             order between messages is not kept under `sync`.
     """
@@ -36,7 +38,7 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None) -> Plan:
     receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
     sends = _operations(schedule, source, target, send_start[message] + within)
     receives = _operations(schedule, target, source, receive_start[message] + within)
-    plan = Plan(schedule.phases, policy, sends, receives, send_bytes, receive_bytes)
+    plan = Plan(schedule.phases, policy, sends, receives, send_bytes, receive_bytes, in_flight)
     check_plan(plan)
     return plan
 

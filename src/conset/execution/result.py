@@ -57,6 +57,7 @@ class RunResult:
         ranks: size of the job.
         mpi: name and version of the library.
         sync: the policy that was executed.
+        in_flight: sends a rank kept open at once; None: all.
         phases: of the schedule.
         cores: cores that the ranks on one machine share.
         local_ranks: ranks on that machine.
@@ -71,6 +72,7 @@ class RunResult:
     ranks: int
     mpi: str
     sync: str
+    in_flight: int | None
     phases: int
     cores: int
     local_ranks: int
@@ -123,6 +125,7 @@ class RunResult:
             "ranks": self.ranks,
             "mpi": self.mpi,
             "sync": self.sync,
+            "in_flight": "all" if self.in_flight is None else self.in_flight,
             "phases": self.phases,
             "repeat": self.repeat,
             "median_s": self.median_s,
