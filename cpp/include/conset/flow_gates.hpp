@@ -70,6 +70,7 @@ public:
     std::vector<std::int32_t> waiting_cycle() const;
 
 private:
+    static constexpr char kPosted = 1, kStarted = 2, kDelivered = 4, kTaken = 8;  // bits of `state_`
     static constexpr double kNever = std::numeric_limits<double>::infinity();
     enum class Kind : std::uint8_t { release, group, entered, signal };
     struct Timer {
@@ -126,7 +127,7 @@ private:
     std::int32_t ranks_ = 0;
     std::size_t left_ = 0;
     std::vector<std::int32_t> waits_, phase_;
-    std::vector<char> state_;  // bit 0: posted, bit 1: started, bit 2: delivered, bit 3: taken by the receiver's list
+    std::vector<char> state_;  // which of the bits above; taken: by the receiver's list
     std::vector<std::int32_t> started_;
     std::vector<Timer> timers_;
     Row dependents_, sends_, receives_;
