@@ -9,6 +9,7 @@ import pytest
 
 import conset
 from conset.execution.launcher import find_launcher, start_job
+from conset.execution.plan import Plan
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -33,17 +34,25 @@ WAITING = {
 }
 
 
+def who_ended_late(plans: dict[str, Plan], who: int, programs: Path, folder: Path) -> list[dict[str, bool]]:
+    """For each rank and plan: whether its exchange ended after rank `who`, which comes late, began."""
+    for name, plan in plans.items():
+        plan.save(folder / f"{name}.npz")
+    ranks = next(iter(plans.values())).ranks
+    program = ["-m", "mpi4py", str(programs / "late_rank.py"), str(folder), str(who)]
+    ended = start_job(find_launcher(), ranks, program, folder=folder, timeout_s=60)
+    assert (ended.status, ended.err) == (0, "")
+    late: list[dict[str, bool]] = json.loads((folder / "late.json").read_text())
+    return late
+
+
 def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
     pattern = Pattern.from_messages(6, [0, 1, 2, 4], [2, 2, 3, 5], [8, 8, 8, 8])
     topology = Topology.crossbar(6)
     machine = Machine("crossbar:6", topology, Routing.default(topology))
     schedule = Schedule(pattern, machine, "hand", Limits(), [0, 1, 4], [0, 1, 2, 3])  # type: ignore[arg-type]
-    for sync in WAITING:
-        plan_schedule(schedule, sync).save(tmp_path / f"plan-{sync.replace(':', '-')}.npz")
-    program = ["-m", "mpi4py", str(programs / "late_source.py"), str(tmp_path)]
-    ended = start_job(find_launcher(), 6, program, folder=tmp_path, timeout_s=60)
-    assert (ended.status, ended.err) == (0, "")
-    late = json.loads((tmp_path / "late.json").read_text())
+    plans = {sync: plan_schedule(schedule, sync) for sync in WAITING}
+    late = who_ended_late(plans, 0, programs, tmp_path)
     assert {sync: tuple(late[rank][sync] for rank in (1, 3, 5)) for sync in WAITING} == WAITING
     assert all(late[2].values())  # it receives from rank 0
 
@@ -54,12 +63,8 @@ def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) 
     topology = Topology.crossbar(3)
     machine = Machine("crossbar:3", topology, Routing.default(topology))
     schedule = Schedule(pattern, machine, "hand", Limits(), [0, 2], [0, 1])  # type: ignore[arg-type]
-    for in_flight in (None, 1, 2):
-        plan_schedule(schedule, "none", in_flight=in_flight).save(tmp_path / f"plan-{in_flight}.npz")
-    program = ["-m", "mpi4py", str(programs / "late_target.py"), str(tmp_path)]
-    ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=60)
-    assert (ended.status, ended.err) == (0, "")
-    late = json.loads((tmp_path / "late.json").read_text())
+    plans = {str(n): plan_schedule(schedule, "none", in_flight=n) for n in (None, 1, 2)}
+    late = who_ended_late(plans, 1, programs, tmp_path)
     assert late[2] == {"None": False, "1": True, "2": False}
 
 

@@ -235,6 +235,9 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("neighbor --on mesh:4x4 --curve", 3, "complete exchange"),
         ("alltoall --on mesh:4x4 --map", 2, "has no degree"),
         ("alltoall --on mesh:4x4 --curve -o x.pdf", 2, ".pdf"),
+        ("alltoall --on mesh:4x4 --models flwo", 2, "did you mean 'flow'"),
+        ("alltoall --on mesh:4x4 --simulate --curve", 2, "do not go with --curve"),
+        ("random --on mesh:4x4 --measure --map", 2, "do not go with --map"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(

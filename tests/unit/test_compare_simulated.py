@@ -230,23 +230,6 @@ def test_the_command_prints_writes_and_draws(tmp_path: Path, capsys: pytest.Capt
     assert "simulated" not in plain["rows"][0]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "part"),
-    [
-        ("alltoall --on mesh:4x4 --models flwo", 2, "did you mean 'flow'"),
-        ("alltoall --on mesh:4x4 --simulate --curve", 2, "do not go with --curve"),
-        ("random --on mesh:4x4 --measure --map", 2, "do not go with --map"),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_one_line(
-    words: str, code: int, part: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["compare", *words.split()]) == code
-    err = capsys.readouterr().err.strip().splitlines()
-    assert len(err) == 1
-    assert part in err[0]
-
-
 def test_a_host_measures_so_many_ranks() -> None:
     cores = len(os.sched_getaffinity(0))
     require_cores(cores * RANKS_PER_CORE)
