@@ -4,12 +4,19 @@
 
 namespace conset {
 
+namespace {
+
+constexpr double kSure = 1e-9;  // further apart (relative) than sums in another order can bring levels
+
+}  // namespace
+
 void FlowRipple::take_over(std::int32_t f, const Pace& pace) {
     attach(f);
     Flow& flow = flows_[f];
     flow.pace = pace;
     flow.held_by = table_.flows[f].held_by;
     if (flow.held_by >= 0) ++holds_[flow.held_by];
+    for (const std::int32_t r : route_of(flow)) carries_[r] += flow.weight * pace.level;
     ends_.set(f, pace.end(table_.flows[f].key));
 }
 
@@ -28,9 +35,10 @@ void FlowRipple::grow() {
     if (lists_.size() >= resources) return;
     lists_.resize(resources);
     holds_.resize(resources, 0);
+    carries_.resize(resources, 0);
+    awaits_.resize(resources);
     touched_flag_.resize(resources, 0);
     stale_.resize(resources, 0);
-    lone_.resize(resources, -1);
 }
 
 void FlowRipple::attach(std::int32_t f) {
@@ -86,21 +94,33 @@ void FlowRipple::solve(double now) {
 }
 
 void FlowRipple::touch_changed() {
-    for (const auto& change : table_.changed) flows_[change.flow].weight = table_.flows[change.flow].total();
+    for (const auto& change : table_.changed) {
+        Flow& flow = flows_[change.flow];
+        const double grown = table_.flows[change.flow].total() - flow.weight;
+        flow.weight += grown;
+        for (const std::int32_t r : route_of(flow)) carries_[r] += grown * flow.pace.level;
+    }
     for (const auto& change : table_.changed) {
         if (change.weight < 0) table_.each_resource(change.flow, [&](std::int32_t r) { give_room(r); });
         if (!change.closed) touch_route(flows_[change.flow]);
     }
     for (const std::int32_t f : table_.opened) {
         attach(f);
-        flows_[f].mark = 2 * event_;
-        touch_route(flows_[f]);
+        undecide(flows_[f]);
     }
 }
 
 void FlowRipple::refresh_touched() {
     for (const std::int32_t r : touched_) {
         touched_flag_[r] = 0;
+        const Awaits& awaits = awaits_[r];
+        if (holds_[r] == 0 && awaits.event == event_ && awaits.flows > 0 && table_.capacity[r] < Pace::kNever) {
+            // what the others leave, if all of them stay below: its level is that or higher, and is asked for in turn
+            const double left = table_.capacity[r] - (carries_[r] - awaits.rate);
+            by_level_.set(r, (left - kSure * table_.capacity[r]) / awaits.weight);
+            stale_[r] = 1;
+            continue;
+        }
         stale_[r] = 0;
         const double level = fill_level(r);
         if (level < Pace::kNever) {
@@ -118,8 +138,7 @@ void FlowRipple::give_room(std::int32_t resource) {
     each_open(resource, [&](std::int32_t f) {
         Flow& flow = flows_[f];
         if (flow.held_by != resource || undecided(flow) || decided(flow)) return;
-        flow.mark = 2 * event_;
-        touch_route(flow);
+        undecide(flow);
     });
 }
 
@@ -129,6 +148,25 @@ void FlowRipple::touch(std::int32_t resource) {
     touched_.push_back(resource);
 }
 
+void FlowRipple::undecide(Flow& flow) {
+    flow.mark = 2 * event_;
+    for (const std::int32_t r : route_of(flow)) {
+        Awaits& awaits = awaits_[r];
+        if (awaits.event != event_) awaits = Awaits{event_, 0, 0, 0};
+        ++awaits.flows;
+        awaits.weight += flow.weight;
+        awaits.rate += flow.weight * flow.pace.level;
+        touch(r);
+    }
+}
+
+// Whether no flow would take more of a resource than now, and all together leave some of it.
+bool FlowRipple::idle(std::int32_t resource) const {
+    const Awaits& awaits = awaits_[resource];
+    return holds_[resource] == 0 && (awaits.event != event_ || awaits.flows == 0) &&
+           carries_[resource] < table_.capacity[resource] * (1 - kSure);
+}
+
 void FlowRipple::touch_route(const Flow& flow) {
     for (const std::int32_t r : route_of(flow)) touch(r);
 }
@@ -136,6 +174,7 @@ void FlowRipple::touch_route(const Flow& flow) {
 // The level at which a resource fills. Most of the time goes here: arrays of the right size and no branch that depends
 // on a flow.
 double FlowRipple::fill_level(std::int32_t resource) {
+    if (idle(resource)) return Pace::kNever;
     auto& list = lists_[resource];
     const std::size_t size = list.size();
     if (scratch_weight_.size() < size) {
@@ -146,9 +185,9 @@ double FlowRipple::fill_level(std::int32_t resource) {
     double* const levels = scratch_level_.data();
     const Flow* const flows = flows_.data();
     double left = table_.capacity[resource], weight = 0;
+    double taken = 0, limited_weight = 0, highest = 0;  // by limited flows at their own levels
+    double carries = 0;
     std::size_t count = 0, open = 0;
-    std::int32_t lone = -1;
-    lone_[resource] = -1;
     for (std::size_t k = 0; k < size; ++k) {
         const std::int32_t f = list[k];
         const Flow& flow = flows[f];
@@ -158,12 +197,21 @@ double FlowRipple::fill_level(std::int32_t resource) {
         weights[count] = flow.weight;
         levels[count] = flow.pace.level;
         const bool limited = flow.held_by != resource && flow.mark != 2 * event_;
-        lone = flow.weight == 0 || limited ? lone : f;
         count += limited && flow.weight > 0 ? 1 : 0;
+        carries += flow.weight * flow.pace.level;
+        const double w = limited ? flow.weight : 0;
+        taken += w * flow.pace.level;
+        limited_weight += w;
+        highest = std::max(highest, w > 0 ? flow.pace.level : 0);
     }
     if (open < size) list.resize(open);
+    carries_[resource] = carries;  // sums of changes drift
     if (open == 0) return Pace::kNever;
     const std::size_t unlimited = open - count;
+    // mostly all limited flows stay below: then nothing fills it, or what they leave goes to the others
+    if (unlimited == 0 && taken < left * (1 - kSure)) return Pace::kNever;
+    if (unlimited > 0 && left - taken > highest * (1 + kSure) * (weight - limited_weight))
+        return (left - taken) / (weight - limited_weight);
     double level = left / weight;
     while (count > 0) {
         const double border = level * (1 + Pace::kSame);
@@ -182,7 +230,6 @@ double FlowRipple::fill_level(std::int32_t resource) {
         count = kept;
         level = std::max(level, left / weight);
     }
-    if (count == 0 && unlimited == 1) lone_[resource] = lone;
     return level;
 }
 
@@ -199,6 +246,7 @@ void FlowRipple::decide(std::int32_t resource, double level, double now) {
 
 void FlowRipple::settle(std::int32_t f, double level, std::int32_t resource, double now) {
     Flow& flow = flows_[f];
+    const bool awaited = undecided(flow);
     flow.mark = 2 * event_ + 1;
     if (flow.held_by != resource) {
         if (flow.held_by >= 0) --holds_[flow.held_by];
@@ -211,9 +259,17 @@ void FlowRipple::settle(std::int32_t f, double level, std::int32_t resource, dou
         table_.note(f);
         ends_.set(f, flow.pace.end(table_.flows[f].key));
     }
+    const double more = flow.weight * (flow.pace.level - old);
     for (const std::int32_t r : route_of(flow)) {
-        if (lone_[r] == f && stale_[r] == 0 && r != resource && level >= old && by_level_.contains(r)) {
-            by_level_.erase(r);  // it alone could have filled this one, at a higher level than it gets
+        carries_[r] += more;
+        Awaits& awaits = awaits_[r];
+        if (awaited) {
+            --awaits.flows;
+            awaits.weight -= flow.weight;
+            awaits.rate -= flow.weight * old;
+        }
+        if (r != resource && idle(r)) {
+            if (by_level_.contains(r)) by_level_.erase(r);
             continue;
         }
         stale_[r] = 1;

@@ -5,11 +5,15 @@
 // linear function, so Newton's steps from the left take two or three passes. In rising order of these levels every
 // decision is final: a flow whose level falls gives its other resources room, so what they hold becomes undecided; a
 // flow whose level rises touches its resources; where nothing changes the ripple stops.
+// Most touched resources end as nobody's bottleneck. So each keeps the sum of its flows' rates: what that leaves,
+// shared by undecided flows, is a bound of its level from below, good enough to wait its turn with; and once none of
+// its flows is undecided and it has room left, it is out. Its flows are looked at only when its turn comes before that.
 //
 // Trap. With ties a resource may hold no flow at one instant and be needed later: ask whether it holds flows now, never
 // whether it was full.
 //
-// Complexity. Sum over touched resources of their flows, times the passes. Memory: 64 bytes per open flow, 8 per hop.
+// Complexity. Touched resources, and the flows of those whose turn comes, times the passes. Memory: 64 bytes per open
+// flow, 8 per hop.
 #pragma once
 
 #include <algorithm>
@@ -61,6 +65,13 @@ private:
         std::uint32_t mark = 0;  // 2 event_: undecided; 2 event_ + 1: decided
     };
 
+    struct Awaits {  // undecided flows of a resource, during an event
+        std::uint32_t event = 0;
+        std::int32_t flows = 0;
+        double weight = 0;
+        double rate = 0;  // before the event
+    };
+
     bool known(std::int32_t f) const { return static_cast<std::size_t>(f) < flows_.size() && flows_[f].weight > 0; }
     void grow();
     void take_over(std::int32_t f, const Pace& pace);
@@ -70,6 +81,8 @@ private:
     void touch(std::int32_t resource);
     void touch_route(const Flow& flow);
     void touch_changed();
+    void undecide(Flow& flow);
+    bool idle(std::int32_t resource) const;
     void refresh_touched();
     double fill_level(std::int32_t resource);
     void decide(std::int32_t resource, double level, double now);
@@ -87,12 +100,13 @@ private:
     std::vector<std::int32_t> hops_;                // routes
     std::vector<std::vector<std::int32_t>> lists_;  // flows of each resource, closed ones among them until passed over
     std::vector<std::int32_t> holds_;               // flows it is the bottleneck of
-    FlowHeap ends_;                                 // flows by the end of their next member
+    std::vector<double> carries_;                   // rates of all its flows together, as they were when last decided
+    std::vector<Awaits> awaits_;
+    FlowHeap ends_;  // flows by the end of their next member
     std::uint32_t event_ = 0;
     FlowHeap by_level_;  // resources by the level at which they would fill
     std::vector<char> touched_flag_, stale_;
     std::vector<std::int32_t> touched_;
-    std::vector<std::int32_t> lone_;  // of each resource: the only flow that could fill it when this was last asked
     std::vector<double> scratch_weight_, scratch_level_;
     std::vector<std::int32_t> scratch_;
 };
@@ -101,6 +115,8 @@ template <class PaceOf>
 void FlowRipple::begin(PaceOf&& pace_of) {
     grow();
     std::fill(holds_.begin(), holds_.end(), 0);
+    std::fill(carries_.begin(), carries_.end(), 0);
+    std::fill(awaits_.begin(), awaits_.end(), Awaits{});
     event_ = 0;
     table_.each_flow([&](std::int32_t f) {
         const Pace pace = pace_of(f);
