@@ -106,8 +106,14 @@ private:
 
     // The resources of a message; what one of its kind can take at most.
     double find_route(std::int32_t m, std::vector<std::int32_t>& route) const {
+        return find_route(m, route, [](std::int32_t) {});
+    }
+
+    template <class Visit>  // visit(link), whatever its rate
+    double find_route(std::int32_t m, std::vector<std::int32_t>& route, Visit&& visit) const {
         double limit = kNever;
         routes_.each_link(m, [&](std::int32_t link) {
+            visit(link);
             if (link_rate(link) == kNever) return;
             route.push_back(link);
             if (link_width(link) > 1) limit = std::min(limit, link_rate(link));
@@ -206,15 +212,15 @@ private:
 
     void begin_flow(std::int32_t m, double now) {
         const std::int32_t s = routes_.source[m], t = routes_.target[m];
-        routes_.each_link(m, [&](std::int32_t link) { result_.link_bytes[link] += bytes_[m]; });
         result_.out_bytes[s] += bytes_[m];
         result_.in_bytes[t] += bytes_[m];
         route_.clear();
-        const double limit = find_route(m, route_);
+        const double limit = find_route(m, route_, [&](std::int32_t link) { result_.link_bytes[link] += bytes_[m]; });
         if (bytes_[m] == 0 || route_.empty()) {
             flowed(m, now);
             return;
         }
+        sharing_.tell_route(m, route_);
         const std::uint64_t pair = static_cast<std::uint64_t>(s) << 32U | static_cast<std::uint32_t>(t);
         sharing_.add(alone_ ? Sharing::kAlone : pair, weight(m), limit, m, static_cast<double>(bytes_[m]), now);
     }

@@ -101,6 +101,7 @@ void FlowRipple::touch_changed() {
         for (const std::int32_t r : route_of(flow)) carries_[r] += grown * flow.pace.level;
     }
     for (const auto& change : table_.changed) {
+        // asked of the table: of a flow that closed before this solver took over nothing is known here
         if (change.weight < 0) table_.each_resource(change.flow, [&](std::int32_t r) { give_room(r); });
         if (!change.closed) touch_route(flows_[change.flow]);
     }

@@ -40,6 +40,9 @@ public:
     // `route_of(member, route)`: the resources of a member, at least one, appended to `route`.
     Sharing(std::vector<double> capacity, FlowTable::RouteOf route_of);
 
+    // The resources of a member that may be added next, so that they need not be asked for.
+    void tell_route(std::int32_t member, std::vector<std::int32_t>& route) { table_.tell_route(member, route); }
+
     // Opens a flow for `member`, or joins the open one of the same key (`kAlone`: never). `bytes` > 0. `limit`: what
     // one member can take at most, infinite for none. Rates are right only after `solve`, which comes before ends.
     void add(std::uint64_t key, double weight, double limit, std::int32_t member, double bytes, double now);

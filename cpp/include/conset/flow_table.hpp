@@ -86,10 +86,19 @@ struct FlowTable {
 
     template <class Visit>  // visit(resource) for all that a flow takes
     void each_resource(std::int32_t f, Visit&& visit) {
-        route_.clear();
-        route_of(flows[f].first, route_);
+        if (member_ != flows[f].first) {
+            route_.clear();
+            route_of(flows[f].first, route_);
+            member_ = flows[f].first;
+        }
         for (const std::int32_t r : route_) visit(r);
         if (limit_of(f) < kNever) visit(fixed + f);
+    }
+
+    // The resources of a member, which are taken; the vector comes back with others.
+    void tell_route(std::int32_t member, std::vector<std::int32_t>& route) {
+        route_.swap(route);
+        member_ = member;
     }
 
     template <class Visit>
@@ -111,7 +120,8 @@ struct FlowTable {
     }
 
 private:
-    std::vector<std::int32_t> route_;
+    std::vector<std::int32_t> route_;  // of the member that was last asked for
+    std::int32_t member_ = -1;
 };
 
 }  // namespace conset

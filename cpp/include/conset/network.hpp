@@ -48,7 +48,13 @@ public:
     std::int32_t walk(std::int32_t s, std::int32_t t, Visit&& visit) const;
 
     std::int32_t hops(std::int32_t s, std::int32_t t) const {
-        return walk(s, t, [](std::int32_t, std::int32_t) {});
+        if (kind_ != Kind::box) return walk(s, t, [](std::int32_t, std::int32_t) {});
+        std::int32_t hops = 0;
+        for (std::int32_t k = 0; k < dims_; ++k) {
+            const std::int32_t ahead = std::abs(t / strides_[k] % sides_[k] - s / strides_[k] % sides_[k]);
+            hops += wrap_ ? std::min(ahead, sides_[k] - ahead) : ahead;
+        }
+        return hops;
     }
 
 private:
