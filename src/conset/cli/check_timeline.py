@@ -66,7 +66,7 @@ def tell(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
         raise VerificationError(f"{what}: {count} violation{'s' if count > 1 else ''}")
 
 
-def verify_timeline(file: Path, as_json: bool) -> None:
+def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
     """Judges a timeline's file from the file alone.
 
     Raises:
@@ -76,7 +76,6 @@ def verify_timeline(file: Path, as_json: bool) -> None:
     import typer
 
     from conset.cli.output import print_json
-    from conset.cli.verify import SCHEMA
     from conset.errors import InputError
     from conset.simulation.file import read_record
 
@@ -87,7 +86,7 @@ def verify_timeline(file: Path, as_json: bool) -> None:
         raise InputError(f"{file}: {error}") from None
     if as_json:
         figures = {"time_s": record.timeline.time_s, "messages": record.timeline.messages}
-        print_json(SCHEMA, {**check_object(record, violations), "figures": figures}, record.manifest)
+        print_json(schema, {**check_object(record, violations), "figures": figures}, record.manifest)
     tell(violations, str(file), as_json)
     if not as_json:
         typer.echo(f"{file}: ok, {check_words(record)}")

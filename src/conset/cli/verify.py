@@ -36,7 +36,7 @@ def command(
     if is_timeline(file):
         if window is not None:
             raise UsageError(f"--window {window}: is for schedules, {file} is a timeline")
-        verify_timeline(file, as_json)
+        verify_timeline(file, SCHEMA, as_json)
         return
     if is_program(file):
         verification, manifest, words = _verify_program(file, window)

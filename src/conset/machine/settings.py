@@ -5,27 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import overload
 
-from conset.errors import UsageError
-from conset.machine.costs import Costs, Provenance
+from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.machine.words import changed_costs
-
-GIVEN = Provenance("given", "the command line")
-
-
-def split_words(text: str) -> list[tuple[str, str]]:
-    """`"synchronization=0,overhead=2us"` → pairs of word and value.
-
-    Raises:
-        UsageError: an item that is not WORD=VALUE.
-    """
-    pairs = []
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        word, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not word or not value:
-            raise UsageError(f"option '{item}': expected WORD=VALUE")
-        pairs.append((word, value))
-    return pairs
+from conset.machine.words import GIVEN, changed_costs, split_words
 
 
 def words_of(mode: str | None, text: str | None) -> str | None:

@@ -23,8 +23,7 @@ from typing import Any
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.bare import DEFAULT_SIZE, KINDS, build_bare, build_routing, build_topology, parse_sizes
 from conset.machine.machine import Machine
-from conset.machine.settings import GIVEN, split_words
-from conset.machine.words import WORDS, changed_costs
+from conset.machine.words import GIVEN, WORDS, changed_costs, split_words
 from conset.network.graph import without
 from conset.network.routing import Routing
 

@@ -40,6 +40,9 @@ from conset.machine.word_values import (
 )
 from conset.units import format_size, format_time
 
+GIVEN = Provenance("given", "the command line")
+"""The tag of what options of a spec or `--set` say."""
+
 
 @dataclass(frozen=True)
 class Word:
@@ -111,6 +114,21 @@ def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:
         extra = next(key for key in bare if key != "value")
         raise unknown_name(f"word in {word}", extra, ("value", "tag", "source"))
     return bare.get("value", bare), Provenance.of(value.get("tag", "given"), value.get("source", ""))
+
+
+def split_words(text: str) -> list[tuple[str, str]]:
+    """`"synchronization=0,overhead=2us"` → pairs of word and value.
+
+    Raises:
+        UsageError: an item that is not WORD=VALUE.
+    """
+    pairs = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        word, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not word or not value:
+            raise UsageError(f"option '{item}': expected WORD=VALUE")
+        pairs.append((word, value))
+    return pairs
 
 
 def changed_costs(costs: Costs, changes: Iterable[tuple[str, Any]], provenance: Provenance) -> Costs:
