@@ -68,7 +68,10 @@ WormholeResult WormholeRun::run() {
         if (next == kNever) break;
         now_ = std::max(now_, next);
         handle(now_ + kTogether * now_);
-        if ((++glance & 1023) == 0) should_stop(false);
+        if ((++glance & 1023) == 0) {
+            should_stop(false);
+            tell_delivered(static_cast<std::int64_t>(messages_.size() - lists_.undelivered()));
+        }
     }
     result_.stopped = now_;
     if (lists_.undelivered() > 0) find_circle();
