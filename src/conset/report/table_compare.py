@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from conset.report.markdown import plain
+from conset.report.markdown import plain, table_markdown
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ Row = Mapping[str, Any]
 
 COLUMNS = ("method", "phases", "bound", "gap", "link", "sum L", "sync", "predicted", "time gap", "compiled in")
 """`link`: the largest load of a link in any phase; `sum L`: sum over phases of the largest load at a port or link."""
+LEFT = (COLUMNS.index("method"), COLUMNS.index("sync"))
+"""Words; the others are numbers."""
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
@@ -36,18 +38,13 @@ def _best(rows: Sequence[Row]) -> int:
 
 def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
     """The table for a terminal; the fastest by prediction is bold, methods that do not apply follow with the reason."""
-    from rich import box
-    from rich.table import Table
+    from conset.report.terminal import fitted_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for k, name in enumerate(COLUMNS):
-        # a column never shrinks: digits cut off are worse than a line that wraps
-        widest = max([len(name), *(len(cells_of(row)[k]) for row in rows)])
-        side: Literal["left", "right"] = "left" if name in ("method", "sync") else "right"
-        table.add_column(name, justify=side, no_wrap=True, min_width=widest)
+    cells = [cells_of(row) for row in rows]
+    table = fitted_table(COLUMNS, cells, LEFT)
     best = _best(rows)
-    for k, row in enumerate(rows):
-        table.add_row(*cells_of(row), style="bold" if k == best and len(rows) > 1 else None)
+    for k, row in enumerate(cells):
+        table.add_row(*row, style="bold" if k == best and len(rows) > 1 else None)
     if skipped:
         table.caption = "\n".join(skipped_lines(skipped))
         table.caption_justify = "left"
@@ -62,14 +59,11 @@ def skipped_lines(skipped: Sequence[Row]) -> list[str]:
 def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "") -> str:
     """The same as Markdown; numbers to the right."""
     lines = [f"**{plain(title)}**", ""] if title else []
-    lines.append("| " + " | ".join(COLUMNS) + " |")
-    lines.append("|" + "|".join(" :-- " if name in ("method", "sync") else " --: " for name in COLUMNS) + "|")
     best = _best(rows)
-    for k, row in enumerate(rows):
-        cells = [plain(cell) for cell in cells_of(row)]
-        if k == best and len(rows) > 1:
-            cells[0] = f"**{cells[0]}**"
-        lines.append("| " + " | ".join(cells) + " |")
+    table = [[plain(cell) for cell in cells_of(row)] for row in rows]
+    if len(rows) > 1:
+        table[best][0] = f"**{table[best][0]}**"
+    lines += table_markdown(COLUMNS, table, LEFT)
     if skipped:
         lines += ["", *(f"- {plain(line)}" for line in skipped_lines(skipped))]
     return "\n".join(lines) + "\n"

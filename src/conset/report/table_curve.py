@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conset.report.markdown import table_markdown
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     "(node, link)", "contention", "phases", "sync", "groups", "barriers", "transfer", "predicted", "lower", "upper",
 )  # fmt: skip
+LEFT = (COLUMNS.index("sync"),)
 
 
 def curve_cells(point: CurvePoint) -> tuple[str, ...]:
@@ -28,16 +30,13 @@ def curve_cells(point: CurvePoint) -> tuple[str, ...]:
 
 def curve_table(curve: Curve) -> Table:
     """The table for a terminal; the best point is bold, points a node has no room for are dim."""
-    from rich import box
-    from rich.table import Table
+    from conset.report.terminal import fitted_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for k, name in enumerate(COLUMNS):
-        widest = max([len(name), *(len(curve_cells(point)[k]) for point in curve.points)])
-        table.add_column(name, justify="left" if name == "sync" else "right", no_wrap=True, min_width=widest)
-    for point in curve.points:
+    rows = [curve_cells(point) for point in curve.points]
+    table = fitted_table(COLUMNS, rows, LEFT)
+    for point, row in zip(curve.points, rows, strict=True):
         style = "bold" if point is curve.best else None if point.fits else "dim"
-        table.add_row(*curve_cells(point), style=style)
+        table.add_row(*row, style=style)
     return table
 
 
@@ -54,10 +53,7 @@ def curve_lines(curve: Curve) -> list[str]:
 
 def curve_markdown(curve: Curve, *, title: str) -> str:
     """The same as Markdown."""
-    lines = [f"**{title}**", "", "| " + " | ".join(COLUMNS) + " |"]
-    lines.append("|" + "|".join(" :-- " if name == "sync" else " --: " for name in COLUMNS) + "|")
-    for point in curve.points:
-        cells = curve_cells(point)
-        first = f"**{cells[0]}**" if point is curve.best else cells[0]
-        lines.append("| " + " | ".join((first, *cells[1:])) + " |")
-    return "\n".join([*lines, "", *curve_lines(curve)]) + "\n"
+    rows = [list(curve_cells(point)) for point in curve.points]
+    for point, row in zip(curve.points, rows, strict=True):
+        row[0] = f"**{row[0]}**" if point is curve.best else row[0]
+    return "\n".join([f"**{title}**", "", *table_markdown(COLUMNS, rows, LEFT), "", *curve_lines(curve)]) + "\n"

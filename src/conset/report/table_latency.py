@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conset.report.markdown import table_markdown
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -25,14 +26,10 @@ def latency_cells(point: LoadPoint, cycle_s: float) -> tuple[str, ...]:
 
 def latency_table(curve: LoadCurve) -> Table:
     """The table for a terminal; saturated loads are dim."""
-    from rich import box
-    from rich.table import Table
+    from conset.report.terminal import fitted_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [latency_cells(point, curve.cycle_s) for point in curve.points]
-    for k, name in enumerate(COLUMNS):
-        widest = max([len(name), *(len(row[k]) for row in rows)])
-        table.add_column(name, justify="right", no_wrap=True, min_width=widest)
+    table = fitted_table(COLUMNS, rows)
     for point, row in zip(curve.points, rows, strict=True):
         table.add_row(*row, style="dim" if point.saturated else None)
     return table
@@ -56,7 +53,7 @@ def latency_lines(curve: LoadCurve) -> list[str]:
 def latency_markdown(curve: LoadCurve, *, title: str) -> str:
     """The same as Markdown."""
     names = [name or "time" for name in COLUMNS]
-    lines = [f"**{title}**", "", "| " + " | ".join(names) + " |", "|" + " --: |" * len(names)]
-    lines += ["| " + " | ".join(latency_cells(point, curve.cycle_s)) + " |" for point in curve.points]
+    rows = (latency_cells(point, curve.cycle_s) for point in curve.points)
+    lines = [f"**{title}**", "", *table_markdown(names, rows)]
     # the time it took differs from run to run, and files of the same seed must not
     return "\n".join([*lines, "", *latency_lines(curve)[:-1]]) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from conset.report.markdown import table_markdown
 from conset.units import format_size
 
 if TYPE_CHECKING:
@@ -38,19 +39,24 @@ def contenders(regions: Regions) -> str:
     return "; ".join(f"{', '.join(names)} under {policy or 'the best'}" for policy, names in groups.items())
 
 
+def _head(regions: Regions) -> list[str]:
+    return ["degree", *(format_size(size) for size in regions.sizes)]
+
+
+def _rows(regions: Regions) -> list[tuple[int, list[Cell]]]:
+    """(degree, its cells from the smallest size on)."""
+    columns = range(len(regions.sizes))
+    return [(degree, [regions.cell(row, k) for k in columns]) for row, degree in enumerate(regions.degrees)]
+
+
 def regions_table(regions: Regions) -> Table:
     """The table for a terminal: rows are degrees, columns sizes."""
-    from rich import box
-    from rich.table import Table
+    from conset.report.terminal import fitted_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("degree", justify="right", no_wrap=True, min_width=len("degree"))
-    for column, size in enumerate(regions.sizes):
-        named = [len(regions.cell(row, column).method) for row in range(len(regions.degrees))]
-        widest = max([len(format_size(size)), *named])
-        table.add_column(format_size(size), justify="left", no_wrap=True, min_width=widest)
-    for row, degree in enumerate(regions.degrees):
-        cells = (regions.cell(row, column) for column in range(len(regions.sizes)))
+    rows = _rows(regions)
+    names = [(str(degree), *(cell.method for cell in cells)) for degree, cells in rows]
+    table = fitted_table(_head(regions), names, range(1, 1 + len(regions.sizes)))
+    for degree, cells in rows:
         table.add_row(str(degree), *(f"{cell.method}\n[dim]{margin_words(cell)}[/]" for cell in cells))
     return table
 
@@ -67,9 +73,8 @@ def regions_lines(regions: Regions) -> list[str]:
 
 def regions_markdown(regions: Regions, *, title: str) -> str:
     """The same as Markdown."""
-    head = ["degree", *(format_size(size) for size in regions.sizes)]
-    lines = [f"**{title}**", "", "| " + " | ".join(head) + " |", "|" + " --: |" + " :-- |" * len(regions.sizes)]
-    for row, degree in enumerate(regions.degrees):
-        cells = (regions.cell(row, column) for column in range(len(regions.sizes)))
-        lines.append(f"| {degree} | " + " | ".join(f"{cell.method} {margin_words(cell)}" for cell in cells) + " |")
-    return "\n".join([*lines, "", *(f"- {line}" for line in regions_lines(regions))]) + "\n"
+    rows = (
+        (str(degree), *(f"{cell.method} {margin_words(cell)}" for cell in cells)) for degree, cells in _rows(regions)
+    )
+    table = table_markdown(_head(regions), rows, range(1, 1 + len(regions.sizes)))
+    return "\n".join([f"**{title}**", "", *table, "", *(f"- {line}" for line in regions_lines(regions))]) + "\n"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from conset.comparison.simulated import MEASURED, PREDICTED, time_of
-from conset.report.markdown import plain
+from conset.report.markdown import plain, table_markdown
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 """The keys of `compare --simulate --json`: those of `compile`, `simulated`, `not_simulated`, `measured`, `errors`."""
+LEFT = (0, 1)
+"""Method and policy are words, the other columns numbers."""
 
 
 def columns_of(rows: Sequence[Row], models: Sequence[str]) -> tuple[str, ...]:
@@ -53,20 +55,23 @@ def least_of(rows: Sequence[Row], column: str) -> frozenset[int]:
     return chosen if len(chosen) < len(times) else frozenset()
 
 
+def _cells(rows: Sequence[Row], models: Sequence[str]) -> tuple[list[str], list[list[str]], list[list[bool]]]:
+    """(columns, cells, whether each is the least of its column)."""
+    times = columns_of(rows, models)
+    least = {column: least_of(rows, column) for column in times}
+    cells = [[row_name(row), str(row["sync"]), *(_cell(row, column) for column in times)] for row in rows]
+    bold = [[False, False, *(k in least[column] for column in times)] for k in range(len(rows))]
+    return ["method", "sync", *times], cells, bold
+
+
 def simulated_table(rows: Sequence[Row], models: Sequence[str]) -> Table:
     """The table for a terminal; the least of each column is bold."""
-    from rich import box
-    from rich.table import Table
+    from conset.report.terminal import fitted_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    columns = columns_of(rows, models)
-    for name in ("method", "sync", *columns):
-        side: Literal["left", "right"] = "left" if name in ("method", "sync") else "right"
-        table.add_column(name, justify=side, no_wrap=True)
-    least = {column: least_of(rows, column) for column in columns}
-    for k, row in enumerate(rows):
-        cells = [f"[bold]{_cell(row, c)}[/]" if k in least[c] else _cell(row, c) for c in columns]
-        table.add_row(row_name(row), str(row["sync"]), *cells)
+    columns, cells, bold = _cells(rows, models)
+    table = fitted_table(columns, cells, LEFT)
+    for row, marks in zip(cells, bold, strict=True):
+        table.add_row(*(f"[bold]{cell}[/]" if mark else cell for cell, mark in zip(row, marks, strict=True)))
     return table
 
 
@@ -102,11 +107,8 @@ def left_out_lines(rows: Sequence[Row]) -> list[str]:
 
 def simulated_markdown(rows: Sequence[Row], models: Sequence[str], reference: str) -> str:
     """The same as Markdown."""
-    columns = columns_of(rows, models)
-    notes = simulated_lines(rows, models, reference)
-    lines = ["| " + " | ".join(("method", "sync", *columns)) + " |", "| :-- | :-- |" + " --: |" * len(columns)]
-    least = {column: least_of(rows, column) for column in columns}
-    for k, row in enumerate(rows):
-        cells = [f"**{_cell(row, c)}**" if k in least[c] else _cell(row, c) for c in columns]
-        lines.append("| " + " | ".join((row_name(row), str(row["sync"]), *cells)) + " |")
-    return "\n".join([*lines, "", *(f"- {plain(line)}" for line in notes)]) + "\n"
+    columns, cells, bold = _cells(rows, models)
+    table = [[f"**{cell}**" if mark else cell for cell, mark in zip(row, marks, strict=True)]
+             for row, marks in zip(cells, bold, strict=True)]  # fmt: skip
+    notes = (f"- {plain(line)}" for line in simulated_lines(rows, models, reference))
+    return "\n".join([*table_markdown(columns, table, LEFT), "", *notes]) + "\n"

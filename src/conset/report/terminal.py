@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from rich import box
 from rich.markup import escape
+from rich.table import Table
 
 from conset.report.facts import Fact
 
@@ -46,3 +48,20 @@ def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Seq
 def more(left_out: int, what: str) -> str:
     """The line that counts what is not shown."""
     return f"  [dim]… {left_out:,} more {what}[/]"
+
+
+def house_table() -> Table:
+    """A table without columns yet: a line below its head, no frame."""
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+
+
+def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> Table:
+    """A table with columns wide enough for `rows`, which are not in it yet; columns in `left` to the left.
+
+    A column never shrinks: digits cut off are worse than a line that wraps.
+    """
+    table = house_table()
+    for k, name in enumerate(columns):
+        widest = max([len(name), *(len(row[k]) for row in rows)])
+        table.add_column(name, justify="left" if k in left else "right", no_wrap=True, min_width=widest)
+    return table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conset.errors import InputError
 from conset.files import replacing
-from conset.report.markdown import plain
+from conset.report.markdown import plain, table_markdown
 from conset.report.style import save
 from conset.reproduction.item import Item, Picture, Table, Value
 from conset.reproduction.table import slug
@@ -85,7 +85,7 @@ def item_markdown(item: Item, pictures: Sequence[str] = ()) -> str:
     lines = [f"# {item.name}: {item.title}", "", _verdict(item), "", item.about, ""]
     lines += [line for name in pictures for line in (f"![{item.name}: {item.title}]({name})", "")]
     for table in item.all_tables():
-        lines += [f"## {table.title}", "", *table_markdown(table), ""]
+        lines += [f"## {table.title}", "", *lines_of(table), ""]
     if item.all_departures:
         lines += ["## Departures", "", *(f"- {plain(words)}" for words in item.all_departures), ""]
     return "\n".join(lines)
@@ -96,15 +96,16 @@ def index_markdown(items: Sequence[Item]) -> str:
     good = sum(item.agrees for item in items)
     lines = ["# The four texts, reproduced", "", f"{good} of {len(items)} items agree within the tolerance stated.", ""]
     columns = ("paper", "item", "shows", "cells", "rms error", "largest", "agrees")
-    lines += ["| " + " | ".join(columns) + " |", "| :-- | :-- | :-- | --: | --: | --: | :-- |"]
-    for item in items:
-        link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
-        cells = (item.paper, link, plain(item.title), str(item.count), *error_words(item), agrees_word(item))
-        lines.append("| " + " | ".join(cells) + " |")
+    lines += table_markdown(columns, (_index_row(item) for item in items), (0, 1, 2, 6))
     parting = [(item, words) for item in items for words in item.all_departures]
     if parting:
         lines += ["", "## Departures", "", *(f"- {item.paper}, {item.name}: {plain(words)}" for item, words in parting)]
     return "\n".join(lines) + "\n"
+
+
+def _index_row(item: Item) -> tuple[str, ...]:
+    link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
+    return (item.paper, link, plain(item.title), str(item.count), *error_words(item), agrees_word(item))
 
 
 def error_words(item: Item) -> tuple[str, str]:
@@ -117,14 +118,12 @@ def agrees_word(item: Item) -> str:
     return "yes" if item.agrees else "no"
 
 
-def table_markdown(table: Table) -> list[str]:
-    """Lines; columns of numbers to the right."""
-    right = [all(isinstance(row[k], int | float) or row[k] is None for row in table.rows)
-             for k in range(len(table.columns))]  # fmt: skip
-    lines = ["| " + " | ".join(plain(name) for name in table.columns) + " |"]
-    lines.append("|" + "|".join(" --: " if side else " :-- " for side in right) + "|")
-    lines += ["| " + " | ".join(plain(value_words(value)) for value in row) + " |" for row in table.rows]
-    return lines
+def lines_of(table: Table) -> list[str]:
+    """Markdown; columns of numbers to the right."""
+    words = [k for k in range(len(table.columns))
+             if not all(isinstance(row[k], int | float) or row[k] is None for row in table.rows)]  # fmt: skip
+    rows = ([plain(value_words(value)) for value in row] for row in table.rows)
+    return table_markdown([plain(name) for name in table.columns], rows, words)
 
 
 def table_csv(table: Table) -> str:

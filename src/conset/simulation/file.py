@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen_ints
+from conset.arrays import frozen_ints, write_archive
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file
 from conset.machine.machine import Machine
@@ -130,7 +130,8 @@ def write_timeline(
             body = {**head, **{name: values.tolist() for name, values in columns.items()}}
             temporary.write_text(json.dumps(body, ensure_ascii=False) + "\n", encoding="utf-8")
         else:
-            _write_npz(temporary, head, columns)
+            header = np.array(json.dumps(head, ensure_ascii=False))
+            write_archive(temporary, [("header", header), *columns.items()])
 
 
 def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
@@ -145,16 +146,6 @@ def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
     elif timeline.first_bytes().size:
         columns[FIRST] = timeline.first_bytes()
     return columns
-
-
-def _write_npz(path: Path, head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        entries = {"header": np.array(json.dumps(head, ensure_ascii=False)), **columns}
-        for name, values in entries.items():
-            entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            with archive.open(entry, "w", force_zip64=True) as target:
-                np.lib.format.write_array(target, np.asarray(values), version=(1, 0), allow_pickle=False)
 
 
 def read_timeline(path: str | Path) -> Timeline:

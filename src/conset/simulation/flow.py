@@ -35,11 +35,10 @@ from conset import _core
 from conset.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
-from conset.machine.work import synchronization_s
 from conset.network.routes import core_network
 from conset.schedule.sync import parse_sync
 from conset.simulation.costs import effective_costs, overheads_are_work
-from conset.simulation.nanoseconds import per_ns, release_ns, timeline_of, to_ns
+from conset.simulation.nanoseconds import core_execution, core_links, per_ns, release_ns, timeline_of, to_ns
 from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
@@ -85,9 +84,8 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
 def _simulate(
     network: _core.Network, workload: Workload, machine: Machine, costs: Costs, settings: Settings
 ) -> _core.FlowResult:
-    topology = machine.topology
-    link = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
-    width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+    link, width = core_links(machine.topology, costs)
+    execution = core_execution(machine, costs, settings, in_list=settings.receive_order != "any")
     time = release_ns(workload)
     # a ready signal says that the receive is there; else a request and a grant do, above the eager threshold
     inject = costs.inject if parse_sync(settings.sync).kind == "ready" else costs.inject + costs.requests
@@ -95,20 +93,11 @@ def _simulate(
         network, _flat(workload.source), _flat(workload.target), _flat(workload.link_offsets), _flat(workload.links),
         _flat(workload.bytes), _flat(workload.sending_rank), _flat(workload.receiving_rank), _flat(time),
         _flat(workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64)), _flat(workload.deps),
-        _flat(workload.phase_offsets), _flat(workload.order), _execution(workload, machine, costs, settings),
-        np.array([per_ns(rate) for rate in link]), _flat(width), per_ns(costs.port_out_Bps),
+        _flat(workload.phase_offsets), _flat(workload.order), execution,
+        link, _flat(width), per_ns(costs.port_out_Bps),
         per_ns(costs.port_in_Bps), per_ns(costs.node_Bps), to_ns(costs.hop_s), to_ns(costs.per_transfer_s),
         to_ns(costs.signal_s), *_steps(inject), *_steps(costs.eject),
         overheads_are_work(machine), settings.fairness == "rtt", settings.record,
-    )  # fmt: skip
-
-
-def _execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.Execution:
-    sync = parse_sync(settings.sync)
-    return _core.Execution(
-        getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0,
-        settings.receive_order != "any", to_ns(synchronization_s(machine, costs)), costs.first_barrier,
-        to_ns(costs.setup_s),
     )  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds."""
+"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
+
+What the models of fluids hand to the core alike stands here too.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.modes import with_computation
+from conset.machine.work import synchronization_s
+from conset.network.topology import Topology
+from conset.schedule.sync import parse_sync
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -32,6 +39,22 @@ def per_ns(rate: float) -> float:
 def release_ns(workload: Workload) -> NDArray[np.float64]:
     """shape=(messages): release times [ns]; empty where all are released at the start."""
     return np.round(workload.time_s * NS, 6) if workload.time_s.any() else np.zeros(0)
+
+
+def core_execution(machine: Machine, costs: Costs, settings: Settings, *, in_list: bool) -> _core.Execution:
+    """Policy, lists, barriers and set-ups; `in_list`: whether receives go by the list, which a model decides."""
+    sync = parse_sync(settings.sync)
+    return _core.Execution(
+        getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0, in_list,
+        to_ns(synchronization_s(machine, costs)), costs.first_barrier, to_ns(costs.setup_s),
+    )  # fmt: skip
+
+
+def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """(rates [B/ns], widths) of links: shape=(link_slots) each, or one entry where all are alike."""
+    rates = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
+    widths = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+    return np.array([per_ns(rate) for rate in rates]), widths
 
 
 def timeline_of(

@@ -48,20 +48,17 @@ from conset import _core
 from conset.errors import NoScheduleError, UsageError
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
-from conset.machine.work import synchronization_s
 from conset.network.routes import core_network
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
+from conset.simulation.circle import circle_words
 from conset.simulation.costs import effective_costs
-from conset.simulation.nanoseconds import NS, per_ns, release_ns, timeline_of, to_ns
+from conset.simulation.nanoseconds import NS, core_execution, core_links, per_ns, release_ns, timeline_of, to_ns
 from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
-
-_SHOWN = 8
-"""Messages of a circle that are named."""
 
 
 def simulate_wormhole(
@@ -135,7 +132,7 @@ def _simulate(
     elapsed = time.perf_counter() - start
     stuck, waited = result.take_stuck(), result.take_stuck_channel()
     if stuck.size:
-        circle = deadlock_words(workload, machine.topology, stuck, waited)
+        circle = circle_words(workload, stuck, channel_waits(machine.topology, waited))
         where = f"{workload.name} on {machine.name}"
         raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {circle}")
     return timeline_of(
@@ -158,13 +155,8 @@ def _simulate(
 def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> dict[str, Any]:
     """What both models hand to the core."""
     topology, sync = machine.topology, parse_sync(settings.sync)
-    link = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
-    width = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
-    execution = _core.Execution(
-        getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0,
-        settings.receive_order == "list", to_ns(synchronization_s(machine, costs)), costs.first_barrier,
-        to_ns(costs.setup_s),
-    )  # fmt: skip
+    link, width = core_links(topology, costs)
+    execution = core_execution(machine, costs, settings, in_list=settings.receive_order == "list")
     arrays: dict[str, NDArray[Any]] = {
         "source": workload.source,
         "target": workload.target,
@@ -181,7 +173,7 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
         "send": _by_message(costs.inject + Steps((costs.per_transfer_s,)), workload.bytes),
         "receive": _by_message(costs.eject, workload.bytes),
         "hop": _by_message(costs.hop, workload.bytes),
-        "link": np.array([per_ns(rate) for rate in link]),
+        "link": link,
         "width": width,
     }
     return {
@@ -232,25 +224,19 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
     return crosses.ravel()
 
 
-def deadlock_words(workload: Workload, topology: Topology, stuck: NDArray[np.int32], channel: NDArray[np.int32]) -> str:
-    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a circle, closed."""
+def channel_waits(topology: Topology, channel: NDArray[np.int32]) -> list[str]:
+    """What each message of a circle waits for, in words; `channel` as the core counts channels, -1 for a delivery."""
+    return [_channel_wait(topology, int(c)) for c in channel]
 
-    def message(m: int) -> str:
-        return f"message {m} ({workload.sending_rank[m]} → {workload.receiving_rank[m]})"
 
-    def waits(k: int) -> str:
-        c, slots = int(channel[k]), topology.link_slots
-        if c < 0:
-            return "waits for the delivery of"
-        if c < slots:
-            return f"waits for {topology.link_name(c)} of"
-        if c < slots + topology.nodes:
-            return f"waits for a channel out of {topology.node_name(c - slots)} of"
-        if c < slots + 2 * topology.nodes:
-            return f"waits for a channel into {topology.node_name(c - slots - topology.nodes)} of"
-        return f"waits for room in the buffer of {topology.node_name(c - slots - 2 * topology.nodes)} beside"
-
-    parts = [f"{waits(k)} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
-    shown, left = parts[:_SHOWN], len(parts) - _SHOWN
-    text = f"{message(int(stuck[0]))} " + ", which ".join(shown)
-    return text if left <= 0 else f"{text}, and so on over {left} more back to message {stuck[0]}"
+def _channel_wait(topology: Topology, channel: int) -> str:
+    slots, nodes = topology.link_slots, topology.nodes
+    if channel < 0:
+        return "waits for the delivery of"
+    if channel < slots:
+        return f"waits for {topology.link_name(channel)} of"
+    if channel < slots + nodes:
+        return f"waits for a channel out of {topology.node_name(channel - slots)} of"
+    if channel < slots + 2 * nodes:
+        return f"waits for a channel into {topology.node_name(channel - slots - nodes)} of"
+    return f"waits for room in the buffer of {topology.node_name(channel - slots - 2 * nodes)} beside"
