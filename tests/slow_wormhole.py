@@ -159,7 +159,7 @@ class _Run(Ranks):
         if self.taken[m] < len(self.ways[m]):
             hop = 0.0 if self.taken[m] == 1 else self.costs.hop_s * 1e6
             self.at(self.now + hop, HEADER, m)
-        elif self.costs.receive_after:
+        elif self.(costs.receive == "after"):
             self.at(self.now, STREAM, m)
         else:
             self.receive(m, "stream")
@@ -174,7 +174,7 @@ class _Run(Ranks):
             self.state[m] = "sent"
             if m in self.has_receive:
                 self.receive(m, "received")
-        elif self.costs.receive_after:
+        elif self.(costs.receive == "after"):
             self.receive(m, "received")
         else:
             self.received(m)

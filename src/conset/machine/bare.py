@@ -5,7 +5,8 @@ on a bare network compare schedules and nothing else. Machine files take them to
 
     link             25 GB/s per direction and unit of width
     port             25 GB/s out and 25 GB/s in, independent of each other
-    inject, eject    500 ns each per message; with `port=none`, which means no interface at all, simulators take 0
+    overhead         0
+    inject, eject    500 ns each per message, as latency; with `port=none`, which means no interface at all, 0
     hop              100 ns
     synchronization  2 us · log2(nodes)
     setup            0
@@ -14,7 +15,7 @@ on a bare network compare schedules and nothing else. Machine files take them to
     tolerance        1, with blocking 0: links share fairly, nothing is lost
     flit             16 B
     in_flight, receives, outstanding_receives   all; lanes 1; per_transfer 0
-    one_processor, receive_after   false; hop_by_size   none: hop holds for all sizes
+    processors   two; receive   after; hop_by_size   none: hop holds for all sizes
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from conset.network.routing import RULES, TIES, Routing
 from conset.network.topology import Topology
 
 DEFAULTS: dict[str, Any] = {
-    "overhead": "1 us",
+    "model": "flow",
+    "overhead": 0,
+    "inject": "500 ns",
+    "eject": "500 ns",
     "port": "25 GB/s",
     "node": "none",
     "link": "25 GB/s",
@@ -46,8 +50,8 @@ DEFAULTS: dict[str, Any] = {
     "in_flight": "all",
     "receives": "all",
     "lanes": 1,
-    "one_processor": False,
-    "receive_after": False,
+    "processors": "two",
+    "receive": "after",
     "outstanding_receives": "all",
     "flit": "16 B",
 }

@@ -26,6 +26,10 @@ Tag = Literal[
     "given",
 ]
 
+Model = Literal["wormhole", "circuit", "flow"]
+Processors = Literal["one", "two"]
+Receive = Literal["before", "after"]
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -103,8 +107,11 @@ class Costs:
     """What the machine models charge. Rates are per port, or per link and unit of width.
 
     Attributes:
-        inject: what a sender spends on a message before it flows (α_send) [s].
-        eject: what a receiver spends on it (α_receive) [s]; `overhead` is both together.
+        model: the model of simulation that tells what the machine does: `wormhole`, `circuit` or `flow`.
+        send_overhead: work of the sending processor on a message, by size [s].
+        receive_overhead: work of the receiving processor on it [s].
+        inject: latency into the network, by size [s]; keeps nothing busy.
+        eject: latency out of it [s].
         port_out_Bps: rate out of a node [B/s], infinite for none.
         port_in_Bps: rate into a node [B/s].
         node_Bps: rate in and out of a node together [B/s]; infinite where ports are independent.
@@ -124,10 +131,11 @@ class Costs:
         in_flight: sends a rank keeps open at once, None: all; for simulation.
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
-        one_processor: whether one processor of a node pays for what it sends and for what it receives; for simulation.
+        processors: `one`: one processor of a rank works on what it sends and on what it receives; `two`: one for each.
         preempts: whether sending takes the processor of a node from receiving at once: bytes into the node stand still
             while it sends, and a receive begins when the send under way has ended; for `wormhole`.
-        receive_after: whether a receiver pays after the path is free, not while it is held; for simulation.
+        receive: `before`: the receiver's overhead is paid before bytes flow, with the path held; `after`: when they have
+            arrived.
         outstanding_receives: receives a rank may have posted, None: no limit.
         eager_B: up to this size a message is sent at once, and what finds no receive is taken into a system buffer;
             longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
@@ -140,6 +148,9 @@ class Costs:
         provenance: for each word, where its number comes from.
     """
 
+    model: Model = "flow"
+    send_overhead: Steps = Steps()
+    receive_overhead: Steps = Steps()
     inject: Steps = Steps()
     eject: Steps = Steps()
     port_out_Bps: float = inf  # noqa: N815
@@ -160,9 +171,9 @@ class Costs:
     in_flight: int | None = None
     receives: int | None = None
     lanes: int = 1
-    one_processor: bool = False
+    processors: Processors = "two"
     preempts: bool = False
-    receive_after: bool = False
+    receive: Receive = "after"
     outstanding_receives: int | None = None
     eager_B: float | None = None  # noqa: N815
     copy_Bps: float = inf  # noqa: N815
@@ -184,6 +195,9 @@ class Costs:
             raise InputError(f"overlap = {self.overlap}: must be at least 0 and at most 1")
         if not 0.5 <= self.exchange_weight <= 1:  # below, a message would be faster for another one coming back
             raise InputError(f"exchange_weight = {self.exchange_weight}: must be at least 0.5 and at most 1")
+        for name, choices in (("model", Model), ("processors", Processors), ("receive", Receive)):
+            if getattr(self, name) not in get_args(choices):
+                raise unknown_name(name, str(getattr(self, name)), get_args(choices))
         for name in ("tolerance", "lanes", "flit_B"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} = {getattr(self, name)}: must be at least 1")
@@ -196,7 +210,17 @@ class Costs:
     @property
     def overhead(self) -> Steps:
         """Overhead of a message at both ends together [s]."""
-        return self.inject + self.eject
+        return self.send_overhead + self.receive_overhead + self.inject + self.eject
+
+    @property
+    def one_processor(self) -> bool:
+        """Whether one processor of a rank works on what it sends and on what it receives."""
+        return self.processors == "one"
+
+    @property
+    def has_overheads(self) -> bool:
+        """Whether messages are work for processors."""
+        return any(self.send_overhead.seconds) or any(self.receive_overhead.seconds)
 
     @property
     def requests(self) -> Steps:

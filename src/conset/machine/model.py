@@ -62,7 +62,10 @@ class NetworkTable(_Table):
 class CostsTable(_Table):
     """`[costs]`: words of `machine.words.WORDS`, each plain or `{ value = …, tag = "printed", source = "…" }`."""
 
+    model: Any = None
     overhead: Any = None
+    send_overhead: Any = None
+    receive_overhead: Any = None
     inject: Any = None
     eject: Any = None
     port: Any = None
@@ -84,9 +87,9 @@ class CostsTable(_Table):
     in_flight: Any = None
     receives: Any = None
     lanes: Any = None
-    one_processor: Any = None
+    processors: Any = None
     preempts: Any = None
-    receive_after: Any = None
+    receive: Any = None
     outstanding_receives: Any = None
     eager: Any = None
     copy_: Any = Field(default=None, alias="copy")  # pydantic's models have a method of that name

@@ -104,6 +104,17 @@ def read_count(value: Any, what: str) -> int:
     return number
 
 
+def read_choice(*choices: str) -> Callable[[Any, str], str]:
+    """A reader of one of several names."""
+
+    def read(value: Any, what: str) -> str:
+        if value not in choices:
+            raise unknown_name(what, str(value), choices)
+        return str(value)
+
+    return read
+
+
 def read_count_or_all(value: Any, what: str) -> int | None:
     """A whole number of at least 1; `all` or `none` for no limit."""
     return None if value in ("all", "none") else read_count(value, what)

@@ -15,6 +15,7 @@ from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.word_values import (
     read_count,
+    read_choice,
     read_count_or_all,
     read_flag,
     read_flit,
@@ -64,7 +65,13 @@ class Word:
 
 
 WORDS: dict[str, Word] = {
-    "overhead": Word(("inject", "eject"), read_half, write_double, "s per message", ("inject", "eject")),
+    "model": Word(("model",), read_choice("wormhole", "circuit", "flow"), str, "model of simulation"),
+    "overhead": Word(
+        ("send_overhead", "receive_overhead"), read_half, write_double, "s per message",
+        ("send_overhead", "receive_overhead"),
+    ),
+    "send_overhead": Word(("send_overhead",), read_steps, write_steps, "s per message"),
+    "receive_overhead": Word(("receive_overhead",), read_steps, write_steps, "s per message"),
     "inject": Word(("inject",), read_steps, write_steps, "s per message"),
     "eject": Word(("eject",), read_steps, write_steps, "s per message"),
     "port": Word(("port_out_Bps", "port_in_Bps"), read_rate, write_rate, "B/s", ("port_out", "port_in")),
@@ -86,9 +93,9 @@ WORDS: dict[str, Word] = {
     "in_flight": Word(("in_flight",), read_count_or_all, write_count, "messages per rank"),
     "receives": Word(("receives",), read_count_or_all, write_count, "messages per rank"),
     "lanes": Word(("lanes",), read_count, write_plain, "per link"),
-    "one_processor": Word(("one_processor",), read_flag, write_plain, "yes or no"),
+    "processors": Word(("processors",), read_choice("one", "two"), str, "per rank"),
     "preempts": Word(("preempts",), read_flag, write_plain, "yes or no"),
-    "receive_after": Word(("receive_after",), read_flag, write_plain, "yes or no"),
+    "receive": Word(("receive",), read_choice("before", "after"), str, "when its overhead is paid"),
     "outstanding_receives": Word(("outstanding_receives",), read_count_or_all, write_count, "per rank"),
     "eager": Word(("eager_B",), read_size_or(None), write_size, "B"),
     "copy": Word(("copy_Bps",), read_rate, write_rate, "B/s"),

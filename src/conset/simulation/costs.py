@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 
-from conset.machine.costs import Costs, Steps
+from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.machine.spec import PRESETS
 
 
 def overheads_are_work(machine: Machine) -> bool:
-    """Whether overheads keep a processor busy (presets) or are latencies of the links to and from the network."""
-    return machine.document is None and machine.name.split(",")[0].split(":")[0] in PRESETS
+    """Whether messages are work for processors."""
+    return any(costs.has_overheads for costs in (machine.costs, *machine.method_costs.values()))
 
 
 def effective_costs(machine: Machine, method: str = "") -> Costs:
-    """The costs of running what `method` found; a bare network without ports has no injection or ejection either."""
+    """The costs of running what `method` found, overheads and latencies added up."""
     costs = machine.costs_for(method)
-    no_ports = costs.port_out_Bps == inf and costs.port_in_Bps == inf
-    if no_ports and not overheads_are_work(machine):
-        return replace(costs, inject=Steps(), eject=Steps())
-    return costs
+    return replace(costs, inject=costs.inject + costs.send_overhead, eject=costs.eject + costs.receive_overhead)
