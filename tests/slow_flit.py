@@ -63,6 +63,11 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
     events: dict[int, list[tuple[str, Any]]] = {}
     wide = ports.count * lanes
 
+    def goes_from(m: int, t: int) -> tuple[int, bool, int] | None:
+        """When it was let go, by its time or by a delivery later in that cycle; None where it is not yet."""
+        since = [(int(release[m]), False), *((done[d] if done[d] >= 0 else t, True) for d in deps[m])]
+        return (*max(since), m) if max(since) <= (t, False) else None
+
     def first(candidates: list[int], turn: int, size: int) -> int:
         return min(candidates, key=lambda k: (k - turn) % size)
 
@@ -75,10 +80,12 @@ def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) 
                 credit[key] += 1
         for n in range(nodes):
             if sending[n] is None and lists[n]:
-                m = lists[n][0]
                 free = [v for k in range(1, lanes + 1) if credit[n, inject, v := (last_lane[n] + k) % lanes] > 0]
-                if release[m] <= t and all(0 <= done[d] < t for d in deps[m]) and free:
-                    sending[n], last_lane[n] = (lists[n].pop(0), 0, free[0]), free[0]
+                ready = sorted(since for m in lists[n] if (since := goes_from(m, t)) is not None)
+                if ready and free:
+                    m = ready[0][2]
+                    lists[n].remove(m)
+                    sending[n], last_lane[n] = (m, 0, free[0]), free[0]
             if sending[n] is not None:
                 m, sent, lane = sending[n]
                 if credit[n, inject, lane] > 0:

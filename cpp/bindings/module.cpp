@@ -7,6 +7,7 @@ void bind_exchange_search(nb::module_& module);
 void bind_flit(nb::module_& module);
 void bind_negotiated(nb::module_& module);
 void bind_network(nb::module_& module);
+void bind_simulated(nb::module_& module);
 void bind_flow(nb::module_& module);
 void bind_loads(nb::module_& module);
 void bind_methods(nb::module_& module);
@@ -25,6 +26,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_flit(module);
     conset::bindings::bind_negotiated(module);
     conset::bindings::bind_network(module);
+    conset::bindings::bind_simulated(module);
     conset::bindings::bind_flow(module);
     conset::bindings::bind_loads(module);
     conset::bindings::bind_methods(module);

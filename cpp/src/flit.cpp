@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
 #include <limits>
-#include <queue>
 #include <type_traits>
 #include <utility>
 
-#include "conset/flit_gate.hpp"
 #include "conset/flit_parts.hpp"
 #include "conset/flit_router.hpp"
 #include "conset/flit_stuck.hpp"
@@ -21,16 +18,20 @@ namespace conset {
 namespace {
 
 template <class Shape>
-class Simulation {
+class Simulation : public Carrier<std::int64_t> {
 public:
-    Simulation(const FlitNetwork& network, const FlitWorkload& workload, const FlitExecution& execution,
+    Simulation(const FlitNetwork& network, const FlitWorkload& workload, const Execution<std::int64_t>& execution,
                const FlitWatch& watch)
         : shape_(network.ports, network.lanes),
           fifo_(std::bit_ceil(static_cast<std::uint32_t>(network.buffer) + 1)),
           workload_(workload),
+          execution_(execution),
           watch_(watch),
           nodes_(static_cast<std::uint32_t>(workload.routes.network.nodes())),
-          gate_(workload, execution, static_cast<std::int32_t>(nodes_)),
+          release_(workload.routes, workload.messages, execution, events_, *this),
+          first_(nodes_, -1),
+          last_(nodes_, -1),
+          behind_in_queue_(workload.routes.size(), -1),
           worms_(network, workload.routes),
           routers_(nodes_, Router(shape_, static_cast<std::uint8_t>(network.buffer))),
           queues_(static_cast<std::size_t>(nodes_) * shape_.ports() * shape_.lanes() * fifo_),
@@ -48,26 +49,52 @@ public:
         join(network);
         for (auto& source : sources_) source.credits.fill(static_cast<std::uint8_t>(network.buffer));
         times_.start.assign(workload.routes.size(), -1);
-        times_.end.assign(workload.routes.size(), -1);
         if (workload.worm_flits > 0) parts_left_.assign(workload.routes.size(), 0);
-        for (std::uint32_t node = 0; node < nodes_; ++node) sending_.add(node);
     }
 
     FlitTimes run() {
-        while (watched_ > 0 && (watch_.limit == 0 || now_ < watch_.limit)) {
+        release_.begin();
+        bool moving = true;
+        while (moving && watched_ > 0 && (watch_.limit == 0 || now_ < watch_.limit)) {
             if ((times_.cycles++ & 1023) == 0) {
                 should_stop(false);
-                tell_delivered(static_cast<std::int64_t>(times_.end.size()) - gate_.undelivered());
+                tell_delivered(static_cast<std::int64_t>(workload_.routes.size() - release_.undelivered()));
             }
             step();
-            if (!advance()) {
-                find_circle(times_, gate_,
-                            [&](std::int32_t m) { return blocking_worm(m, shape_, routers_, ahead_, worms_); });
-                break;
-            }
+            moving = advance();
+            times_.late = watched_ > 0 && now_ > execution_.until;
+            times_.cut = watched_ > 0 && times_.moves > execution_.work;
+            if (times_.late || times_.cut) break;
         }
         times_.stopped = now_;
+        times_.end = std::move(release_.times.end);
+        std::replace(times_.end.begin(), times_.end.end(), kNeverOf<std::int64_t>, std::int64_t{-1});
+        if (!moving) times_.cycle = find_cycle(times_, [&](std::int32_t m) { return waits_for(m); });
         return std::move(times_);
+    }
+
+    // Its send overhead ends: it stands in its node's queue from then on.
+    void depart(std::int32_t m, std::int64_t at) override {
+        events_.at(at, EventKind::header, m);
+    }
+
+    void queue_message(std::int32_t m) {
+        const std::int32_t node = workload_.routes.source[m];
+        (first_[node] < 0 ? first_[node] : behind_in_queue_[last_[node]]) = m;
+        last_[node] = m;
+        sending_.add(static_cast<std::uint32_t>(node));
+    }
+
+    void stream(std::int32_t /*m*/, std::int64_t /*at*/) override {}  // nothing asks for a receive
+
+    void delivered(std::int32_t m) override {
+        if (m >= watch_.first && m < watch_.last) --watched_;
+    }
+
+    std::int32_t hops(std::int32_t m) const override {
+        std::int32_t count = 0;
+        workload_.routes.each_link(static_cast<std::size_t>(m), [&](std::int32_t) { ++count; });
+        return count;
     }
 
 private:
@@ -92,17 +119,27 @@ private:
         }
     }
 
-    void wake(std::int32_t node, std::int64_t cycle) {
-        if (cycle <= now_ + 1) {
-            sending_.add(static_cast<std::uint32_t>(node));
-        } else {
-            later_.emplace(cycle, node);
+    // What is due by now.
+    void handle_events() {
+        events_.open(now_);
+        while (events_.has_due()) {
+            const auto event = events_.take();
+            if (event.kind == EventKind::header) {
+                queue_message(event.which);
+            } else {
+                release_.handle(event, now_);
+            }
         }
+        events_.close();
+    }
+
+    FlitWait waits_for(std::int32_t m) const {
+        if (times_.start[m] >= 0) return blocking_worm(m, shape_, routers_, ahead_, worms_);
+        return {release_.waits_for(m).second, -1};
     }
 
     void step() {
-        for (; !later_.empty() && later_.top().first <= now_; later_.pop())
-            sending_.add(static_cast<std::uint32_t>(later_.top().second));
+        handle_events();
         credited_.take(reached_[now_ & 3], first_node_);
         credited_.each([&](std::uint32_t node) {
             credited_.remove(node);
@@ -114,6 +151,7 @@ private:
         auto& delivered = delivered_.at(now_);
         for (const std::uint32_t worm : delivered) deliver(static_cast<std::int32_t>(worm));
         delivered.clear();
+        if (events_.next() <= now_) handle_events();
         busy_.take(reached_[now_ & 3]);
         busy_.each([&](std::uint32_t router) { visit(router); });
     }
@@ -122,11 +160,10 @@ private:
     bool advance() {
         ++now_;
         if (watched_ == 0 || busy_.any() || sending_.any()) return true;
-        std::int64_t next = std::numeric_limits<std::int64_t>::max();
-        if (!later_.empty()) next = later_.top().first;
+        std::int64_t next = events_.next();
         for (std::int64_t t = now_ + 2; t >= now_; --t)
             if (reached_[t & 3].any_below(sink_) || !delivered_.empty(t)) next = std::min(next, t);
-        if (next == std::numeric_limits<std::int64_t>::max()) return false;
+        if (next == kNeverOf<std::int64_t>) return false;
         now_ = std::max(now_, next);
         return true;
     }
@@ -148,21 +185,13 @@ private:
 
     // Puts the next worm of a node on a lane; false where none may go or no lane has room.
     bool begin(std::uint32_t node, FlitSource& source) {
-        const auto n = static_cast<std::int32_t>(node);
-        const std::int32_t m = source.message_left > 0 ? source.message : gate_.head(n);
+        const std::int32_t m = source.message_left > 0 ? source.message : first_[node];
         if (m < 0) return false;
-        if (source.message_left == 0) {
-            const std::int64_t opens = gate_.opens(n, now_);
-            if (opens != now_) {
-                if (opens != FlitGate::never) later_.emplace(opens, n);
-                return false;
-            }
-        }
         const std::uint32_t lanes = shape_.lanes();
         std::uint32_t lane = source.next_lane, tried = 0;
         for (; tried < lanes && source.credits[lane] == 0; ++tried) lane = lane + 1 == lanes ? 0 : lane + 1;
         if (tried == lanes) return false;
-        if (source.message_left == 0) start(n, m, source);
+        if (source.message_left == 0) start(node, m, source);
         const std::int64_t flits =
             workload_.worm_flits > 0 ? std::min(source.message_left, workload_.worm_flits) : source.message_left;
         source.message_left -= flits;
@@ -175,11 +204,11 @@ private:
         return true;
     }
 
-    void start(std::int32_t node, std::int32_t m, FlitSource& source) {
+    void start(std::uint32_t node, std::int32_t m, FlitSource& source) {
         times_.start[m] = now_;
         source.message = m;
         source.message_left = workload_.flits[m];
-        gate_.leave(node);
+        first_[node] = behind_in_queue_[m];
     }
 
     // The number, among all lanes of a router, of a lane from its node.
@@ -208,9 +237,7 @@ private:
             const FlitSource& source = sources_[workload_.routes.source[m]];
             if (parts_left_[m] > 0 || (source.message == m && source.message_left > 0)) return;
         }
-        times_.end[m] = now_;
-        if (m >= watch_.first && m < watch_.last) --watched_;
-        gate_.deliver(m, now_, [&](std::int32_t node, std::int64_t cycle) { wake(node, cycle); });
+        release_.left(m, now_);
     }
 
     void visit(std::uint32_t r) {
@@ -288,9 +315,12 @@ private:
     Shape shape_;
     std::uint32_t fifo_;
     const FlitWorkload& workload_;
+    Execution<std::int64_t> execution_;
     FlitWatch watch_;
     std::uint32_t nodes_;
-    FlitGate gate_;
+    Events<std::int64_t> events_;
+    Release<std::int64_t> release_;
+    std::vector<std::int32_t> first_, last_, behind_in_queue_;  // queues of nodes: first, last, next of a message
     FlitWorms worms_;
     std::vector<Router> routers_;
     std::vector<std::int32_t> queues_;  // of every lane: worms that are to come through
@@ -303,9 +333,6 @@ private:
     std::vector<FlitMailbox<Mask>> boxes_;
     std::array<FlitBusy, 4> reached_;  // mailboxes to look into in each of the next cycles
     FlitComing delivered_;
-    std::priority_queue<std::pair<std::int64_t, std::int32_t>, std::vector<std::pair<std::int64_t, std::int32_t>>,
-                        std::greater<>>
-        later_;
     std::vector<std::int32_t> parts_left_;
     std::int64_t now_ = 0, watched_;
     FlitTimes times_;
@@ -313,8 +340,8 @@ private:
 
 }  // namespace
 
-FlitTimes simulate_flit(const FlitNetwork& network, const FlitWorkload& workload, const FlitExecution& execution,
-                        const FlitWatch& watch) {
+FlitTimes simulate_flit(const FlitNetwork& network, const FlitWorkload& workload,
+                        const Execution<std::int64_t>& execution, const FlitWatch& watch) {
     const auto run = [&]<class Shape>(std::type_identity<Shape>) {
         return Simulation<Shape>(network, workload, execution, watch).run();
     };

@@ -139,6 +139,7 @@ void FlowFilling::freeze(std::int32_t watched, double level, double now) {
         __builtin_prefetch(&table_.flows[f], 1);
         frozen_.push_back(f);
     }
+    table_.work += static_cast<std::int64_t>(watch_.flows(static_cast<std::size_t>(watched)).size());
     Pace& pace = paces_[resource];
     const bool changes = pace.change(level, now);
     const double given = pace.service(now);

@@ -175,6 +175,7 @@ void FlowRipple::touch_route(const Flow& flow) {
 // The level at which a resource fills. Most of the time goes here: arrays of the right size and no branch that depends
 // on a flow.
 double FlowRipple::fill_level(std::int32_t resource) {
+    table_.work += static_cast<std::int64_t>(lists_[resource].size());
     if (idle(resource)) return Pace::kNever;
     auto& list = lists_[resource];
     const std::size_t size = list.size();

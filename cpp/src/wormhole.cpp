@@ -1,228 +1,148 @@
 #include "conset/wormhole.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <deque>
 #include <limits>
-#include <tuple>
 #include <utility>
 
-#include "conset/stop.hpp"
-#include "conset/wormhole_run.hpp"
+#include "conset/fluid.hpp"
+#include "conset/wormhole_channels.hpp"
+#include "conset/wormhole_paths.hpp"
 
 namespace conset {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kTogether = 1e-12;  // events nearer than this (relative) are one
+class Wormhole : public Fluid {
+public:
+    Wormhole(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
+             const WormholeCosts& costs, bool record)
+        : Fluid(routes, messages, execution),
+          costs_(costs),
+          streaming_(routes_, messages_, costs_.rates, release_),
+          paths_(routes_, costs_),
+          channels_(paths_.capacities(), messages.size()),
+          record_(record) {
+        result_.blocked.assign(messages.size(), 0);
+        longest_.assign(messages.size(), 0);
+        if (record) streaming_.record_changes();
+    }
 
-std::vector<char> inside_of(const Routes& routes) {
-    std::vector<char> inside(routes.size());
-    for (std::size_t m = 0; m < inside.size(); ++m) inside[m] = routes.leaves(m) ? 0 : 1;
-    return inside;
-}
+    Simulated run() {
+        release_.begin();
+        while (next_instant(std::min(hops_.empty() ? kNever : hops_.front().first, streaming_.next_end()),
+                            streaming_.work()))
+            handle();
+        if (stuck()) find_cycle();
+        finish([&](std::int32_t resource) { return streaming_.busy(resource); });
+        result_.solves = streaming_.solves();
+        return std::move(result_);
+    }
+
+    void depart(std::int32_t m, double at) override { events_.at(at + each(costs_.latency, m), EventKind::header, m); }
+
+    // Its header has all it asked for.
+    void stream(std::int32_t m, double at) override {
+        waited(m, place_into(m));
+        events_.at(at, EventKind::stream, m);
+    }
+
+    void hold(std::int32_t rank, bool held) override { streaming_.hold(rank, held); }
+
+private:
+    // Everything of one time, then rates.
+    void handle() {
+        events_.open(until_);
+        for (; !hops_.empty() && hops_.front().first <= until_; hops_.pop_front())
+            events_.at(now_, EventKind::header, hops_.front().second);
+        for (std::int32_t m = streaming_.end_next(until_, now_); m >= 0; m = streaming_.end_next(until_, now_))
+            events_.at(now_, EventKind::ended, m);
+        while (events_.has_due()) {
+            const auto event = events_.take();
+            ++result_.events;
+            switch (event.kind) {
+                case EventKind::ended: ended(event.which); break;
+                case EventKind::header: ask(event.which); break;
+                case EventKind::stream: begin(event.which); break;
+                default: release_.handle(event, now_);
+            }
+        }
+        events_.close();
+        streaming_.solve(now_);
+        if (record_) streaming_.each_change([&](std::int32_t m, double rate) { record(m, rate); });
+    }
+
+    // A header asks for its next channel, at the end of its way for a receive.
+    void ask(std::int32_t m) {
+        Paths::Path& path = paths_.is_open(m) ? paths_.of(m) : paths_.open(m);
+        path.asked = now_;
+        if (path.complete()) {
+            release_.arrived(m, now_);
+        } else if (channels_.ask(path.channels[path.taken], m)) {
+            granted(m);
+        }
+    }
+
+    // A link further. Equal hops end in the order in which they begin: most events of a run need no heap.
+    void granted(std::int32_t m) {
+        waited(m, paths_.next_link(m));
+        ++paths_.of(m).taken;
+        const double time = now_ + each(costs_.hop, m);
+        if (costs_.hop.size() == 1 && time > until_) {
+            hops_.emplace_back(time, m);
+        } else {
+            events_.at(time, EventKind::header, m);
+        }
+    }
+
+    void waited(std::int32_t m, std::int32_t place) {
+        const double time = now_ - paths_.of(m).asked;
+        result_.blocked[m] += time;
+        if (time <= longest_[m]) return;
+        longest_[m] = time;
+        result_.held_by[m] = place;
+    }
+
+    void begin(std::int32_t m) {
+        count_bytes(m);
+        if (!streaming_.begin(m, now_, until_)) events_.at(now_, EventKind::ended, m);
+    }
+
+    // The last byte has flowed: what m has passes to those who wait, in path order.
+    void ended(std::int32_t m) {
+        streaming_.ended(m);
+        const Paths::Path& path = paths_.of(m);
+        for (const std::int32_t channel : path.channels)
+            if (const std::int32_t next = channels_.release(channel); next >= 0) granted(next);
+        paths_.close(m);
+        release_.left(m, now_);
+    }
+
+    // From a waiting message to one that has what it waits for, until one repeats.
+    void find_cycle() {
+        trace_waits([&](std::int32_t m) -> std::pair<std::int32_t, std::int32_t> {
+            if (!paths_.is_open(m) || paths_.of(m).complete()) return waits_at_ends(m);
+            const std::int32_t channel = paths_.of(m).channels[paths_.of(m).taken], link = paths_.next_link(m);
+            for (std::int32_t other = 0; other < static_cast<std::int32_t>(messages_.size()); ++other)
+                if (other != m && paths_.holds(other, channel)) return {link, other};
+            return {link, -1};
+        });
+    }
+
+    WormholeCosts costs_;
+    Streaming streaming_;
+    Paths paths_;
+    Channels channels_;
+    bool record_;
+    std::deque<std::pair<double, std::int32_t>> hops_;  // headers under way where all hops take the same: in order
+    std::vector<double> longest_;
+};
 
 }  // namespace
 
-WormholeRun::WormholeRun(const Routes& routes, std::span<const std::int64_t> bytes, const Messages& messages,
-                         const Execution& execution, const WormholeCosts& costs, bool record)
-    : routes_(routes),
-      bytes_(bytes),
-      messages_(messages),
-      execution_(execution),
-      costs_(costs),
-      links_(routes.network.link_slots()),
-      nodes_(routes.network.nodes()),
-      partner_(costs.exchanges && !messages.phase_offsets.empty() ? exchange_partners(routes, messages)
-                                                                  : std::vector<std::int32_t>()),
-      lists_(messages, execution, partner_, inside_of(routes)),
-      streams_(capacities()),
-      paths_(routes_, messages_, costs_, lists_.ranks()),
-      channels_(paths_.capacities(takes_list() ? 0 : costs_.ejection), messages.size()),
-      processors_(static_cast<std::size_t>(lists_.ranks()), costs.one_processor, costs.preempts),
-      record_(record) {
-    const std::size_t n = messages.size();
-    result_.start.assign(n, 0);
-    result_.end.assign(n, 0);
-    result_.blocked.assign(n, 0);
-    result_.held_by.assign(n, -1);
-    result_.link_bytes.assign(static_cast<std::size_t>(links_), 0);
-    result_.out_bytes.assign(static_cast<std::size_t>(nodes_), 0);
-    result_.in_bytes = result_.out_bytes;
-    const auto ranks = static_cast<std::size_t>(lists_.ranks());
-    paid_phase_.assign(ranks, -1);
-    slot_.assign(n, -1);
-    longest_.assign(n, 0);
-    if (processors_.preempting()) streaming_.resize(ranks);
-    if (record) streams_.record_changes();
-}
-
-WormholeResult WormholeRun::run() {
-    lists_.begin();
-    open_receivers();
-    obey(0);
-    std::int64_t glance = 0;
-    for (;;) {
-        const double next = std::min({pending_.empty() ? kNever : std::get<0>(pending_.front()),
-                                      hops_.empty() ? kNever : hops_.front().first, streams_.next_end()});
-        if (next == kNever) break;
-        now_ = std::max(now_, next);
-        handle(now_ + kTogether * now_);
-        if ((++glance & 1023) == 0) {
-            should_stop(false);
-            tell_delivered(static_cast<std::int64_t>(messages_.size() - lists_.undelivered()));
-        }
-    }
-    result_.stopped = now_;
-    if (lists_.undelivered() > 0) find_circle();
-    finish();
-    return std::move(result_);
-}
-
-std::vector<double> WormholeRun::capacities() const {
-    std::vector<double> capacity;
-    capacity.reserve(static_cast<std::size_t>(links_) + 3 * static_cast<std::size_t>(nodes_));
-    for (std::int32_t l = 0; l < links_; ++l) capacity.push_back(each(costs_.link, l) * each(costs_.width, l));
-    for (const double rate : {costs_.out, costs_.in, costs_.node}) capacity.insert(capacity.end(), nodes_, rate);
-    return capacity;
-}
-
-void WormholeRun::at(double time, Kind kind, std::int32_t which, std::uint8_t what) {
-    if (time <= until_) {
-        batch_.emplace_back(kind, which, what);
-        std::push_heap(batch_.begin(), batch_.end(), std::greater<>());
-        return;
-    }
-    pending_.emplace_back(time, kind, which, what);
-    std::push_heap(pending_.begin(), pending_.end(), std::greater<>());
-}
-
-// Everything of one time, then rates.
-void WormholeRun::handle(double until) {
-    until_ = until;
-    while (!pending_.empty() && std::get<0>(pending_.front()) <= until) {
-        const auto [time, kind, which, what] = pending_.front();
-        std::pop_heap(pending_.begin(), pending_.end(), std::greater<>());
-        pending_.pop_back();
-        at(time, kind, which, what);
-    }
-    for (; !hops_.empty() && hops_.front().first <= until; hops_.pop_front()) at(now_, kHeader, hops_.front().second);
-    for (std::int32_t m = streams_.end_next(until, now_); m >= 0; m = streams_.end_next(until, now_))
-        at(now_, kEnded, m);
-    while (!batch_.empty()) {
-        const auto [kind, which, what] = batch_.front();
-        std::pop_heap(batch_.begin(), batch_.end(), std::greater<>());
-        batch_.pop_back();
-        ++result_.events;
-        happen(kind, which, what);
-    }
-    until_ = -1;
-    streams_.solve(now_);
-    if (!record_) return;
-    streams_.each_change([&](std::int32_t m, double rate) {
-        result_.rate_time.push_back(now_);
-        result_.rate_message.push_back(m);
-        result_.rate.push_back(rate);
-    });
-}
-
-void WormholeRun::happen(Kind kind, std::int32_t which, std::uint8_t what) {
-    using Task = WormholeLists::Task;
-    switch (kind) {
-        case kEnded: ended(which); break;
-        case kGate:
-            lists_.handle(static_cast<Task>(what), which, now_);
-            if (static_cast<Task>(what) == Task::enter) entered(which);
-            break;
-        case kSignal: signal(which, static_cast<Signal>(what)); break;
-        case kReceived: deliver(which); break;
-        case kSent: sent(which); break;
-        case kHeader: ask(which); break;
-        case kArrived:
-            at(processors_.receive(messages_.receiver[which], receive_work(which), now_), static_cast<Kind>(what),
-               which);
-            break;
-        case kStream: stream(which); break;
-        case kIdle:
-            if (processors_.sends_until(which) <= until_) hold(which, false);
-            break;
-    }
-    obey(now_);
-}
-
-// What the lists want done.
-void WormholeRun::obey(double now) {
-    using Task = WormholeLists::Task;
-    auto& orders = lists_.orders();
-    for (const auto& [task, which, time] : orders) {
-        if (task == Task::post) {
-            result_.start[which] = now;
-            if (needs_request(which)) {
-                at(send_on(messages_.sender[which], costs_.signal / 2) + paths_.hops(which) * costs_.signal_hop,
-                   kSignal, which, kRequestArrives);
-            } else {
-                overhead(which);
-            }
-        } else if (task == Task::signal) {
-            at(send_on(messages_.receiver[which], costs_.signal / 2) + paths_.hops(which) * costs_.signal_hop, kSignal,
-               which, kReadyArrives);
-        } else {
-            at(std::max(time, now), kGate, which, static_cast<std::uint8_t>(task));
-        }
-    }
-    orders.clear();
-}
-
-// Work on a rank's sending processor: when it ends. Where sends preempt receives, bytes into the rank stand still.
-double WormholeRun::send_on(std::int32_t rank, double seconds) {
-    const double end = processors_.send(rank, seconds, now_);
-    if (processors_.preempting() && seconds > 0) {
-        hold(rank, true);
-        at(end, kIdle, rank);
-    }
-    return end;
-}
-
-void WormholeRun::overhead(std::int32_t m) { at(send_on(messages_.sender[m], send_work(m)), kSent, m); }
-
-double WormholeRun::send_work(std::int32_t m) {
-    double seconds = each(costs_.send, m);
-    if (messages_.phase_offsets.empty()) return seconds;
-    std::int32_t& paid = paid_phase_[messages_.sender[m]];
-    if (paid != lists_.phase_of(m)) seconds += execution_.setup;
-    paid = lists_.phase_of(m);
-    return seconds;
-}
-
-// Half of every signal is work where it is sent, half where it is taken: at the other processor.
-void WormholeRun::signal(std::int32_t m, Signal what) {
-    const std::int32_t from = messages_.sender[m], to = messages_.receiver[m];
-    const auto taken = [&](std::int32_t rank, Signal next) {
-        at(processors_.receive(rank, costs_.signal / 2, now_), kSignal, m, next);
-    };
-    switch (what) {
-        case kReadyArrives: taken(from, kReadyTaken); break;
-        case kReadyTaken: lists_.signalled(m); break;
-        case kRequestArrives: taken(to, kRequestTaken); break;
-        case kRequestTaken: requested(m); break;
-        case kGrantArrives: taken(from, kGrantTaken); break;
-        case kGrantTaken: overhead(m); break;
-    }
-}
-
-void WormholeRun::finish() {
-    const auto busy = [&](std::vector<double>& to, std::int32_t first, std::int32_t count) {
-        for (std::int32_t k = 0; k < count; ++k) to.push_back(streams_.busy(first + k));
-    };
-    busy(result_.link_busy, 0, links_);
-    busy(result_.out_busy, links_, nodes_);
-    busy(result_.in_busy, links_ + nodes_, nodes_);
-    result_.solves = streams_.solves();
-}
-
-WormholeResult simulate_wormhole(const Routes& routes, std::span<const std::int64_t> bytes, const Messages& messages,
-                                 const Execution& execution, const WormholeCosts& costs, bool record) {
-    return WormholeRun(routes, bytes, messages, execution, costs, record).run();
+Simulated simulate_wormhole(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
+                            const WormholeCosts& costs, bool record) {
+    return Wormhole(routes, messages, execution, costs, record).run();
 }
 
 }  // namespace conset

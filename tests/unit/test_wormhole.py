@@ -49,12 +49,16 @@ def us(timeline: Timeline) -> NDArray[np.float64]:
     return timeline.end_s / US
 
 
-ROW = Costs(Steps((10 * US,)), Steps((5 * US,)), MB, MB, link_Bps=2 * MB, hop_s=US)
-CUBE = Costs(
-    Steps((10 * US,)), Steps((10 * US,)), MB, MB, MB, exchange_weight=0.5, exchange_syncs=("ready",), link_Bps=MB,
-    hop_s=2 * US, signal_s=10 * US, one_processor=True,
+ROW = Costs(
+    send_overhead=Steps((10 * US,)), receive_overhead=Steps((5 * US,)), port_out_Bps=MB, port_in_Bps=MB,
+    link_Bps=2 * MB, hop_s=US, receive="before",
 )  # fmt: skip
-RING = Costs(Steps((US,)), Steps(), MB, MB, link_Bps=MB, hop_s=US)
+CUBE = Costs(
+    send_overhead=Steps((10 * US,)), receive_overhead=Steps((10 * US,)), port_out_Bps=MB, port_in_Bps=MB, node_Bps=MB,
+    exchange_weight=0.5, exchange_syncs=("ready",), link_Bps=MB, hop_s=2 * US, signal_s=10 * US, processors="one",
+    receive="before",
+)  # fmt: skip
+RING = Costs(send_overhead=Steps((US,)), port_out_Bps=MB, port_in_Bps=MB, link_Bps=MB, hop_s=US, receive="before")
 ROW_MESSAGES = [(0, 3, 100), (1, 2, 60), (0, 1, 40), (2, 3, 20)]
 RING_MESSAGES = [(0, 2, 10), (1, 3, 10), (2, 0, 10), (3, 1, 10)]
 
@@ -76,7 +80,7 @@ def one_way_ring(nodes: int) -> Topology:
 def test_row_of_four(lanes: int, link: float, in_flight: int | None, ends: list[float]) -> None:
     machine = machine_of(Topology.mesh(1, 4), replace(ROW, link_Bps=link * MB))
     settings = Settings(in_flight=in_flight, lanes=lanes)
-    timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, settings, injection=1, ejection=1)
+    timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, replace(settings, in_flight=1, receives=1))
     assert us(timeline) == pytest.approx(ends, rel=1e-12)
     assert timeline.model == "wormhole"
 
@@ -187,9 +191,9 @@ def test_receive_overhead_after_the_path_is_free() -> None:
     # both to node 2 by one ejection channel: the second streams while the first one's overhead is paid
     costs = replace(ROW, hop_s=0.0)
     messages = [(1, 2, 100), (3, 2, 100)]
-    before = simulate_wormhole(workload_of(messages, 4), machine_of(Topology.mesh(1, 4), costs), ejection=1)
-    after_costs = replace(costs, receive_after=True)
-    after = simulate_wormhole(workload_of(messages, 4), machine_of(Topology.mesh(1, 4), after_costs), ejection=1)
+    before = simulate_wormhole(workload_of(messages, 4), machine_of(Topology.mesh(1, 4), costs), Settings(receives=1))
+    after_costs = replace(costs, receive="after")
+    after = simulate_wormhole(workload_of(messages, 4), machine_of(Topology.mesh(1, 4), after_costs), Settings(receives=1))
     assert us(before) == pytest.approx([115, 220], rel=1e-12)
     assert us(after) == pytest.approx([115, 215], rel=1e-12)
 
@@ -330,7 +334,7 @@ def test_same_input_same_bytes() -> None:
 
 def test_where_headers_waited() -> None:
     machine = machine_of(Topology.mesh(1, 4), ROW)
-    timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, Settings(lanes=1), injection=1, ejection=1)
+    timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, Settings(lanes=1, in_flight=1, receives=1))
     slots = machine.topology.link_slots
     names = [machine.topology.link_name(k) if 0 <= k < slots else k - slots for k in timeline.held_by]
     # A for link 1 → 2 from 11 to 76, C for node 0's injection channel from 20 to 183

@@ -30,7 +30,8 @@ from conset.simulation.wormhole import simulate_wormhole
 US, MB = 1e-6, 1e6
 Message = tuple[int, int, int]
 ROW = Costs(
-    Steps((10 * US,)), Steps((5 * US,)), MB, MB, link_Bps=2 * MB, hop_s=US, signal_s=8 * US, copy_Bps=4 * MB
+    send_overhead=Steps((10 * US,)), receive_overhead=Steps((5 * US,)), port_out_Bps=MB, port_in_Bps=MB,
+    link_Bps=2 * MB, hop_s=US, signal_s=8 * US, copy_Bps=4 * MB, receive="before",
 )  # fmt: skip
 LIST = Settings(receives=1, receive_order="list")
 
@@ -169,7 +170,7 @@ def test_receives_in_list_order_are_the_first_of_the_list(receives: int, ends: l
     ],
 )
 def test_a_send_keeps_its_node_from_receiving(preempts: bool, sent_at: float, ends: list[float]) -> None:
-    machine = row_of(3, one_processor=True, preempts=preempts)
+    machine = row_of(3, processors="one", preempts=preempts)
     workload = workload_of([(0, 1, 100), (1, 2, 20)], 3, time_s=np.array([0, sent_at * US]))
     assert us(simulate_wormhole(workload, machine)) == pytest.approx(ends, rel=1e-12)
 

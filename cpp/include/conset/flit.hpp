@@ -17,6 +17,10 @@
 // move past the match, and only then. VA matches input lanes with output lanes, SA input ports with output ports; a
 // port is represented by its lanes in turn. A worm enters the network on the next lane of its node that has a credit.
 //
+// A message's life is that of `Release`: slots, overheads, set-ups and signals in whole cycles. What has left the sending
+// processor is injected in that order, one worm after the other of a node, from the cycle in which its overhead ends; what
+// is delivered in a cycle is known to nodes in the next one. Receives are always there.
+//
 // Deadlock. Where a route enters a cycle (a ring of a torus), its worm takes the upper half of the lanes if it will
 // cross the dateline upwards or will not cross it downwards, else the lower half, and keeps to it in this dimension: of
 // each direction's two classes one never crosses the dateline, the other goes at most half way round
@@ -36,6 +40,7 @@
 #include <span>
 #include <vector>
 
+#include "conset/release.hpp"
 #include "conset/routes.hpp"
 
 namespace conset {
@@ -53,25 +58,13 @@ struct FlitNetwork {
     std::int32_t lanes, buffer;                       // virtual channels a port, flits a lane; ports * lanes <= 63
 };
 
-// What is sent. `release` [cycles] and `flits` have one entry per message. Message m waits for the delivery of
-// deps[dep_offsets[m] ...]. Nodes take their messages in `order` (empty: by index).
+// What is sent, in `flits` by message, each at least 1. When it may go and what processors do for it is the business of
+// `Release`, which counts in cycles here.
 struct FlitWorkload {
     Routes routes;
-    std::span<const std::int64_t> release;
+    Messages<std::int64_t> messages;
     std::span<const std::int32_t> flits;
-    std::span<const std::int64_t> dep_offsets;
-    std::span<const std::int32_t> deps, order;
     std::int64_t worm_flits;  // longer messages travel as several worms; 0: never
-};
-
-enum class FlitSync : std::int32_t { none, barrier, local, ready };
-
-// When messages may go. Phases are in ascending order of messages; empty where there are none.
-struct FlitExecution {
-    std::span<const std::int32_t> phase;
-    FlitSync sync;
-    std::int64_t in_flight;                             // of a node, between injection and delivery; 0: all
-    std::int64_t group, barrier, first, setup, signal;  // phases between barriers, then cycles
 };
 
 // Messages [first, last) are watched: the simulation ends when they are delivered, or at cycle `limit` (0: none).
@@ -80,17 +73,17 @@ struct FlitWatch {
 };
 
 struct FlitTimes {
-    std::vector<std::int64_t> start, end;  // cycle of the first flit's injection and of the last one's delivery, or -1
+    std::vector<std::int64_t> start, end;  // cycle of the first flit's injection and of its delivery, or -1
     std::int64_t moves = 0;                // flits that crossed a switch
     std::int64_t cycles = 0;               // cycles that were looked at
     std::int64_t stopped = 0;              // the cycle at which it ended
-    // Where nothing moves any more: messages, each of which waits for the next and the last for the first, and the
-    // virtual channel it waits for, (router * ports + port) * lanes + lane, or -1: the next one's delivery.
-    std::vector<std::int32_t> stuck, stuck_lane;
+    bool late = false, cut = false;        // ended before all were delivered: by the clock, by work (`moves`)
+    // Of a deadlock; places are virtual channels, (router * ports + port) * lanes + lane.
+    WaitCycle cycle;
 };
 
 // Throws Interrupted (conset/stop.hpp) where a stop is asked for.
-FlitTimes simulate_flit(const FlitNetwork& network, const FlitWorkload& workload, const FlitExecution& execution,
-                        const FlitWatch& watch);
+FlitTimes simulate_flit(const FlitNetwork& network, const FlitWorkload& workload,
+                        const Execution<std::int64_t>& execution, const FlitWatch& watch);
 
 }  // namespace conset

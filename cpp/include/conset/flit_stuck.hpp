@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "conset/flit_gate.hpp"
+#include "conset/flit.hpp"
 #include "conset/flit_parts.hpp"
 #include "conset/flit_router.hpp"
 #include "conset/flit_worms.hpp"
@@ -18,23 +18,25 @@ struct FlitWait {
     std::int32_t lane = -1;  // among all lanes of all routers
 };
 
-// Into `times`: from the first message that is not delivered to what it waits for, until one comes twice: that circle,
-// or the whole chain where it ends. `blocking(m)` says what one on its way waits for.
-template <class Blocking>
-void find_circle(FlitTimes& times, const FlitGate& gate, Blocking&& blocking) {
+// From the first message that is not delivered to what it waits for, until one comes twice: that cycle, or the whole
+// chain where it ends. `waits_for(m)` says what one waits for.
+template <class WaitsFor>
+WaitCycle find_cycle(const FlitTimes& times, WaitsFor&& waits_for) {
+    WaitCycle cycle;
     auto m = static_cast<std::int32_t>(std::find(times.end.begin(), times.end.end(), -1) - times.end.begin());
     while (m >= 0) {
-        const auto seen = std::find(times.stuck.begin(), times.stuck.end(), m);
-        if (seen != times.stuck.end()) {
-            times.stuck_lane.erase(times.stuck_lane.begin(), times.stuck_lane.begin() + (seen - times.stuck.begin()));
-            times.stuck.erase(times.stuck.begin(), seen);
-            return;
+        const auto seen = std::find(cycle.message.begin(), cycle.message.end(), m);
+        if (seen != cycle.message.end()) {
+            cycle.place.erase(cycle.place.begin(), cycle.place.begin() + (seen - cycle.message.begin()));
+            cycle.message.erase(cycle.message.begin(), seen);
+            break;
         }
-        const FlitWait wait = times.start[m] < 0 ? FlitWait{gate.blocker(m, times.end), -1} : blocking(m);
-        times.stuck.push_back(m);
-        times.stuck_lane.push_back(wait.lane);
+        const FlitWait wait = waits_for(m);
+        cycle.message.push_back(m);
+        cycle.place.push_back(wait.lane);
         m = wait.message;
     }
+    return cycle;
 }
 
 // The lane that message m needs next, and the message of another worm that holds it or stands in it.

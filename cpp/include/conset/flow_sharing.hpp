@@ -61,6 +61,8 @@ public:
     void solve(double now);
 
     std::int64_t solves() const { return solves_; }
+    // Flows of resources that were looked at.
+    std::int64_t work() const { return table_.work; }
 
     // Of each resource, how long bytes have flowed on it; final after the last flow has ended.
     std::span<const double> busy() const { return busy_; }

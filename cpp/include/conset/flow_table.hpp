@@ -73,6 +73,7 @@ struct FlowTable {
     std::vector<Change> changed;            // changes of others, since the last solve
     std::vector<std::int32_t> dead, spare;  // closed flows that a solver's lists may name, or not any more
     std::int64_t open = 0;                  // flows
+    std::int64_t work = 0;                  // flows of resources that were looked at
     RouteOf route_of;
     bool recording = false;
     std::vector<std::int32_t> recorded;  // flows whose rate has changed

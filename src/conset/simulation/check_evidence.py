@@ -127,7 +127,7 @@ class Evidence:
         """shape=(messages) [s]: overheads of receives that are paid with the path held, before bytes flow."""
         if self.model == "flow":
             return np.asarray(np.where(self.needs.serial, 0.0, self.needs.receive))
-        after = self.(costs.receive == "after") or self.model == "flit"
+        after = self.costs.receive == "after" or self.model == "flit"
         return np.where(after | self.needs.buffered, 0.0, self.needs.receive)
 
     @cached_property

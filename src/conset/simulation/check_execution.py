@@ -169,8 +169,8 @@ def holding(e: Evidence) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
     sure = e.workload.crosses.copy()
     if e.streams is not None:
         first, last = e.streams
-        sure &= e.flows if e.(costs.receive == "after") else e.flows | ~e.needs.buffered
-    elif e.(costs.receive == "after"):
+        sure &= e.flows if e.costs.receive == "after" else e.flows | ~e.needs.buffered
+    elif e.costs.receive == "after":
         return None
     else:
         first, last = e.end - e.needs.flow, e.end
@@ -211,7 +211,7 @@ def _receiving(e: Evidence) -> list[Violation]:
     pays = work.crosses.copy()
     if e.held:
         pays |= True
-        if not e.(costs.receive == "after"):
+        if not e.costs.receive == "after":
             if e.streams is None or e.costs.preempts:  # bytes may stand still after it
                 return []
             # with the path held: over when the first byte flows

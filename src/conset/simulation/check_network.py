@@ -46,7 +46,7 @@ def _ends(e: Evidence) -> list[Violation]:
     assert e.streams is not None  # asked only where there are rates
     first, last = e.streams
     needs = e.needs
-    after = e.(costs.receive == "after") if e.held else needs.serial
+    after = e.costs.receive == "after" if e.held else needs.serial
     way = needs.asking + needs.send + needs.header + e.received_first
     arrived = np.where(e.flows, e.start + way, -inf)
     found = e.not_before("conservation", arrived, first, "first byte")

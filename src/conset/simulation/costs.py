@@ -1,9 +1,8 @@
-"""Costs as simulators take them: a machine's own, with what the absence of ports means."""
+"""Costs as the checker of timelines takes them (on its way out)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine

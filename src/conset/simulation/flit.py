@@ -1,12 +1,12 @@
 """Flit level: routers with virtual channels, credits and round-robin allocation, one cycle after the other.
 
-One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its links (`link`); every other cost of the
-machine that a message pays (`inject`, `eject`, `hop`, `port`) is what the routers do: a message alone takes
-5 + 4 hops + flits cycles, one from a node to itself 5 + flits. Barriers, set-ups and signals of a schedule take the
-machine's times, rounded up to cycles. The routers are BookSim2's of its usual parameters, to the cycle; how they work
+One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its links (`link`); the latencies of the
+machine (`inject`, `eject`, `per_transfer`, `hop`) and its port rates are what the routers do: a message takes
+5 + 4 hops + flits cycles between its overheads. Overheads, barriers, set-ups and signals take the machine's times,
+rounded up to cycles; receives are always there. The routers are BookSim2's of its usual parameters, to the cycle; how they work
 is said in `cpp/include/conset/flit.hpp`.
 
-Ranks that share a node share its list of messages, its sends in flight and its phases.
+Ranks that share a node share its way into the network: one worm after the other.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import InputError, NoScheduleError, UsageError
-from conset.machine.costs import Costs
+from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.network.routes import core_network
 from conset.schedule.sync import parse_sync
-from conset.simulation.circle import circle_words
 from conset.simulation.flit_ports import Ports, lane_waits, ports_of
+from conset.simulation.nanoseconds import core_messages, exchanges_count
 from conset.simulation.receives import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
+from conset.simulation.wait_cycle import describe_cycle
 from conset.simulation.workload import Workload
 
 LANES = 4
@@ -40,7 +41,6 @@ BUFFER = 8
 """Flits that the buffer of a lane holds."""
 MOST_LANES = 63
 """Lanes of all ports of a router together: one word of bits, and one to spare."""
-EMPTY = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,8 @@ class Run:
         moves: flits that crossed a switch.
         stopped: the cycle at which the simulation ended.
         elapsed_s: what it took [s].
+        stopped_early: whether it ended before all that was watched was delivered, by the clock or by work.
+        cut: by work.
     """
 
     start: NDArray[np.int64]
@@ -60,6 +62,8 @@ class Run:
     moves: int
     stopped: int
     elapsed_s: float
+    stopped_early: bool = False
+    cut: bool = False
 
 
 def simulate_flit(
@@ -79,7 +83,7 @@ def simulate_flit(
 
     Raises:
         InputError: too many receives, no links or wide ones, too many lanes for a router or too few for a torus.
-        NoScheduleError: a deadlock; names the circle of messages and virtual channels.
+        NoScheduleError: a deadlock; names the cycle of messages and virtual channels.
         UsageError: unknown words in `settings.sync`.
     """
     settings = settings or Settings()
@@ -89,7 +93,7 @@ def simulate_flit(
     flits = flits_of(workload.bytes, costs.flit_B)
     release = cycles_of(workload.time_s, cycle_s)
     run = run_flit(workload, machine, release, flits, settings=settings, packet_B=packet_B)
-    end_s = _seconds(run.end, cycle_s)
+    end_s = np.where(run.end < 0, inf, _seconds(run.end, cycle_s))
     links = link_totals(workload, machine, np.stack([workload.bytes, flits.astype(np.int64)]))
     crosses = workload.crosses
     out = [np.bincount(workload.source[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
@@ -107,7 +111,7 @@ def _figures(run: Run, flits: NDArray[np.int32], cycle_s: float, lanes: int) -> 
     total = int(flits.sum(dtype=np.int64))
     return MappingProxyType({
         "cycles": int(run.end.max(initial=-1)) + 1, "cycle_s": cycle_s, "flits": total,
-        "flit_hops": run.moves - total, "lanes": lanes,
+        "flit_hops": run.moves - total, "lanes": lanes, "work": run.moves, **({"cut": True} if run.cut else {}),
     })  # fmt: skip
 
 
@@ -144,27 +148,46 @@ def run_flit(
     _check(machine, ports, lanes)
     if packet_B is not None and packet_B < 1:
         raise UsageError(f"packet {packet_B} B: must be at least 1 B")
-    sync, phased = parse_sync(settings.sync), workload.phases > 0
-    cycle_s = cycle_time(machine)
-    barrier, setup, signal = (
-        int(_ceil(np.float64(seconds / cycle_s))) if phased else 0
-        for seconds in (costs.synchronization.at(topology.endpoints), costs.setup_s, costs.signal_s)
-    )
+    execution = _core_execution(workload, machine, costs, settings)
     begun = time.perf_counter()
     result = _core.simulate_flit(
-        core_network(topology, machine.routing), ports.count, topology.ends[0], ports.out, ports.into, ports.ring,
-        lanes, BUFFER, workload.source, workload.target, workload.link_offsets, workload.links,
-        release, flits, np.ascontiguousarray(workload.dep_offsets), workload.deps, workload.order,
-        0 if packet_B is None else ceil(packet_B / costs.flit_B), workload.phase_of if phased else EMPTY,
-        getattr(_core.FlitSync, sync.kind), settings.in_flight or 0, sync.every,
-        barrier, barrier if costs.first_barrier else 0, setup, signal, *(watch or (0, workload.messages)), limit,
+        core_messages(workload, machine), execution, ports=ports.count, link_source=topology.ends[0],
+        out_port=ports.out, in_port=ports.into, ring=ports.ring, lanes=lanes, buffer=BUFFER, release=release,
+        flits=flits, worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B),
+        watch_first=(watch or (0, 0))[0], watch_last=(watch or (0, workload.messages))[1], limit=limit,
+        until=settings.until_s / cycle_time(machine), work=-1 if settings.max_work is None else settings.max_work,
     )  # fmt: skip
     elapsed_s = time.perf_counter() - begun
-    if result.stuck.size:
+    stuck = result.take_cycle()
+    if stuck.size:
         where = f"{workload.name} on {machine.name}"
-        circle = circle_words(workload, result.stuck, lane_waits(topology, ports, lanes, result.stuck_lane))
-        raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {circle}")
-    return Run(result.start, result.end, result.moves, result.stopped, elapsed_s)
+        text = describe_cycle(workload, stuck, lane_waits(topology, ports, lanes, result.take_cycle_places()))
+        raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {text}")
+    start, end = result.take_start(), result.take_end()
+    return Run(start, end, result.moves, result.stopped, elapsed_s, result.late or result.cut, result.cut)
+
+
+def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.CycleExecution:
+    """Policy, slots and what processors do, in cycles."""
+    sync, cycle_s = parse_sync(settings.sync), cycle_time(machine)
+
+    def cycles(seconds: float) -> int:
+        return int(_ceil(np.float64(seconds / cycle_s)))
+
+    def by_message(steps: Steps) -> NDArray[np.int64]:
+        return _ceil((steps.of(workload.bytes) if len(steps.seconds) > 1 else np.array(steps.seconds)) / cycle_s)
+
+    nothing = np.zeros(0, np.int64)
+    return _core.CycleExecution(
+        policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0, receives=0,
+        receive_list=False, receive_before=False, one_processor=costs.one_processor, preempts=costs.preempts,
+        exchanges=exchanges_count(costs, sync.kind), first_barrier=costs.first_barrier,
+        barrier=cycles(costs.synchronization.at(machine.topology.endpoints)), setup=cycles(costs.setup_s),
+        signal_send=cycles(costs.signal_s / 2), signal_hop=cycles(costs.hop.at(0)),
+        signal_receive=cycles(costs.signal_s / 2), eager=-1.0, buffers=0.0, send=by_message(costs.send_overhead),
+        receive=by_message(costs.receive_overhead),
+        copy=nothing if costs.copy_Bps == inf else _ceil(workload.bytes / costs.copy_Bps / cycle_s),
+    )  # fmt: skip
 
 
 def _check(machine: Machine, ports: Ports, lanes: int) -> None:

@@ -1,29 +1,37 @@
 """The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
 
-What the models of fluids hand to the core alike stands here too.
+What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import inf
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.costs import Costs
+from conset.errors import NoScheduleError
+from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.modes import with_computation
 from conset.machine.work import synchronization_s
+from conset.network.routes import core_network
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
+from conset.simulation.wait_cycle import describe_cycle
 from conset.simulation.workload import Workload
 
 NS = 1e9
 """Nanoseconds in a second."""
+NOTHING = np.zeros(0)
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def to_ns(seconds: float) -> float:
@@ -38,16 +46,61 @@ def per_ns(rate: float) -> float:
 
 def release_ns(workload: Workload) -> NDArray[np.float64]:
     """shape=(messages): release times [ns]; empty where all are released at the start."""
-    return np.round(workload.time_s * NS, 6) if workload.time_s.any() else np.zeros(0)
+    return np.round(workload.time_s * NS, 6) if workload.time_s.any() else NOTHING
 
 
-def core_execution(machine: Machine, costs: Costs, settings: Settings, *, in_list: bool) -> _core.Execution:
-    """Policy, lists, barriers and set-ups; `in_list`: whether receives go by the list, which a model decides."""
-    sync = parse_sync(settings.sync)
-    return _core.Execution(
-        getattr(_core.Policy, sync.kind), sync.every, settings.in_flight or 0, settings.receives or 0, in_list,
-        to_ns(synchronization_s(machine, costs)), costs.first_barrier, to_ns(costs.setup_s),
+def core_messages(workload: Workload, machine: Machine, time: NDArray[np.float64] = NOTHING) -> _core.Messages:
+    """A workload as the core takes it: on the network of a machine, released at `time` [ns] (empty: at once)."""
+    return _core.Messages(
+        network=core_network(machine.topology, machine.routing),
+        source=_flat(workload.source), target=_flat(workload.target),
+        route_offsets=_flat(workload.link_offsets), route_links=_flat(workload.links), bytes=_flat(workload.bytes),
+        sender=_flat(workload.sending_rank), receiver=_flat(workload.receiving_rank), time=time,
+        dep_offsets=_flat(workload.dep_offsets if workload.deps.size else np.zeros(0, np.int64)),
+        deps=_flat(workload.deps), phase_offsets=_flat(workload.phase_offsets), order=_flat(workload.order),
     )  # fmt: skip
+
+
+def core_execution(
+    workload: Workload, machine: Machine, costs: Costs, settings: Settings, *, in_list: bool
+) -> _core.Execution:
+    """Policy, slots, receives and what processors do; `in_list`: whether receives go by the list."""
+    sync = parse_sync(settings.sync)
+    copy = NOTHING if costs.copy_Bps == inf else np.round(workload.bytes / per_ns(costs.copy_Bps), 6)
+    return _core.Execution(
+        policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0,
+        receives=settings.receives or 0, receive_list=in_list, receive_before=costs.receive == "before",
+        one_processor=costs.one_processor, preempts=costs.preempts, exchanges=exchanges_count(costs, sync.kind),
+        first_barrier=costs.first_barrier, barrier=to_ns(synchronization_s(machine, costs)),
+        setup=to_ns(costs.setup_s), signal_send=to_ns(costs.signal_s) / 2, signal_receive=to_ns(costs.signal_s) / 2,
+        signal_hop=to_ns(costs.hop.at(0)), eager=-1.0 if costs.eager_B is None else costs.eager_B,
+        buffers=costs.buffers_B, send=by_message(costs.send_overhead, workload.bytes),
+        receive=by_message(costs.receive_overhead, workload.bytes), copy=copy,
+    )  # fmt: skip
+
+
+def exchanges_count(costs: Costs, kind: str) -> bool:
+    """Whether two messages of a pair in one phase are a synchronized exchange under a policy of `kind`."""
+    return kind in costs.exchange_syncs and costs.node_Bps < inf
+
+
+def core_network_costs(workload: Workload, machine: Machine, costs: Costs) -> dict[str, Any]:
+    """How bytes cross the network, in the words of the core: rates, latency and hops."""
+    link, width = core_links(machine.topology, costs)
+    latency = costs.inject + costs.eject + Steps((costs.per_transfer_s,))
+    return {
+        "link": link, "width": _flat(width), "out": per_ns(costs.port_out_Bps), "in_": per_ns(costs.port_in_Bps),
+        "node": per_ns(costs.node_Bps), "exchange_weight": costs.exchange_weight,
+        "latency": by_message(latency, workload.bytes), "hop": by_message(costs.hop, workload.bytes),
+    }  # fmt: skip
+
+
+def core_stops(settings: Settings) -> dict[str, Any]:
+    """When a run ends before all is delivered, and what it keeps, in the words of the core."""
+    return {
+        "until": settings.until_s * NS, "work": -1 if settings.max_work is None else settings.max_work,
+        "detailed": settings.record, "record": settings.record,
+    }  # fmt: skip
 
 
 def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -57,8 +110,25 @@ def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], N
     return np.array([per_ns(rate) for rate in rates]), widths
 
 
+def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
+    """In nanoseconds: one entry where all messages pay the same."""
+    rounded = replace(steps, seconds=tuple(to_ns(seconds) for seconds in steps.seconds))
+    return np.array(rounded.seconds) if len(set(steps.seconds)) == 1 else rounded.of(size)
+
+
+def require_no_cycle(
+    result: _core.Simulated, workload: Workload, machine: Machine, waits: Callable[[NDArray[np.int32]], list[str]]
+) -> None:
+    """Raises NoScheduleError where messages wait for each other; `waits` says what those at places wait for."""
+    cycle = result.take_cycle()
+    if cycle.size:
+        text = describe_cycle(workload, cycle, waits(result.take_cycle_places()))
+        where = f"{workload.name} on {machine.name}"
+        raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {text}")
+
+
 def timeline_of(
-    result: _core.FlowResult | _core.WormholeResult,
+    result: _core.Simulated,
     workload: Workload,
     machine: Machine,
     settings: Settings,
@@ -70,10 +140,13 @@ def timeline_of(
     """What the core of a fluid model says happened; takes the arrays out of `result`."""
     end_s = result.take_end() / NS
     out_busy_s, in_busy_s = result.take_out_busy() / NS, result.take_in_busy() / NS
-    node_end_s = np.zeros(out_busy_s.size)
-    for ends in (workload.source, workload.target):
-        np.maximum.at(node_end_s, ends, end_s)
-    beside = with_computation(machine.costs_for(workload.method), node_end_s, np.maximum(out_busy_s, in_busy_s))
+    beside: Mapping[str, Any] = {}
+    costs = machine.costs_for(workload.method)
+    if costs.computation_s:
+        node_end_s = np.zeros(out_busy_s.size)
+        for ends in (workload.source, workload.target):
+            np.maximum.at(node_end_s, ends, end_s)
+        beside = with_computation(costs, node_end_s, np.maximum(out_busy_s, in_busy_s))
     rates = None
     if settings.record:
         rates = Rates(result.take_rate_time() / NS, result.take_rate_message(), result.take_rate() * NS)
@@ -97,5 +170,12 @@ def timeline_of(
         elapsed_s=elapsed_s,
         workload=workload,
         rates=rates,
-        figures={**figures, **beside},
+        sent_s=result.take_sent() / NS,
+        first_byte_s=result.take_flowed() / NS,
+        left_s=result.take_left() / NS,
+        figures={**figures, "work": result.work, **({"cut": True} if result.cut else {}), **beside},
     )
+
+
+def _flat(values: NDArray[Number]) -> NDArray[Number]:
+    return np.ascontiguousarray(values)

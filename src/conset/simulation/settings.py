@@ -2,22 +2,24 @@
 
 Where nothing is said, `--in-flight` and `--receives` are the machine's own numbers: the texts' machines have one each
 (`conset machines`), bare networks and machine files without the words none, which is `all`. What a machine does with a
-message that finds no receive (`eager`, `buffers`, `copy`), what its processors do (`one_processor`, `preempts`,
-`receive_after`) and how data gets to the network (`mode`) are words of the machine, changed by `--set` and `--mode`:
+message that finds no receive (`eager`, `buffers`, `copy`), what its processors do (`processors`, `preempts`,
+`receive`) and how data gets to the network (`mode`) are words of the machine, changed by `--set` and `--mode`:
 
-    word                              predict     flow        wormhole, circuit       flit
-    eager, signal (request, grant)    yes         yes         yes, with hops          no
-    buffers, copy, preempts           no          no          yes                     no
+    option                            predict     flow        wormhole, circuit       flit
+    overheads, set-up, signal         yes         yes         yes                     yes, in cycles
+    latencies, port rates             yes         yes         yes                     in the routers
+    eager (request, grant)            yes         yes         yes                     no
+    buffers, copy, preempts           no          yes         yes                     no
     outstanding_receives              warns       infeasible  infeasible              infeasible
-    mode: set-up and rate             yes         yes         yes                     link rate only
     mode: overlap, computation        yes         yes         yes                     no
-    in_flight                         no          yes         yes                     yes
+    in_flight                         yes         yes         yes                     yes
     receives, receive order           no          yes         yes                     no
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 from conset.errors import UsageError, unknown_name
@@ -39,7 +41,10 @@ class Settings:
         fairness: `equal`: flows that share a bottleneck get the same rate; `rtt`: weighted by 1 / latency of the
             route, as in SimGrid.
         lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
-        record: whether the timeline keeps every change of a rate, for the checker and for pictures over time.
+        record: whether the timeline keeps every change of a rate, and the steps of every message, for the checker and
+            for pictures over time.
+        until_s: the simulation ends as soon as its clock passes it [s]; what is not delivered then has no end.
+        max_work: the simulation ends after so much counted work (`Timeline.figures["work"]`); None: never.
     """
 
     sync: str = "none"
@@ -49,6 +54,8 @@ class Settings:
     fairness: Fairness = "equal"
     lanes: int | None = None
     record: bool = False
+    until_s: float = inf
+    max_work: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("in_flight", "receives", "lanes"):

@@ -39,8 +39,9 @@ class Timeline:
         in_flight: sends a rank kept open at once; None: all.
         machine: the machine's name.
         workload: what was played; None where the timeline was read from a file.
-        start_s: shape=(messages), float64 [s]: when the execution let a message go.
-        end_s: shape=(messages), float64 [s]: when its last byte was delivered.
+        start_s: shape=(messages), float64 [s]: when a message took its slot (`flit`: its first flit was injected).
+        end_s: shape=(messages), float64 [s]: when it was delivered, with its receive overhead; infinite where the
+            simulation ended before.
         phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those before; one entry for a
             trace.
         link_bytes: shape=(link_slots), int64 [B] that crossed each link.
@@ -60,7 +61,9 @@ class Timeline:
         rates: every change of a rate where `Settings.record` asked for it.
         first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its delivery where none
             did; (0) where only `rates` say, or nobody.
-        figures: further numbers of one model (`flit_hops`, …).
+        sent_s: shape=(messages), float64 [s]: when its send overhead was paid; (0) where nobody says.
+        left_s: shape=(messages), float64 [s]: when its last byte had left; (0) where nobody says.
+        figures: further numbers of one model (`flit_hops`, …); `work` counts what the simulation did.
     """
 
     model: str
@@ -83,6 +86,8 @@ class Timeline:
     workload: Workload | None = None
     rates: Rates | None = None
     first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    sent_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    left_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property

@@ -1,10 +1,12 @@
-// Processors: what a rank works on, one piece after the other: sends, receives, copies, signals.
+// Processors: what a rank works on, one piece after the other: sends, receives, copies, signals, set-ups.
 //
-// separate     one for sending, one for receiving
-// one          both share one, first come, first served
+// two          one for sending, one for receiving
+// one          both are one, first come, first served
 // preempting   one, which sending takes at once: a receive handler begins when the send handler that runs as its
 //              message arrives has ended, and runs to its end whatever is sent later; bytes into the rank stand still
 //              while it sends (the owner's business: `sends_until`)
+//
+// Work is served in order of readiness: the calls come in order of time.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 
 namespace conset {
 
+template <class Time>
 class Processors {
 public:
     Processors(std::size_t ranks, bool one, bool preempting)
@@ -23,32 +26,42 @@ public:
     bool preempting() const { return preempting_; }
 
     // Work that begins at `now` or later: when it ends.
-    double send(std::int32_t rank, double seconds, double now) {
-        double& free = sending_[rank];
-        free = std::max(free, now) + seconds;
+    Time send(std::int32_t rank, Time work, Time now) {
+        Time& free = sending_[rank];
+        free = std::max(free, now) + work;
         if (preempting_) queues_[rank].ends.push_back(free);
         return free;
     }
 
-    double receive(std::int32_t rank, double seconds, double now) {
-        double& free = one_ ? sending_[rank] : receiving_[rank];
+    Time receive(std::int32_t rank, Time work, Time now) {
+        Time& free = one_ ? sending_[rank] : receiving_[rank];
         if (preempting_) free = std::max(free, handler_end(rank, now));
-        return free = std::max(free, now) + seconds;
+        return free = std::max(free, now) + work;
+    }
+
+    // Work of both at the same time.
+    Time both(std::int32_t rank, Time work, Time now) {
+        if (one_) return send(rank, work, now);
+        const Time begin = std::max(now, receiving_[rank]);
+        const Time end = send(rank, work, begin);
+        receiving_[rank] = end;
+        return end;
     }
 
     // When all that the rank is to send so far is off its processor.
-    double sends_until(std::int32_t rank) const { return sending_[rank]; }
+    Time sends_until(std::int32_t rank) const { return sending_[rank]; }
 
 private:
     struct Queue {
-        std::vector<double> ends;  // of send handlers, rising; those before `next` are over
+        std::vector<Time> ends;  // of send handlers, rising; those before `next` are over
         std::size_t next = 0;
     };
 
     // When the send handler ends that runs now; `now` where none does.
-    double handler_end(std::int32_t rank, double now) {
+    Time handler_end(std::int32_t rank, Time now) {
         Queue& queue = queues_[rank];
-        while (queue.next < queue.ends.size() && queue.ends[queue.next] <= now * (1 + kTogether)) ++queue.next;
+        const double over = static_cast<double>(now) * (1 + kTogether);
+        while (queue.next < queue.ends.size() && static_cast<double>(queue.ends[queue.next]) <= over) ++queue.next;
         if (queue.next < queue.ends.size()) return queue.ends[queue.next];
         queue.ends.clear();
         queue.next = 0;
@@ -58,7 +71,7 @@ private:
     static constexpr double kTogether = 1e-12;  // relative: events nearer than this are one
 
     bool one_, preempting_;
-    std::vector<double> sending_, receiving_;  // free from then on
+    std::vector<Time> sending_, receiving_;  // free from then on
     std::vector<Queue> queues_;
 };
 

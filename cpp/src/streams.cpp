@@ -1,4 +1,4 @@
-#include "conset/wormhole_streams.hpp"
+#include "conset/streams.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -178,6 +178,7 @@ double Streams::fill_level(std::int32_t resource) {
     below_.clear();
     double left = resources_[resource].capacity, weight = 0;
     bool unlimited = false;
+    work_ += static_cast<std::int64_t>(resources_[resource].members.size());
     for (const auto& [slot, use] : resources_[resource].members) {
         const Stream& stream = streams_[slot];
         weight += stream.uses[use].weight;

@@ -54,6 +54,12 @@ public:
     bool is_open(std::int32_t slot, std::int32_t message) const { return streams_[slot].message == message; }
     double busy(std::int32_t resource) const { return resources_[resource].busy; }
     std::int64_t solves() const { return solves_; }
+    // Streams of resources that were looked at.
+    std::int64_t work() const { return work_; }
+    // What held a stream that has not ended: a resource, -1 for none or its own limit.
+    std::int32_t held_by(std::int32_t slot) const {
+        return streams_[slot].held_by < shared_ ? streams_[slot].held_by : -1;
+    }
     template <class Visit>  // visit(message, rate): changes since the last call, where recorded
     void each_change(Visit&& visit) {
         for (const auto& [message, rate] : changes_) visit(message, rate);
@@ -102,7 +108,7 @@ private:
     std::vector<std::pair<double, double>> below_;  // (weight, level) of streams held elsewhere
     std::vector<End> ends_;
     std::vector<std::pair<std::int32_t, double>> changes_;
-    std::int64_t solves_ = 0;
+    std::int64_t solves_ = 0, work_ = 0;
     bool recording_ = false;
 };
 
