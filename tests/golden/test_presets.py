@@ -100,8 +100,8 @@ def test_every_number_has_a_source(preset: str) -> None:
     for costs in (machine.costs, *machine.method_costs.values()):
         assert set(costs.provenance) >= set(WORDS) - {
             "overhead",
-            "inject",
-            "eject",
+            "send_overhead",
+            "receive_overhead",
             "port",
             "exchange_syncs",
             "computation",  # a question, no property of a machine
@@ -133,7 +133,7 @@ def test_ipsc860_overhead_changes_at_100_bytes() -> None:
     assert [costs.overhead.at(size) for size in (1, 100, 101, 10**6)] == pytest.approx(
         [65 * US, 65 * US, 147 * US, 147 * US]
     )
-    assert costs.inject == costs.eject
+    assert costs.send_overhead == costs.receive_overhead
     assert (costs.exchange_syncs, costs.half_duplex) == (("ready",), True)
 
 
