@@ -18,6 +18,7 @@ from conset.machine.machine import Machine
 from conset.machine.model import CostsTable
 from conset.machine.spec import parse_machine
 from conset.machine.words import WORDS
+from conset.network.topology import Topology
 
 FULL = """name = "cluster"
 about = "a made-up machine"
@@ -165,6 +166,14 @@ def test_a_graph_alone_has_the_costs_of_a_bare_network(tmp_path: Path) -> None:
     assert machine.name == "net"
     assert machine.costs == parse_machine("mesh:2x2").costs
     assert_same(parse_machine(json.loads(json.dumps(machine.to_spec()))), machine)
+
+
+def test_rates_of_links_are_rates_of_a_machine(tmp_path: Path) -> None:
+    path = written(tmp_path, "0 1 rate=1e-300B/s\n", "net.edges")
+    with pytest.raises(InputError, match=r"rate '1e-300 B/s': must be at least 0\.001 B/s, is 1e-300 B/s"):
+        parse_machine(str(path))
+    with pytest.raises(InputError, match=r"link_rate_Bps\[0\] = 1e-300: must be from 0\.001 to 1e\+18 B/s"):
+        Topology("graph", (), 2, 2, np.array([0]), np.array([1]), None, np.array([1e-300]))  # type: ignore[arg-type]
 
 
 def test_words_left_out_have_the_defaults(tmp_path: Path) -> None:

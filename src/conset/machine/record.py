@@ -48,8 +48,9 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
     Raises:
         InputError: a text that is no preset or bare network, such as a path, or contents that no machine has.
     """
+    from conset.machine.bare import KINDS
     from conset.machine.file import machine_from_object
-    from conset.machine.spec import KINDS, PRESETS, is_words, machine_from_words
+    from conset.machine.spec import PRESETS, is_words, machine_from_words
 
     try:
         if not isinstance(record, str):
@@ -102,15 +103,16 @@ def _same_topology(one: Topology, other: Topology) -> bool:
         return True
     arrays = [(t.link_source, t.link_target, t.widths()) for t in (one, other)]
     same = all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
-    return same and (one.link_rate_Bps is None or np.array_equal(one.link_rate_Bps, other.link_rate_Bps))
+    if one.link_rate_Bps is None or other.link_rate_Bps is None:
+        return same  # as said above, both have none
+    return same and np.array_equal(one.link_rate_Bps, other.link_rate_Bps)
 
 
 def _same_routing(one: Routing, other: Routing, kind: str) -> bool:
     if one.rule != other.rule or (kind != "graph" and one.tie != other.tie):
         return False
-    if one.table_offsets is None or other.table_offsets is None or one.table_links is None:
-        return one.table_offsets is other.table_offsets
-    return np.array_equal(one.table_offsets, other.table_offsets) and np.array_equal(one.table_links, other.table_links)
+    tables = ((one.table_offsets, other.table_offsets), (one.table_links, other.table_links))
+    return all(a is b if a is None or b is None else np.array_equal(a, b) for a, b in tables)
 
 
 def _spec_says(machine: Machine) -> bool:

@@ -245,6 +245,11 @@ def _is_default(costs: Costs, word: str) -> bool:
     return origin is not None and origin.tag == "default"
 
 
+def group_of(word: str) -> str:
+    """What a word is about: the name of its group."""
+    return next(name for name, group in GROUPS.items() if word in group)
+
+
 def listed(costs: Costs) -> list[tuple[str, str, str, Provenance]]:
     """(word, value for people, unit, where it comes from) of every cost that has a source, in the table's order."""
     return [
