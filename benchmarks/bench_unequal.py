@@ -62,7 +62,7 @@ FEM_NOTES = {"m11k": 124 / 116, "c10k": 209 / 200, "c100k": 624 / 580, "q20k 40x
 def regular(links: bool, sizes: str, degree: int, seed: int) -> NDArray[np.float64]:
     """LB2, first fit, annealed, event list with 0 and 50 restarts, AS, over LB1; pieces; seconds of annealing."""
     spec = "hypercube:6,link=1GB/s" if links else "crossbar:64"
-    on = parse_machine(f"{spec},overhead=0,port=1GB/s")
+    on = parse_machine(f"{spec},overhead=0,inject=0,eject=0,port=1GB/s")
     pattern = parse_pattern(f"random:degree={degree},size={SIZES[sizes]},seed={seed}", ranks=64)
     problem = Problem(pattern, on, ANY if links else PORTS, seed=seed)
     arguments, size = core_arguments(problem), pattern.size.astype(float)

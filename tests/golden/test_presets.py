@@ -100,8 +100,8 @@ def test_every_number_has_a_source(preset: str) -> None:
     for costs in (machine.costs, *machine.method_costs.values()):
         assert set(costs.provenance) >= set(WORDS) - {
             "overhead",
-            "inject",
-            "eject",
+            "send_overhead",
+            "receive_overhead",
             "port",
             "exchange_syncs",
             "computation",  # a question, no property of a machine
@@ -133,8 +133,40 @@ def test_ipsc860_overhead_changes_at_100_bytes() -> None:
     assert [costs.overhead.at(size) for size in (1, 100, 101, 10**6)] == pytest.approx(
         [65 * US, 65 * US, 147 * US, 147 * US]
     )
-    assert costs.inject == costs.eject
+    assert costs.send_overhead == costs.receive_overhead
     assert (costs.exchange_syncs, costs.half_duplex) == (("ready",), True)
+
+
+@pytest.mark.parametrize(
+    ("preset", "model", "tag", "receive", "processors"),
+    [
+        ("iwarp", "wormhole", "printed", "before", "one"),  # 000 section 1: wormhole routing
+        ("ipsc860", "circuit", "printed", "before", "one"),  # 001 section 2.2: circuit-switched
+        ("delta", "wormhole", "printed", "after", "two"),  # 002 section 2: wormhole routing
+        ("paragon", "wormhole", "commonly reported, not checked", "before", "two"),
+    ],
+)
+def test_model_and_receiving(preset: str, model: str, tag: str, receive: str, processors: str) -> None:
+    costs = parse_machine(preset).costs
+    assert (costs.model, costs.provenance["model"].tag) == (model, tag)
+    assert (costs.receive, costs.processors) == (receive, processors)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_costs_of_messages_are_overhead_half_at_each_end_and_no_latency(preset: str) -> None:
+    machine = parse_machine(preset)
+    for costs in (machine.costs, machine.costs_for("naive")):
+        assert costs.send_overhead == costs.receive_overhead
+        assert not any((*costs.inject.seconds, *costs.eject.seconds))
+        assert {costs.provenance[word].tag for word in ("inject", "eject")} == {"assumed"}
+
+
+def test_iwarp_message_passing_works_20_us_at_each_end() -> None:
+    # 000 section 4.3.1: 400 clocks at 20 MHz; rows alpha_send and alpha_receive of the table
+    costs = parse_machine("iwarp").costs_for("naive")
+    assert costs.send_overhead.at(1) == costs.receive_overhead.at(1) == pytest.approx(20 * US)
+    assert costs.provenance["send_overhead"].tag == costs.provenance["receive_overhead"].tag == "printed"
+    assert not any(parse_machine("iwarp").costs.send_overhead.seconds)
 
 
 def test_paragon_barrier_is_that_of_table_1() -> None:

@@ -39,7 +39,9 @@ TABLE = {
 
 def _problem(network: str, degree: int, sizes: str, seed: int) -> Problem:
     pattern = parse_pattern(f"random:degree={degree},size={SIZES[sizes]},seed={seed}", ranks=64)
-    on = parse_machine(f"{network},overhead=0,port=1GB/s" + (",link=1GB/s" if "cube" in network else ""))
+    on = parse_machine(
+        f"{network},overhead=0,inject=0,eject=0,port=1GB/s" + (",link=1GB/s" if "cube" in network else "")
+    )
     return Problem(pattern, on, ANY if "cube" in network else PORTS, seed=seed)
 
 

@@ -41,6 +41,8 @@ def test_what_if_is_checked_as_if(folder: Path, capsys: pytest.CaptureFixture[st
     assert run(["verify", "x.json"]) == 0
     body = json.loads((folder / "x.json").read_text())
     (folder / "x.json").write_text(json.dumps(body | {"changed": None}))
+    assert run(["verify", "x.json"]) == 0  # the machine itself says so
+    (folder / "x.json").write_text(json.dumps(body | {"changed": None, "machine_spec": body["machine_spec"]["name"]}))
     assert run(["verify", "x.json"]) == 4
     assert "policy: message " in capsys.readouterr().out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,14 +46,13 @@ def test_sizes_that_are_none_are_refused_in_one_line(text: str) -> None:
         ("100 Gb/s", 12.5e9),
         ("100 Gbit/s", 12.5e9),
         ("16MiB/s", 16 * 2**20),
-        ("40", 40.0),
     ],
 )
 def test_rates(text: str, rate: float) -> None:
     assert parse_rate(text) == rate
 
 
-@pytest.mark.parametrize("text", ["0 GB/s", "-1 GB/s", "inf B/s", "3 GB", "fast"])
+@pytest.mark.parametrize("text", ["0 GB/s", "-1 GB/s", "inf B/s", "3 GB", "fast", "0", "-1"])
 def test_rates_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_rate(text)
@@ -66,6 +66,33 @@ def test_times() -> None:
     for text in ("-1 us", "3 parsecs", "nan"):
         with pytest.raises(UsageError):
             parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "line"),
+    [
+        (parse_rate, "16", "rate '16': a unit is required, as 16GB/s"),
+        (parse_rate, 25e9, "rate '25000000000.0': a unit is required, as 25GB/s"),
+        (parse_time, "2", "time '2': a unit is required, as 2us"),
+        (parse_time, 5e-7, "time '5e-07': a unit is required, as 500ns"),
+        (parse_rate, "16Gbps", "rate '16Gbps': unknown unit 'Gbps': did you mean 'Gb/s'?"),
+        (parse_rate, "16 GBps", "rate '16 GBps': unknown unit 'GBps': did you mean 'GB/s'?"),
+        (parse_rate, "16 gb/s", "rate '16 gb/s': unknown unit 'gb/s': did you mean 'Gb/s'?"),
+        (parse_rate, "3 GB", "rate '3 GB': unknown unit 'GB': did you mean 'GB/s'?"),
+        (parse_time, "2 usec", "time '2 usec': unknown unit 'usec': did you mean 'us'?"),
+        (parse_time, "3 parsecs", "time '3 parsecs': unknown unit 'parsecs' (s, ms, us, ns)"),
+        (parse_size, "4kb", "size '4kb': unknown unit 'kb': did you mean 'kB'?"),
+        (parse_size, "1 gib", "size '1 gib': unknown unit 'gib': did you mean 'GiB'?"),
+    ],
+)
+def test_the_nearest_right_spelling(read: Callable[[str | float], float], value: str | float, line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(value)
+    assert str(caught.value) == line
+
+
+def test_nothing_needs_no_unit() -> None:
+    assert parse_time("0") == parse_time(0) == parse_time("0.0", signed=True) == 0
 
 
 @given(st.integers(0, 2**50))

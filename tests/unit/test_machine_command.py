@@ -23,14 +23,24 @@ def test_object(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     for machine in body["machines"]:
         for row in machine["costs"]:
-            assert set(row) == {"word", "method", "value", "text", "unit", "tag", "source"}
+            assert set(row) == {"word", "group", "method", "value", "text", "unit", "tag", "source"}
     paragon = {row["word"]: row for row in body["machines"][3]["costs"]}
     assert paragon["overhead"]["value"] == [{"value_s": pytest.approx(231e-6), "up_to_B": None}]
     assert (paragon["overhead"]["text"], paragon["overhead"]["tag"]) == ("231 us", "printed")
     assert paragon["node"]["value"] is None
+    assert [paragon[word]["group"] for word in ("overhead", "inject", "link", "in_flight", "receive", "setup")] == [
+        "overheads", "latencies", "rates", "slots", "receiving", "policies",
+    ]  # fmt: skip
+    assert (paragon["model"]["text"], paragon["receive"]["text"]) == ("wormhole", "before")
     assert paragon["synchronization"]["text"] == "137 us · log2 N - 134 us"
     iwarp = [(row["word"], row["text"]) for row in body["machines"][0]["costs"] if row["method"] == "naive"]
-    own = [("inject", "20 us"), ("eject", "20 us"), ("setup", "0 s"), ("blocking", "1.08"), ("per_transfer", "0 s")]
+    own = [
+        ("send_overhead", "20 us"),
+        ("receive_overhead", "20 us"),
+        ("per_transfer", "0 s"),
+        ("blocking", "1.08"),
+        ("setup", "0 s"),
+    ]
     assert iwarp == [*own, ("overlap", "1")]
 
 
@@ -41,6 +51,9 @@ def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     assert "ipsc860:16: hypercube" in text
     assert "65 us up to 100 B, 147 us above" in text
     assert "commonly reported" in text
+    heads = ["model", "overheads", "latencies", "rates", "slots", "receiving", "policies"]
+    lines = [line.strip("│| ").split("  ")[0].split(" ")[0] for line in text.splitlines()]
+    assert [line for line in lines if line in heads] == heads
 
 
 def test_unknown_machine() -> None:

@@ -18,6 +18,7 @@ from conset.machine.machine import Machine
 from conset.machine.model import CostsTable
 from conset.machine.spec import parse_machine
 from conset.machine.words import WORDS
+from conset.network.topology import Topology
 
 FULL = """name = "cluster"
 about = "a made-up machine"
@@ -42,7 +43,7 @@ hop = "40 ns"
 hop_by_size = [{ up_to = "100 B", value = "20 ns" }, { value = "40 ns" }]
 synchronization = { value = { base = "-134 us", per_log2 = "137 us" }, tag = "fitted", source = "a fit" }
 setup = "1 us"
-signal = 2e-6
+signal = "2 us"
 first_barrier = true
 tolerance = 3
 blocking = 0.5
@@ -50,14 +51,15 @@ per_transfer = "5 us"
 in_flight = 3
 receives = "all"
 lanes = 2
-one_processor = true
-receive_after = true
+processors = "one"
+preempts = true
+receive = "before"
 outstanding_receives = 192
 flit = "4 B"
 size_range = ["256 B", "none"]
 
 [methods.naive]
-inject = "20 us"
+send_overhead = "20 us"
 
 [limits]
 channels = 12
@@ -102,14 +104,15 @@ def test_every_word_of_a_file(tmp_path: Path) -> None:
     assert machine.name == "cluster"
     assert (machine.topology.kind, machine.topology.sides, machine.topology.width) == ("torus", (4, 6), 2)
     assert (machine.routing.rule, machine.routing.tie) == ("no-wrap", "plus")
-    assert costs.overhead == Steps((65e-6, 147e-6), (100.0, inf))
+    assert costs.send_overhead == costs.receive_overhead == Steps((32.5e-6, 73.5e-6), (100.0, inf))
+    assert costs.inject == Steps((500e-9,))  # latency is another word
     assert (costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps, costs.link_Bps) == (2e6, 3e6, inf, 125e6)
     assert (costs.exchange_weight, costs.exchange_syncs) == (0.7, ("local", "ready"))
     assert costs.synchronization == Synchronization(-134e-6, 137e-6)
     assert (costs.hop_s, costs.setup_s, costs.signal_s, costs.per_transfer_s) == (40e-9, 1e-6, 2e-6, 5e-6)
     assert (costs.first_barrier, costs.tolerance, costs.blocking, costs.lanes) == (True, 3, 0.5, 2)
     assert costs.hop == Steps((20e-9, 40e-9), (100.0, inf))
-    assert (costs.one_processor, (costs.receive == "after")) == (True, True)
+    assert (costs.processors, costs.preempts, costs.receive) == ("one", True, "before")
     assert (costs.in_flight, costs.receives, costs.outstanding_receives) == (3, None, 192)
     assert (costs.flit_B, costs.size_range_B) == (4, (256.0, inf))
     assert costs.provenance["port_out"] == Provenance("printed", "a table")
@@ -117,8 +120,8 @@ def test_every_word_of_a_file(tmp_path: Path) -> None:
     assert costs.provenance["hop"] == Provenance("given", "machine file")
     assert machine.limits == Limits(channels=12, duplex="exchange")
     assert machine.hard_limits("lp") == Limits()
-    assert machine.costs_for("naive").inject == Steps((20e-6,))
-    assert machine.costs_for("naive").eject == costs.eject
+    assert machine.costs_for("naive").send_overhead == Steps((20e-6,))
+    assert machine.costs_for("naive").receive_overhead == costs.receive_overhead
     assert machine.notes == ("nothing of it was measured",)
 
 
@@ -165,6 +168,14 @@ def test_a_graph_alone_has_the_costs_of_a_bare_network(tmp_path: Path) -> None:
     assert_same(parse_machine(json.loads(json.dumps(machine.to_spec()))), machine)
 
 
+def test_rates_of_links_are_rates_of_a_machine(tmp_path: Path) -> None:
+    path = written(tmp_path, "0 1 rate=1e-300B/s\n", "net.edges")
+    with pytest.raises(InputError, match=r"rate '1e-300 B/s': must be at least 0\.001 B/s, is 1e-300 B/s"):
+        parse_machine(str(path))
+    with pytest.raises(InputError, match=r"link_rate_Bps\[0\] = 1e-300: must be from 0\.001 to 1e\+18 B/s"):
+        Topology("graph", (), 2, 2, np.array([0]), np.array([1]), None, np.array([1e-300]))  # type: ignore[arg-type]
+
+
 def test_words_left_out_have_the_defaults(tmp_path: Path) -> None:
     machine = parse_machine(str(written(tmp_path, "[network]\nkind = 'ring'\nnodes = 5\n")))
     assert machine.costs == parse_machine("ring:5").costs
@@ -181,13 +192,23 @@ WRONG = [
     (FULL.replace("[network]", "[nework]"), "cluster.toml: network: is required"),
     (NET + "[cost]\nlink = 3\n", "cluster.toml:4: cost: unknown word 'cost': did you mean 'costs'?"),
     (NET + "[costs]\nlink = '-3 GB/s'\n", "cluster.toml:5: costs.link: link '-3 GB/s': must be above 0 B/s, is -3e+09 B/s"),
-    (NET + "[costs]\nlink = '3 GB'\n", "cluster.toml:5: costs.link: link '3 GB': unknown unit 'GB' (B/s, MB/s, GB/s, GiB/s, Gb/s …)"),
-    (NET + "[costs]\n\nhop = '3 uss'\n", "cluster.toml:6: costs.hop: hop '3 uss': unknown unit 'uss' (s, ms, us, ns)"),
+    (NET + "[costs]\nlink = '3 GB'\n", "cluster.toml:5: costs.link: link '3 GB': unknown unit 'GB': did you mean 'GB/s'?"),
+    (NET + "[costs]\n\nhop = '3 uss'\n", "cluster.toml:6: costs.hop: hop '3 uss': unknown unit 'uss': did you mean 'us'?"),
+    (NET + "[costs]\nlink = 16\n", "cluster.toml:5: costs.link: link '16': a unit is required, as 16GB/s"),
+    (NET + "[costs]\nhop = 5e-7\n", "cluster.toml:5: costs.hop: hop '5e-07': a unit is required, as 500ns"),
+    (NET + "[costs]\nsynchronization = { base = -1 }\n", "cluster.toml:5: costs.synchronization: synchronization.base '-1': a unit is required, as -1us"),
+    (NET + "[costs]\nlink = '1e-300 B/s'\n", "cluster.toml:5: costs.link: link '1e-300 B/s': must be at least 0.001 B/s, is 1e-300 B/s"),
+    (NET + "[costs]\nsetup = '1e10 s'\n", "cluster.toml:5: costs.setup: setup '1e10 s': must be at most 1e+06 s, is 1e+10 s"),
+    (NET + "[costs]\npreempts = true\n", "cluster.toml:4: costs: preempts=true: needs processors=one, is two"),
+    (NET + "[costs]\none_processor = true\nprocessors = 'one'\n", "cluster.toml:4: costs: one_processor and processors exclude each other: one_processor is an old word for processors"),
+    (NET + "[costs]\none_processor = 1\n", "cluster.toml:4: costs: one_processor '1': must be true or false"),
+    ("exact = true\n" + NET + "[costs]\nlink = '1 GB/s'\n", "cluster.toml:5: costs: exact = true: every word is required, model is missing"),
+    ("[network]\nlinks = [[0, 1]]\nrates = [16]\n", "cluster.toml: network.rates[0]: rate '16': a unit is required, as 16GB/s"),
     (NET + "[costs]\nhop = true\n", "cluster.toml:5: costs.hop: hop: a number or a text with a unit required, is True"),
     (NET + "[costs]\nhop = { value = 1, tga = 'printed' }\n", "cluster.toml:5: costs.hop: unknown word in hop 'tga': did you mean 'tag'?"),
     (NET + "[costs]\nhop = { value = 1, tag = 'pritned' }\n", "cluster.toml:5: costs.hop: unknown tag 'pritned': did you mean 'printed'?"),
-    (NET + "[costs]\nport = 3\nport_in = 4\n", "cluster.toml:4: costs: port and port_in exclude each other: port says both port_out and port_in"),
-    (NET + "[costs]\ninject = [{ value = 1 }, { value = 2 }]\n", "cluster.toml:5: costs.inject: inject: up_to must rise from step to step and be absent from the last one"),
+    (NET + "[costs]\nport = '3 B/s'\nport_in = '4 B/s'\n", "cluster.toml:4: costs: port and port_in exclude each other: port says both port_out and port_in"),
+    (NET + "[costs]\ninject = [{ value = '1 s' }, { value = '2 s' }]\n", "cluster.toml:5: costs.inject: inject: up_to must rise from step to step and be absent from the last one"),
     (NET + "[costs]\ninject = [{ upto = 1, value = 1 }]\n", "cluster.toml:5: costs.inject: unknown word in a step of inject 'upto': did you mean 'up_to'?"),
     (NET + "[costs]\nsynchronization = { base = 1, perlog2 = 1 }\n", "cluster.toml:5: costs.synchronization: unknown word in synchronization 'perlog2': did you mean 'per_log2'?"),
     (NET + "[methods.naive]\nlnk = 3\n", "cluster.toml:5: methods.naive.lnk: unknown word 'lnk': did you mean 'link'?"),
@@ -207,7 +228,7 @@ WRONG = [
     ("network = 3\n", "cluster.toml:1: network: must be a table, is 3"),
     (NET + "[costs]\nhop = nan\n", "cluster.toml:5: costs.hop: hop 'nan': must be finite"),
     ("[network]\nlinks = [[0, 1]]\nwidths = [1, 2]\n", "cluster.toml: network.widths: 2 for 1 links"),
-    ("[network]\nlinks = [[0, 1]]\nrates = ['1 GB']\n", "cluster.toml: network.rates[0]: rate '1 GB': unknown unit 'GB' (B/s, MB/s, GB/s, GiB/s, Gb/s …)"),
+    ("[network]\nlinks = [[0, 1]]\nrates = ['1 GB']\n", "cluster.toml: network.rates[0]: rate '1 GB': unknown unit 'GB': did you mean 'GB/s'?"),
     ("[network]\nlinks = [[0, 1]]\nroutes = [[0, 2]]\n", "cluster.toml: network.routes[0]: ends at node 2, must be an endpoint from 0 to 1"),
     ("[network]\nlinks = [[0, 1]]\nendpoints = 3\n", "cluster.toml: network.endpoints = 3: must be at most the 2 nodes"),
     ("[network]\ngraph = 'net.edges'\nlinks = [[0, 1]]\n", "cluster.toml:3: network.links: cannot stand beside graph, whose file says it"),

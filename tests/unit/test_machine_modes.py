@@ -30,6 +30,8 @@ sides = [1, 4]
 link = "1 MB/s"
 port = "1 MB/s"
 overhead = 0
+inject = 0
+eject = 0
 hop = 0
 [modes.copying]
 port = "0.5 MB/s"
@@ -49,10 +51,10 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_a_file_has_modes_and_one_in_use(machine: Machine) -> None:
-    assert (machine.mode, machine.modes) == ("copying", ("copying", "background"))
+    assert (machine.mode, tuple(machine.modes)) == ("copying", ("copying", "background"))
     assert machine.costs.port_out_Bps == 0.5e6
     other = with_mode(machine, "background")
-    assert (other.mode, other.costs.port_out_Bps, other.costs.inject.at(1)) == ("background", 1e6, 1e-5)
+    assert (other.mode, other.costs.port_out_Bps, other.costs.send_overhead.at(1)) == ("background", 1e6, 1e-5)
     # words of a method go before those of the mode, and stay
     assert other.costs_for("naive").setup_s == 3 * US
     assert other.costs_for("naive").overlap == 0.5
@@ -64,7 +66,7 @@ def test_a_mode_of_a_preset_is_an_option_of_its_spec() -> None:
     spooling = parse_machine("iwarp:8x8,per_transfer=1us,mode=spooling")
     assert spooling.name == "iwarp:8x8,per_transfer=1us,mode=spooling"
     assert (spooling.costs.per_transfer_s, spooling.costs.overlap) == (1 * US, 1)
-    assert spooling.costs.inject.at(1) == pytest.approx(20 * US)  # 000 section 4.3.1: at most 400 clocks
+    assert spooling.costs.send_overhead.at(1) == pytest.approx(20 * US)  # 000 section 4.3.1: at most 400 clocks
     back = with_mode(spooling, "streaming-plain")
     # the option still holds; normal instructions fill one link, in or out
     assert (back.costs.per_transfer_s, back.costs.overlap, back.costs.node_Bps) == (1 * US, 0, 40e6)

@@ -36,7 +36,17 @@ def test_later_words_win() -> None:
     [
         ("synchronisation=0", "unknown cost 'synchronisation': did you mean 'synchronization'?"),
         ("overhead", "option 'overhead': expected WORD=VALUE"),
-        ("overhead=2 uss", "overhead '2 uss': unknown unit 'uss' (s, ms, us, ns)"),
+        ("overhead=2 uss", "overhead '2 uss': unknown unit 'uss': did you mean 'us'?"),
+        ("overhead=2", "overhead '2': a unit is required, as 2us"),
+        ("link=16", "link '16': a unit is required, as 16GB/s"),
+        ("link=16Gbps", "link '16Gbps': unknown unit 'Gbps': did you mean 'Gb/s'?"),
+        ("eager=4kb", "eager '4kb': unknown unit 'kb': did you mean 'kB'?"),
+        ("synchronization=1e10s", "synchronization '1e10s': must be at most 1e+06 s, is 1e+10 s"),
+        ("link=1e-300B/s", "link '1e-300B/s': must be at least 0.001 B/s, is 1e-300 B/s"),
+        ("link=1e300GB/s", "link '1e300GB/s': must be finite, is inf B/s"),
+        ("link=1e12GB/s", "link '1e12GB/s': must be at most 1e+18 B/s, or none, is 1e+21 B/s"),
+        ("preempts=true", "preempts=true: needs processors=one, is two"),
+        ("one_processor=yes", "one_processor 'yes': must be true or false"),
         ("port=0", "port '0': must be above 0 B/s, is 0 B/s"),
     ],
 )

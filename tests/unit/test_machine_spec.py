@@ -11,8 +11,10 @@ import pytest
 from conset.errors import ConsetError, InputError, UsageError
 from conset.machine.bare import DEFAULTS, default_costs
 from conset.machine.costs import Provenance, Steps, Synchronization
+from conset.machine.record import machine_of_record, same_machine
+from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
-from conset.machine.words import WORDS
+from conset.machine.words import NO_INTERFACE, WORDS
 
 
 @pytest.mark.parametrize(
@@ -55,13 +57,13 @@ def test_options_change_network_and_costs() -> None:
     assert (costs.tolerance, costs.blocking, costs.lanes, costs.in_flight) == (2, 0.5, 2, 3)
     assert costs.provenance["link"].tag == "given"
     assert costs.provenance["first_barrier"].tag == "default"
-    assert "overhead" not in costs.provenance
+    assert costs.provenance["overhead"].tag == "default"
 
 
 def test_overhead_is_paid_half_at_each_end() -> None:
     costs = parse_machine("mesh:4x4,overhead=2us").costs
-    assert costs.inject == costs.eject == Steps((1e-6,))
-    assert costs.overhead.at(1) == 2e-6
+    assert costs.send_overhead == costs.receive_overhead == Steps((1e-6,))
+    assert costs.inject == costs.eject == Steps((500e-9,))  # latencies stay
 
 
 def test_port_none_is_no_limit() -> None:
@@ -69,11 +71,63 @@ def test_port_none_is_no_limit() -> None:
     assert costs.port_out_Bps == costs.port_in_Bps == inf
 
 
+@pytest.mark.parametrize(
+    ("options", "inject_s", "eject_s"),
+    [
+        ("port=none", 0, 0),
+        ("port_out=none,port_in=none", 0, 0),
+        ("port_out=none", 500e-9, 500e-9),
+        ("port=none,inject=3us", 3e-6, 0),
+        ("eject=3us,port=none", 0, 3e-6),
+        ("port=none,port=1GB/s", 500e-9, 500e-9),
+    ],
+)
+def test_without_ports_unstated_latencies_of_the_interface_are_0(options: str, inject_s: float, eject_s: float) -> None:
+    for costs in (parse_machine(f"mesh:4x4,{options}").costs, with_settings(parse_machine("mesh:4x4"), options).costs):
+        assert (costs.inject, costs.eject) == (Steps((inject_s,)), Steps((eject_s,)))
+        assert (costs.provenance["inject"] == NO_INTERFACE) == (inject_s == 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("one_processor=true", "processors=one"),
+        ("one_processor=false", "processors=two"),
+        ("receive_after=true", "receive=after"),
+        ("receive_after=false", "receive=before"),
+    ],
+)
+def test_old_words_are_read_and_never_written(old: str, new: str) -> None:
+    machine = parse_machine(f"mesh:4x4,{old}")
+    assert machine.to_spec() == machine.name == f"mesh:4x4,{new}"
+    assert same_machine(machine, parse_machine(f"mesh:4x4,{new}"))
+    assert same_machine(with_settings(parse_machine("mesh:4x4"), old), with_settings(parse_machine("mesh:4x4"), new))
+    word, value = old.split("=")
+    network = {"kind": "mesh", "sides": [4, 4]}
+    for written in (value == "true", {"value": value == "true", "tag": "printed", "source": "a text"}):
+        read = machine_of_record({"network": network, "costs": {word: written}})
+        assert read.costs == machine.costs
+        assert word not in read.costs.provenance
+
+
+def test_what_an_old_file_says_keeps_its_meaning() -> None:
+    assert machine_of_record("mesh:4x4,link=16,inject=1e-6,inject=2").costs.inject == Steps((2.0,))
+    assert machine_of_record("mesh:4x4,link=16").costs.link_Bps == 16
+    network = {"links": [[0, 1], [1, 2]], "rates": [1e9, "machine"], "kind": "graph"}
+    old = {"network": network, "costs": {"link": 25e9, "signal": {"value": 2e-6, "tag": "assumed"}, "flit": 4}}
+    machine = machine_of_record(old)
+    assert machine.topology.link_rate_Bps is not None
+    assert set(machine.topology.link_rate_Bps.tolist()) == {1e9, 25e9}
+    assert (machine.costs.signal_s, machine.costs.flit_B) == (2e-6, 4)
+    with pytest.raises(InputError, match="a unit is required"):
+        parse_machine(old)
+
+
 def test_a_narrow_word_splits_the_source_of_a_wide_one() -> None:
-    provenance = parse_machine("paragon,inject=1us").costs.provenance
+    provenance = parse_machine("paragon,send_overhead=1us").costs.provenance
     assert "overhead" not in provenance
-    assert provenance["inject"].tag == "given"
-    assert provenance["eject"].tag == "printed"
+    assert provenance["send_overhead"].tag == "given"
+    assert provenance["receive_overhead"].tag == "printed"
 
 
 def test_defaults_of_bare_networks() -> None:
@@ -125,7 +179,14 @@ WRONG = [
     ("mesh:4x4,link", "option 'link': expected WORD=VALUE"),
     ("mesh:4x4,link=", "option 'link=': expected WORD=VALUE"),
     ("mesh:4x4,link=-3GB/s", "link '-3GB/s': must be above 0 B/s, is -3e+09 B/s"),
-    ("mesh:4x4,link=3GG/s", "link '3GG/s': unknown unit 'GG/s' (B/s, MB/s, GB/s, GiB/s, Gb/s …)"),
+    ("mesh:4x4,link=3GG/s", "link '3GG/s': unknown unit 'GG/s': did you mean 'Gb/s'?"),
+    ("mesh:4x4,link=16", "link '16': a unit is required, as 16GB/s"),
+    ("mesh:4x4,link=25e9", "link '25e9': a unit is required, as 25GB/s"),
+    ("mesh:4x4,overhead=2", "overhead '2': a unit is required, as 2us"),
+    ("mesh:4x4,hop=5e-7", "hop '5e-7': a unit is required, as 500ns"),
+    ("mesh:4x4,setup=1e10s", "setup '1e10s': must be at most 1e+06 s, is 1e+10 s"),
+    ("mesh:4x4,preempts=true", "preempts=true: needs processors=one, is two"),
+    ("iwarp,processors=two", "preempts=true: needs processors=one, is two"),
     ("mesh:4x4,hop=-1us", "hop '-1us': must be at least 0 s, is -1e-06 s"),
     ("mesh:4x4,tolerance=0", "tolerance '0': must be at least 1 and below 2^31, is 0"),
     ("mesh:4x4,tolerance=1.5", "tolerance '1.5': a whole number required"),

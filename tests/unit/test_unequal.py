@@ -69,7 +69,7 @@ def test_decreasing_puts_like_lengths_together() -> None:
 def test_decreasing_anneals_where_first_fit_by_length_errs() -> None:
     """Without costs of phases first fit by length, written down again here, leaves some 15 %."""
     pattern = parse_pattern("random:degree=4,size=uniform(1,1000),seed=3", ranks=16)
-    problem = Problem(pattern, parse_machine("crossbar:16,synchronization=0,overhead=0"), PORTS)
+    problem = Problem(pattern, parse_machine("crossbar:16,synchronization=0,overhead=0,inject=0,eject=0"), PORTS)
     by_length = Phases.of(_first_fit(problem, np.argsort(-lengths(problem), kind="stable")))
     annealed = schedule_decreasing(problem)
     checked(problem, annealed, "decreasing")
@@ -194,7 +194,7 @@ def test_birkhoff_compiles_verifies_and_bounds() -> None:
     from conset.summary import summarize
 
     pattern = parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16)
-    on = parse_machine("crossbar:16,synchronization=0,overhead=0")
+    on = parse_machine("crossbar:16,synchronization=0,overhead=0,inject=0,eject=0")
     summary = summarize(compile_pattern(pattern, on, Request(method="birkhoff")))
     assert summary["verified"]
     assert summary["gap"]["time"] == pytest.approx(1.0, abs=1e-9)

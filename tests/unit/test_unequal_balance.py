@@ -44,7 +44,7 @@ def length(problem: Problem, phases: Phases, **more: Any) -> float:
 def test_balance_swaps_to_the_bound() -> None:
     """Two senders with 3 + 1 words, long with short in each phase: 3 + 3; long with long: 3 + 1, the bound."""
     pattern = Pattern.from_messages(4, [0, 0, 1, 1], [2, 3, 2, 3], [3000, 1000, 1000, 3000])
-    on = parse_machine("crossbar:4,overhead=0,port=1GB/s")
+    on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=1, receive=1))
     mixed = Phases(np.array([0, 2, 4], np.int64), np.array([0, 3, 1, 2], np.int32))
     assert length(problem, mixed) == pytest.approx(4e-6)
@@ -57,7 +57,7 @@ def test_balance_swaps_to_the_bound() -> None:
 
 def test_a_serial_processor_counts_what_it_sends_and_receives() -> None:
     pattern = Pattern.from_messages(3, [0, 1], [1, 2], [1000, 2000])
-    on = parse_machine("crossbar:3,overhead=0,port=1GB/s")
+    on = parse_machine("crossbar:3,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits())
     together = Phases(np.array([0, 2], np.int64), np.array([0, 1], np.int32))
     assert length(problem, together) == pytest.approx(2e-6)
@@ -107,7 +107,7 @@ def test_ordered_messages_stay_where_they_are() -> None:
 def test_a_split_fills_what_whole_messages_cannot() -> None:
     """One message of 100, three of 40 from one sender, two a phase: whole 100 + 40, cut 80 + 40, the bound 120."""
     pattern = Pattern.from_messages(6, [0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000])
-    on = parse_machine("crossbar:6,overhead=0,port=1GB/s")
+    on = parse_machine("crossbar:6,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))
     whole = Phases(np.array([0, 3, 4], np.int64), np.array([0, 1, 2, 3], np.int32))
     assert length(problem, balance_words(problem, whole)) == pytest.approx(140e-6)
@@ -129,7 +129,7 @@ def test_a_split_is_not_worth_a_long_overhead() -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6), degree=st.integers(1, 6), channels=st.integers(4, 12))
 def test_splits_keep_limits_and_add_up_on_any_pattern(seed: int, degree: int, channels: int) -> None:
-    on = parse_machine("torus:4x4,overhead=0")
+    on = parse_machine("torus:4x4,overhead=0,inject=0,eject=0")
     pattern = parse_pattern(f"random:degree={degree},size=lognormal(9000,1),seed={seed}", ranks=16)
     problem = Problem(pattern, on, Limits(channels=channels))
     phases = schedule_first_fit(problem)

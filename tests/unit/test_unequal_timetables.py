@@ -165,7 +165,7 @@ def test_no_transfer_waits_while_all_it_holds_is_free(problem: Problem) -> None:
 def test_event_list_by_hand() -> None:
     """0 sends 2 and 3 kB, 1 sends 2 kB to the same target: 0 is busiest and is never idle: 5 kB in all."""
     pattern = Pattern.from_messages(4, [0, 0, 1], [2, 3, 2], [3000, 2000, 2000])
-    on = parse_machine("crossbar:4,overhead=0,port=1GB/s")
+    on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     result = schedule_event_list(Problem(pattern, on, Limits()))
     schedule = checked(Problem(pattern, on, Limits()), result, sync="none")
     assert schedule.timetable is not None
@@ -178,7 +178,7 @@ def test_as_by_hand() -> None:
     """The text's algorithm: processor 0 (9 words) first, its longest (6) at 0, then 3 at 6; 4 of processor 1 fits the
     gap of processor 3 before 6."""
     pattern = Pattern.from_messages(4, [0, 0, 1], [2, 3, 3], [6000, 3000, 4000])
-    on = parse_machine("crossbar:4,overhead=0,port=1GB/s")
+    on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits())
     table = time_as(problem, one_phase(pattern)) * 1e6
     assert table.tolist() == [
@@ -192,7 +192,7 @@ def test_a_half_duplex_node_sends_or_receives() -> None:
     pattern = Pattern.from_messages(3, [0, 1, 2], [1, 2, 0], [100, 100, 100])
     phases = one_phase(pattern)
     full, half = (
-        Problem(pattern, parse_machine(f"crossbar:3,overhead=0,port=1GB/s{more}"), Limits())
+        Problem(pattern, parse_machine(f"crossbar:3,overhead=0,inject=0,eject=0,port=1GB/s{more}"), Limits())
         for more in ("", ",node=1GB/s")
     )
     for timetable in (time_as, time_event_list):
@@ -206,7 +206,7 @@ def test_a_wide_link_carries_one_transfer_for_each_unit() -> None:
     pattern = Pattern.from_messages(4, [0, 0, 1, 1], [2, 3, 2, 3], [1000] * 4)
     ends = []
     for width in (1, 2):
-        on = parse_machine(f"mesh:1x4,overhead=0,port=1GB/s,link=1GB/s,width={width}")
+        on = parse_machine(f"mesh:1x4,overhead=0,inject=0,eject=0,port=1GB/s,link=1GB/s,width={width}")
         problem = Problem(pattern, on, Limits())
         phases = add_timetable(problem, one_phase(pattern), "event-list")
         checked(problem, phases)
@@ -240,7 +240,7 @@ def test_phases_of_any_method_get_a_timetable() -> None:
 
 
 def test_predictions_keep_a_timetable() -> None:
-    """One phase on the own machine takes its latest end; twice the overhead times the same order anew."""
+    """One phase on the own machine takes its latest end; twice the latency times the same order anew."""
     pattern = parse_pattern("random:degree=6,size=uniform(1,1000)", ranks=16)
     on = parse_machine("mesh:4x4")
     schedule = compile_pattern(pattern, on, Request(method="event-list"))
@@ -248,15 +248,15 @@ def test_predictions_keep_a_timetable() -> None:
     own = predict(schedule)
     assert own.time_s == pytest.approx(schedule.timetable[:, 1].max(), rel=1e-12)
     assert own.witness_kind == "timetable" or own.witness_kind.startswith("port")
-    slower = predict(schedule, machine=with_settings(on, "overhead=2us"))
-    faster = predict(schedule, machine=with_settings(on, "overhead=0"))
+    slower = predict(schedule, machine=with_settings(on, "inject=1us,eject=1us"))
+    faster = predict(schedule, machine=with_settings(on, "overhead=0,inject=0,eject=0"))
     assert faster.time_s < own.time_s < slower.time_s < 2 * own.time_s + 1e-12
     lazy = replace(schedule, timetable=schedule.timetable + 1e-3)
     assert predict(lazy).time_s == pytest.approx(own.time_s + 1e-3)
 
 
 def test_messages_that_a_timetable_keeps_apart_do_not_block_each_other() -> None:
-    on = with_settings(parse_machine("ring:4"), "blocking=2,overhead=0")
+    on = with_settings(parse_machine("ring:4"), "blocking=2,overhead=0,inject=0,eject=0")
     pattern = Pattern.from_messages(4, [0, 0, 1, 3], [1, 2, 2, 1], [1000] * 4)
     problem = Problem(pattern, on, Limits())
     timed = made(problem, schedule_event_list(problem), sync="none")
@@ -277,7 +277,7 @@ def test_the_order_of_parts() -> None:
 def test_equal_messages_take_as_many_rounds_as_the_largest_degree() -> None:
     """Going greedily takes 4.5 to 5 rounds; those of a colouring take 4, without barriers."""
     pattern = parse_pattern("random:degree=4,size=1000", ranks=64)
-    on = parse_machine("crossbar:64,overhead=0,port=1GB/s")
+    on = parse_machine("crossbar:64,overhead=0,inject=0,eject=0,port=1GB/s")
     schedule = checked(Problem(pattern, on, Limits()), schedule_event_list(Problem(pattern, on, Limits())))
     assert schedule.timetable is not None
     assert schedule.timetable[:, 1].max() == pytest.approx(4e-6)

@@ -70,7 +70,7 @@ def machine_object(machine: Machine) -> dict[str, Any]:
 
 def _cost_rows(machine: Machine) -> list[dict[str, Any]]:
     """Every number once; of the costs of single methods only what differs from the others."""
-    from conset.machine.words import listed, plain
+    from conset.machine.words import group_of, listed, plain
 
     rows = []
     common = listed(machine.costs)
@@ -82,6 +82,7 @@ def _cost_rows(machine: Machine) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "word": word,
+                    "group": group_of(word),
                     "method": method,
                     "value": plain(costs, word),
                     "text": text,
@@ -104,9 +105,15 @@ def _print(machine: Machine, out: Console) -> None:
     for column in ("cost", "value", "tag"):
         table.add_column(column, no_wrap=column != "tag")
     table.add_column("source", overflow="fold", ratio=1)
-    for row in _cost_rows(machine):
-        word = row["word"] + (f" ({row['method']})" if row["method"] else "")
-        table.add_row(word, row["text"], row["tag"], row["source"])
+    rows = _cost_rows(machine)
+    for group in dict.fromkeys(row["group"] for row in rows):
+        members = [row for row in rows if row["group"] == group]
+        if group not in (row["word"] for row in members):
+            table.add_row(f"[bold]{group}[/]", "", "", "")
+        for row in members:
+            word = "  " * (row["word"] != group) + row["word"] + (f" ({row['method']})" if row["method"] else "")
+            table.add_row(word, row["text"], row["tag"], row["source"])
+        table.add_section()
     out.print(table)
     limits = str(machine.limits)
     if limits != "none":

@@ -5,8 +5,9 @@ on a bare network compare schedules and nothing else. Machine files take them to
 
     link             25 GB/s per direction and unit of width
     port             25 GB/s out and 25 GB/s in, independent of each other
+    model            flow
     overhead         0
-    inject, eject    500 ns each per message, as latency; with `port=none`, which means no interface at all, 0
+    inject, eject    500 ns each per message, as latency; unstated beside `port=none`, which is no interface at all, 0
     hop              100 ns
     synchronization  2 us · log2(nodes)
     setup            0

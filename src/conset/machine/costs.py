@@ -1,4 +1,8 @@
-"""Costs: how long things take on a machine, every number with where it comes from."""
+"""Costs: how long things take on a machine, every number with where it comes from.
+
+A number is checked where the costs are made: times are finite and at most `MAX_TIME_S`, rates at least `MIN_RATE_Bps`
+and at most `MAX_RATE_Bps` or infinite, sizes whole bytes, so that no model meets a sum that it cannot carry.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, UsageError, unknown_name
+from conset.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps, MIN_RATE_Bps
 
 Tag = Literal[
     "printed",
@@ -29,6 +34,11 @@ Tag = Literal[
 Model = Literal["wormhole", "circuit", "flow"]
 Processors = Literal["one", "two"]
 Receive = Literal["before", "after"]
+
+SYNCS = ("none", "local", "ready", "barrier")
+"""Policies that a cost may hold for."""
+MAX_COUNT = 2**31 - 1
+MAX_BLOCKING = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,32 @@ class Provenance:
         return Provenance(cast(Tag, tag), source)
 
 
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InputError(f"{name} = {value}: must be at least {low:g} and at most {high:g}")
+
+
+def _check_time(name: str, time_s: float) -> None:
+    if not 0 <= time_s < inf:
+        raise InputError(f"{name} = {time_s}: must be finite and at least 0 s")
+    if time_s > MAX_TIME_S:
+        raise InputError(f"{name} = {time_s:g}: must be at most {MAX_TIME_S:g} s, is {time_s:g} s")
+
+
+def _check_size(name: str, size_B: float) -> None:  # noqa: N803
+    if not 0 <= size_B <= MAX_SIZE_B or size_B != int(size_B):
+        raise InputError(f"{name} = {size_B:g}: must be whole bytes from 0 to 2^62")
+
+
+def check_rate(name: str, rate_Bps: float) -> None:  # noqa: N803
+    """Raises InputError for a rate [B/s] that no machine has; infinite is no limit and allowed."""
+    if not rate_Bps > 0:
+        raise InputError(f"{name} = {rate_Bps}: must be above 0 B/s")
+    if rate_Bps != inf and not MIN_RATE_Bps <= rate_Bps <= MAX_RATE_Bps:
+        rule = f"at least {MIN_RATE_Bps:g} B/s" if rate_Bps < MIN_RATE_Bps else f"at most {MAX_RATE_Bps:g} B/s, or none"
+        raise InputError(f"{name} = {rate_Bps:g}: must be {rule}, is {rate_Bps:g} B/s")
+
+
 @dataclass(frozen=True)
 class Steps:
     """A cost that changes with the size of a message: `seconds[k]` holds up to and including `up_to_B[k]` bytes.
@@ -68,8 +104,10 @@ class Steps:
         rising = all(a < b for a, b in zip(self.up_to_B, self.up_to_B[1:], strict=False))
         if len(self.seconds) != len(self.up_to_B) or not rising or self.up_to_B[-1] != inf:
             raise InputError("a cost in steps needs rising sizes, the last without limit")
-        if any(not 0 <= s < inf for s in self.seconds):
-            raise InputError(f"a cost in steps must be finite and at least 0 s, is {self.seconds}")
+        for size in self.up_to_B[:-1]:
+            _check_size("a cost in steps: up_to_B", size)
+        for time in self.seconds:
+            _check_time("a cost in steps", time)
 
     def at(self, size_B: float) -> float:  # noqa: N803
         """The cost [s] of a message of `size_B` bytes."""
@@ -96,6 +134,10 @@ class Synchronization:
 
     base_s: float = 0.0
     per_log2_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_time("synchronization: base_s", abs(self.base_s))
+        _check_time("synchronization: per_log2_s", self.per_log2_s)
 
     def at(self, nodes: int) -> float:
         """The time of one barrier [s]."""
@@ -132,10 +174,10 @@ class Costs:
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
         processors: `one`: one processor of a rank works on what it sends and on what it receives; `two`: one for each.
-        preempts: whether sending takes the processor of a node from receiving at once: bytes into the node stand still
+        preempts: with one processor, whether sending takes it from receiving at once: bytes into the node stand still
             while it sends, and a receive begins when the send under way has ended; for `wormhole`.
-        receive: `before`: the receiver's overhead is paid before bytes flow, with the path held; `after`: when they have
-            arrived.
+        receive: `before`: the receiver's overhead is paid before bytes flow, with the path held; `after`: when they
+            have arrived.
         outstanding_receives: receives a rank may have posted, None: no limit.
         eager_B: up to this size a message is sent at once, and what finds no receive is taken into a system buffer;
             longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
@@ -186,21 +228,41 @@ class Costs:
 
     def __post_init__(self) -> None:
         for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} = {getattr(self, name)}: must be above 0 B/s")
-        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "blocking", "computation_s"):
-            if not 0 <= getattr(self, name) < inf:
-                raise InputError(f"{name} = {getattr(self, name)}: must be finite and at least 0")
-        if not 0 <= self.overlap <= 1:
-            raise InputError(f"overlap = {self.overlap}: must be at least 0 and at most 1")
-        if not 0.5 <= self.exchange_weight <= 1:  # below, a message would be faster for another one coming back
-            raise InputError(f"exchange_weight = {self.exchange_weight}: must be at least 0.5 and at most 1")
+            check_rate(name, getattr(self, name))
+        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"):
+            _check_time(name, getattr(self, name))
+        for name, low, high in (
+            ("blocking", 0, MAX_BLOCKING),
+            ("overlap", 0, 1),
+            ("exchange_weight", 0.5, 1),  # below, a message would be faster for another one coming back
+            ("tolerance", 1, MAX_COUNT),
+            ("lanes", 1, MAX_COUNT),
+            ("flit_B", 1, MAX_SIZE_B),
+        ):
+            _check_range(name, getattr(self, name), low, high)
+        for name in ("in_flight", "receives", "outstanding_receives"):
+            if getattr(self, name) is not None:
+                _check_range(name, getattr(self, name), 1, MAX_COUNT)
+        for name, size in (("eager_B", self.eager_B), ("buffers_B", self.buffers_B)):
+            if size is not None and size != inf:
+                _check_size(name, size)
+        self._check_names()
+
+    def _check_names(self) -> None:
         for name, choices in (("model", Model), ("processors", Processors), ("receive", Receive)):
             if getattr(self, name) not in get_args(choices):
                 raise unknown_name(name, str(getattr(self, name)), get_args(choices))
-        for name in ("tolerance", "lanes", "flit_B"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} = {getattr(self, name)}: must be at least 1")
+        for policy in self.exchange_syncs:
+            if policy not in SYNCS:
+                raise unknown_name("policy", str(policy), SYNCS)
+        if self.preempts and self.processors != "one":
+            raise InputError(f"preempts=true: needs processors=one, is {self.processors}")
+        low, high = self.size_range_B
+        for size in (low, high):
+            if size != inf:
+                _check_size("size_range_B", size)
+        if not low <= high or low == inf:
+            raise InputError(f"size_range_B: must rise, is {low:g} B to {high:g} B")
 
     @property
     def hop(self) -> Steps:

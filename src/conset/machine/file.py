@@ -13,20 +13,21 @@ from math import inf, nan
 from pathlib import Path
 from typing import Any, cast
 
-from conset.errors import InputError, UsageError, unknown_name
+from conset.errors import InputError, UsageError
 from conset.files import require_file
 from conset.machine.bare import build_routing, build_topology, default_costs, parse_sizes
 from conset.machine.costs import Costs, Provenance
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine
+from conset.machine.machine import Machine, ModeCosts
 from conset.machine.model import CostsTable, MachineTable, NetworkTable, checked_table, located
-from conset.machine.words import changed_costs
+from conset.machine.modes import require_mode
+from conset.machine.word_values import read_rate
+from conset.machine.words import WORDS, changed_costs, stated_costs
 from conset.network.graph import Edge, Graph, both_ways
 from conset.network.graph_files import read_graph
 from conset.network.route_table import route_table
 from conset.network.routing import Routing
 from conset.network.topology import Topology
-from conset.units import parse_rate
 
 
 def read_machine(path: str | Path) -> Machine:
@@ -76,7 +77,9 @@ def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> 
     table = checked_table(data, where, text)
     if table.network.graph is not None:
         raise InputError(f"{where}: network.graph: names a file; an object carries the links themselves")
-    return _machine(table, table.name or where, where, text, document=_plain(data))
+    machine = _machine(table, table.name or where, where, text, document=_plain(data))
+    object.__setattr__(machine, "origin", "document")  # nobody else has the machine yet
+    return machine
 
 
 def _plain(value: Any) -> Any:
@@ -87,14 +90,15 @@ def _plain(value: Any) -> Any:
 
 
 def _machine(table: MachineTable, name: str, where: str, text: str, document: Any = None) -> Machine:
-    costs = _costs(default_costs(), table.costs)
-    if table.mode is not None:
-        if table.mode not in table.modes:
-            known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
-            raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
-        costs = _costs(costs, table.modes[table.mode])
+    if table.mode is not None and table.mode not in table.modes:
+        known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
+        raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
     try:
-        topology, routing = _network(table.network, costs.link_Bps, f"{where}: network")
+        own, modes = _exact_costs(table) if table.exact else _stated_costs(table)
+    except UsageError as error:
+        raise InputError(f"{located(where, ('costs',), text)}: {error}") from None
+    try:
+        topology, routing = _network(table.network, own.costs.link_Bps, f"{where}: network")
     except UsageError as error:
         raise InputError(f"{located(where, ('network',), text)}: {error}") from None
     limits = table.limits
@@ -102,19 +106,50 @@ def _machine(table: MachineTable, name: str, where: str, text: str, document: An
         name,
         topology,
         routing,
-        costs,
+        own.costs,
         Limits(limits.send, limits.receive, limits.link, limits.channels, limits.duplex),
         tuple(limits.methods),
         cast("Mapping[str, Any] | None", document),
         tuple(table.notes),
-        {method: _costs(costs, own) for method, own in table.methods.items()},
+        own.method_costs,
         table.mode or "",
-        tuple(table.modes),
+        modes,
     )
 
 
+def _stated_costs(table: MachineTable) -> tuple[ModeCosts, dict[str, ModeCosts]]:
+    """What people state, over the costs of bare networks: in use, and in every mode."""
+    base = _costs(default_costs(), table.costs)
+    modes = {mode: _methods(_costs(base, own), table.methods) for mode, own in table.modes.items()}
+    return modes[table.mode] if table.mode is not None else _methods(base, table.methods), modes
+
+
 def _costs(base: Costs, table: CostsTable) -> Costs:
-    return changed_costs(base, table.changes().items(), Provenance("given", "machine file"))
+    return stated_costs(base, table.changes().items(), Provenance("given", "machine file"))
+
+
+def _methods(costs: Costs, methods: Mapping[str, CostsTable]) -> ModeCosts:
+    return ModeCosts(costs, {method: _costs(costs, own) for method, own in methods.items()})
+
+
+def _exact_costs(table: MachineTable) -> tuple[ModeCosts, dict[str, ModeCosts]]:
+    """What a machine's record says, word by word; see `conset.machine.record`."""
+
+    def exact(base: Costs, own: CostsTable) -> Costs:
+        return changed_costs(base, own.changes().items(), Provenance("given", "machine file"))
+
+    def with_methods(costs: Costs, methods: Mapping[str, CostsTable]) -> ModeCosts:
+        return ModeCosts(costs, {method: exact(costs, own) for method, own in methods.items()})
+
+    fields = {field for word in table.costs.changes() for field in WORDS[word].fields}
+    missing = [word for word, entry in WORDS.items() if not entry.covers and not fields >= set(entry.fields)]
+    if missing:
+        raise UsageError(f"exact = true: every word is required, {missing[0]} is missing")
+    costs = exact(Costs(), table.costs)
+    modes = {
+        mode: with_methods(exact(costs, own), table.mode_methods.get(mode, {})) for mode, own in table.modes.items()
+    }
+    return with_methods(costs, table.methods), modes
 
 
 def _network(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Routing]:
@@ -195,7 +230,7 @@ def _own_rate(value: Any, where: str) -> float:
     if value == "machine":
         return nan
     try:
-        rate = parse_rate(value)
+        rate = read_rate(value, "rate")
     except UsageError as error:
         raise InputError(f"{where}: {error}") from None
     return rate if rate < inf else nan
@@ -224,14 +259,6 @@ def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
         require_mode(mode, tuple(data.get("modes", ())), name)
         data["mode"] = mode
     return _machine(checked_table(data, where, text), f"{name}:{size}", where, text)
-
-
-def require_mode(mode: str, modes: tuple[str, ...], name: str) -> None:
-    """Raises UsageError where a machine does not have a transfer mode."""
-    if not modes:
-        raise UsageError(f"mode={mode}: {name} has no transfer modes")
-    if mode not in modes:
-        raise unknown_name("mode", mode, modes)
 
 
 def preset_about(name: str) -> str:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.network.routing import RULES, Routing
 from conset.network.topology import Topology
+
+
+@dataclass(frozen=True)
+class ModeCosts:
+    """What a machine costs in one of its transfer modes.
+
+    Attributes:
+        costs: of all methods but those named.
+        method_costs: of methods that run another way.
+    """
+
+    costs: Costs
+    method_costs: Mapping[str, Costs] = field(default_factory=dict)
+
+    def changed(self, change: Callable[[Costs], Costs]) -> ModeCosts:
+        """With `change` made to every one of the costs."""
+        return ModeCosts(change(self.costs), {name: change(own) for name, own in self.method_costs.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +41,13 @@ class Machine:
         costs: what things take.
         limits: hard limits of the machine.
         limits_methods: methods the hard limits hold for; () for all of them.
-        document: the whole machine file as an object where there is one: a schedule file carries it; else None and
-            the `name` is enough to build the machine again.
+        document: the whole machine file as an object where there is one, with the links of a graph in it; else None.
         notes: remarks for people, such as what a preset's source leaves open.
         method_costs: costs of methods that run another way on this machine (iWarp: `naive` is message passing, where
             scheduled phases open connections).
         mode: the transfer mode in use, "" for none; its costs are in `costs`.
-        modes: the transfer modes it has.
+        modes: the transfer modes it has, each with what it costs then.
+        origin: `name` or `document` as long as the machine is what that alone says; a changed copy has neither.
     """
 
     name: str
@@ -43,7 +60,8 @@ class Machine:
     notes: tuple[str, ...] = ()
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
     mode: str = ""
-    modes: tuple[str, ...] = ()
+    modes: Mapping[str, ModeCosts] = field(default_factory=dict)
+    origin: Literal["", "name", "document"] = field(init=False, default="", repr=False)
 
     def __post_init__(self) -> None:
         if self.routing.rule not in RULES[self.topology.kind]:
@@ -58,9 +76,20 @@ class Machine:
         """The costs of running what `method` found."""
         return self.method_costs.get(method, self.costs)
 
+    def with_costs(self, change: Callable[[Costs], Costs]) -> Machine:
+        """A copy with `change` made to all costs: those in use, of single methods, and of every transfer mode."""
+        own = ModeCosts(self.costs, self.method_costs).changed(change)
+        modes = {name: mode.changed(change) for name, mode in self.modes.items()}
+        return replace(self, costs=own.costs, method_costs=own.method_costs, modes=modes)
+
     def to_spec(self) -> str | dict[str, Any]:
-        """What a schedule file says of the machine: its spec, or its whole object where it came from a file."""
-        return self.name if self.document is None else dict(self.document)
+        """What a schedule file says of the machine: its spec where that alone builds it again, else all of it.
+
+        `machine_of_record` gives the same machine back, number by number, and opens no file.
+        """
+        from conset.machine.record import record_of
+
+        return record_of(self)
 
     def __repr__(self) -> str:
         return f"Machine({self.name!r}, {self.topology!r})"

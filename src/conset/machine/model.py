@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator, model_validator
 
 from conset.errors import InputError, UsageError
-from conset.machine.words import WORDS, split_tagged
+from conset.machine.words import ALIASES, WORDS, current_word, split_tagged
 from conset.network.routing import Rule, Tie
 
 Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
@@ -66,8 +66,13 @@ class CostsTable(_Table):
     overhead: Any = None
     send_overhead: Any = None
     receive_overhead: Any = None
+    processors: Any = None
+    preempts: Any = None
     inject: Any = None
     eject: Any = None
+    hop: Any = None
+    hop_by_size: Any = None
+    per_transfer: Any = None
     port: Any = None
     port_out: Any = None
     port_in: Any = None
@@ -75,29 +80,40 @@ class CostsTable(_Table):
     exchange_weight: Any = None
     exchange_syncs: Any = None
     link: Any = None
-    hop: Any = None
-    hop_by_size: Any = None
-    synchronization: Any = None
-    setup: Any = None
-    signal: Any = None
-    first_barrier: Any = None
     tolerance: Any = None
     blocking: Any = None
-    per_transfer: Any = None
     in_flight: Any = None
-    receives: Any = None
     lanes: Any = None
-    processors: Any = None
-    preempts: Any = None
     receive: Any = None
+    receives: Any = None
     outstanding_receives: Any = None
     eager: Any = None
     copy_: Any = Field(default=None, alias="copy")  # pydantic's models have a method of that name
     buffers: Any = None
+    setup: Any = None
+    synchronization: Any = None
+    signal: Any = None
+    first_barrier: Any = None
     overlap: Any = None
     computation: Any = None
     flit: Any = None
     size_range: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _old_words(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping) or not set(ALIASES) & set(table):
+            return table
+        pairs = []
+        try:
+            for word, value in table.items():
+                pairs.append(current_word(word, value))
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        for old, (new, _) in ALIASES.items():
+            if old in table and new in table:
+                raise ValueError(f"{old} and {new} exclude each other: {old} is an old word for {new}")
+        return dict(pairs)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -150,6 +166,9 @@ class MachineTable(_Table):
             `methods` go before them.
         mode: the transfer mode in use; none of them where absent.
         notes: remarks for people.
+        exact: a machine as programs write it into schedule files: `costs` hold every word and are those in use, with
+            nothing of a mode to be added; `methods` and `modes` hold what differs from them.
+        mode_methods: with `exact`, costs of methods in each mode, as they differ from the mode's.
     """
 
     name: str | None = None
@@ -161,6 +180,8 @@ class MachineTable(_Table):
     modes: dict[str, CostsTable] = {}
     mode: str | None = None
     notes: list[str] = []
+    exact: bool = False
+    mode_methods: dict[str, dict[str, CostsTable]] = {}
 
 
 def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> MachineTable:

@@ -6,26 +6,34 @@ A machine file lists them as tables of the words for costs (`[modes.spooling]`) 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.errors import UsageError, unknown_name
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 
 
 def with_mode(machine: Machine, mode: str) -> Machine:
-    """The same machine in another transfer mode; options of its spec hold on top of the mode.
+    """The same machine in another transfer mode; options of its spec and settings hold on top of the mode.
 
     Raises:
         UsageError: a mode it does not have.
     """
-    from conset.machine.file import machine_from_object, require_mode
-    from conset.machine.spec import parse_machine
+    require_mode(mode, tuple(machine.modes), machine.name)
+    name = f"{machine.name},mode={mode}" if machine.origin == "name" else machine.name
+    own = machine.modes[mode]
+    return replace(machine, name=name, mode=mode, costs=own.costs, method_costs=own.method_costs)
 
-    require_mode(mode, machine.modes, machine.name)
-    if machine.document is None:
-        return parse_machine(f"{machine.name},mode={mode}")
-    return machine_from_object({**machine.document, "mode": mode}, machine.name)
+
+def require_mode(mode: str, modes: tuple[str, ...], name: str) -> None:
+    """Raises UsageError where a machine does not have a transfer mode."""
+    if not modes:
+        raise UsageError(f"mode={mode}: {name} has no transfer modes")
+    if mode not in modes:
+        raise unknown_name("mode", mode, modes)
 
 
 def with_computation(

@@ -7,7 +7,7 @@ from typing import overload
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.machine.words import GIVEN, changed_costs, split_words
+from conset.machine.words import GIVEN, split_words, stated_costs
 
 
 def words_of(mode: str | None, text: str | None) -> str | None:
@@ -24,19 +24,18 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     """`target` with the costs named in `text` changed: `"synchronization=0,overhead=2us"`.
 
     The words are those of machine files (`machine.words.WORDS`); what is changed is tagged `given`. A machine keeps
-    its name and its document: a setting is a question, not another machine. Of a machine `mode` changes the transfer
-    mode, before all other words.
+    its name: a setting is a question, not another machine; a schedule file carries the costs as set. Of a machine
+    `mode` changes the transfer mode, before all other words.
 
     Raises:
         UsageError: an unknown word (with the nearest known one), or a value that does not parse or is out of range.
     """
     words = split_words(text)
     if isinstance(target, Costs):
-        return changed_costs(target, words, GIVEN)
+        return stated_costs(target, words, GIVEN)
     if "mode" in dict(words):
         from conset.machine.modes import with_mode
 
         target = replace(with_mode(target, dict(words)["mode"]), name=target.name)
         words = [pair for pair in words if pair[0] != "mode"]
-    methods = {name: changed_costs(costs, words, GIVEN) for name, costs in target.method_costs.items()}
-    return replace(target, costs=changed_costs(target.costs, words, GIVEN), method_costs=methods)
+    return target.with_costs(lambda costs: stated_costs(costs, words, GIVEN))

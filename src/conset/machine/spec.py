@@ -1,4 +1,4 @@
-"""Machine specs: the words of the command line, a file, or a schedule file's object, to a Machine.
+"""Machine specs: the words of the command line, a file, or a machine's object, to a Machine.
 
     iwarp:8x8   ipsc860:64   delta:16x32   paragon:16x16         presets; sizes have defaults
     mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   bare networks
@@ -23,7 +23,7 @@ from typing import Any
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.bare import DEFAULT_SIZE, KINDS, build_bare, build_routing, build_topology, parse_sizes
 from conset.machine.machine import Machine
-from conset.machine.words import GIVEN, WORDS, changed_costs, split_words
+from conset.machine.words import ALIASES, GIVEN, WORDS, current_word, split_words, stated_costs
 from conset.network.graph import without
 from conset.network.routing import Routing
 
@@ -35,9 +35,10 @@ FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
 
 
 def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
-    """The machine that a spec, a file's name or a schedule file's object says.
+    """The machine that a spec, a file's name or a machine's object says.
 
-    `parse_machine(machine.to_spec())` is the same machine again.
+    `parse_machine(machine.to_spec())` is the same machine again; what stands in a file that others may have written
+    goes through `machine.record.machine_of_record`, which opens no file.
 
     Raises:
         UsageError: an unknown name or option (with the nearest known one), a value that does not parse or is out of
@@ -50,8 +51,8 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
         return machine_from_object(spec, "machine")
     text = spec.strip()
     head = text.split(",", 1)[0].strip()
-    if head.split(":", 1)[0] in (*PRESETS, *KINDS):
-        return _from_words(text)
+    if is_words(text):
+        return machine_from_words(text)
     if not head:
         raise UsageError(f"machine '{spec}': a preset, network or file is required; `conset machines` lists presets")
     path = Path(text)
@@ -68,18 +69,25 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
     raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS))
 
 
-def _from_words(text: str) -> Machine:
-    """A preset or bare network with its options."""
+def is_words(text: str) -> bool:
+    """Whether a spec is the name of a preset or bare network with options, and no file."""
+    return text.split(",", 1)[0].split(":", 1)[0].strip() in (*PRESETS, *KINDS)
+
+
+def machine_from_words(text: str) -> Machine:
+    """A preset or bare network with its options; opens no file. Raises as `parse_machine`."""
     head, _, rest = text.partition(",")
     name, colon, size = (part.strip() for part in head.partition(":"))
     if colon and not size:
         raise UsageError(f"{head}: a size is required after ':'")
-    options = split_words(rest)
+    options = [current_word(*option) for option in split_words(rest)]
     mode = dict(options).get("mode", "")
     try:
         machine = _from_name(name, size, mode)
         name = ",".join([machine.name, *(f"{word}={value}" for word, value in options)])
-        return replace(_with_options(machine, [pair for pair in options if pair[0] != "mode"]), name=name)
+        machine = replace(_with_options(machine, [pair for pair in options if pair[0] != "mode"]), name=name)
+        object.__setattr__(machine, "origin", "name")  # nobody else has the machine yet
+        return machine
     except InputError as error:
         raise UsageError(f"{head}: {error}") from None
 
@@ -103,16 +111,13 @@ def _with_options(machine: Machine, options: list[tuple[str, str]]) -> Machine:
     for word, value in options:
         if word in NETWORK_WORDS:
             network[word] = value
-        elif word in WORDS:
+        elif word in WORDS or word in ALIASES:
             costs.append((word, value))
         else:
             raise unknown_name("option", word, (*NETWORK_WORDS, "mode", *WORDS))
     if network:
         machine = _with_network(machine, network)
-    if not costs:
-        return machine
-    methods = {method: changed_costs(own, costs, GIVEN) for method, own in machine.method_costs.items()}
-    return replace(machine, costs=changed_costs(machine.costs, costs, GIVEN), method_costs=methods)
+    return machine.with_costs(lambda own: stated_costs(own, costs, GIVEN)) if costs else machine
 
 
 def _with_network(machine: Machine, words: Mapping[str, str]) -> Machine:

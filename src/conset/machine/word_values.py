@@ -8,11 +8,18 @@ from math import inf, isfinite
 from typing import Any
 
 from conset.errors import UsageError, unknown_name
-from conset.machine.costs import Steps, Synchronization
-from conset.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
-
-SYNCS = ("none", "local", "ready", "barrier")
-"""Policies that a cost may hold for."""
+from conset.machine.costs import SYNCS, Steps, Synchronization
+from conset.units import (
+    MAX_TIME_S,
+    MAX_RATE_Bps,
+    MIN_RATE_Bps,
+    format_rate,
+    format_size,
+    format_time,
+    parse_rate,
+    parse_size,
+    parse_time,
+)
 
 
 def read_plain(value: Any, what: str) -> Any:
@@ -22,14 +29,24 @@ def read_plain(value: Any, what: str) -> Any:
     return value
 
 
-def read_time(value: Any, what: str) -> float:
-    """Seconds."""
-    return parse_time(read_plain(value, what), what)
+def read_time(value: Any, what: str, *, signed: bool = False) -> float:
+    """Seconds, at most `MAX_TIME_S`."""
+    time = parse_time(read_plain(value, what), what, signed=signed)
+    if abs(time) > MAX_TIME_S:
+        raise UsageError(f"{what} '{value}': must be at most {MAX_TIME_S:g} s, is {time:g} s")
+    return time
 
 
 def read_rate(value: Any, what: str) -> float:
-    """Bytes per second; `none` is infinite."""
-    return inf if value == "none" else parse_rate(read_plain(value, what), what)
+    """Bytes per second, from `MIN_RATE_Bps` to `MAX_RATE_Bps`; `none` is infinite."""
+    if value == "none":
+        return inf
+    rate = parse_rate(read_plain(value, what), what)
+    if rate < MIN_RATE_Bps:
+        raise UsageError(f"{what} '{value}': must be at least {MIN_RATE_Bps:g} B/s, is {rate:g} B/s")
+    if rate > MAX_RATE_Bps:
+        raise UsageError(f"{what} '{value}': must be at most {MAX_RATE_Bps:g} B/s, or none, is {rate:g} B/s")
+    return rate
 
 
 def read_step(row: Any, what: str) -> tuple[float, float]:
@@ -72,7 +89,7 @@ def read_synchronization(value: Any, what: str) -> Synchronization:
     for key in value:
         if key not in ("base", "per_log2"):
             raise unknown_name(f"word in {what}", key, ("base", "per_log2"))
-    base = parse_time(read_plain(value.get("base", 0), what), f"{what}.base", signed=True)
+    base = read_time(value.get("base", 0), f"{what}.base", signed=True)
     return Synchronization(base, read_time(value.get("per_log2", 0), f"{what}.per_log2"))
 
 
@@ -120,11 +137,15 @@ def read_count_or_all(value: Any, what: str) -> int | None:
     return None if value in ("all", "none") else read_count(value, what)
 
 
-def read_size_or(nothing: float | None) -> Callable[[Any, str], float | None]:
-    """A size; `none` is what no limit is."""
+def read_size_or(nothing: float | None, everything: float | None = None) -> Callable[[Any, str], float | None]:
+    """A reader of sizes; `none` is what no limit is, `all` (where there is one) what holds for every size."""
 
     def read(value: Any, what: str) -> float | None:
-        return nothing if value == "none" else float(parse_size(read_plain(value, what), what))
+        if value == "none":
+            return nothing
+        if value == "all" and everything is not None:
+            return everything
+        return float(parse_size(read_plain(value, what), what))
 
     return read
 
@@ -208,6 +229,11 @@ def write_count(count: int | None) -> str:
 def write_size(size: float | None) -> str:
     """A size, or `none`."""
     return "none" if size is None or size == inf else format_size(size)
+
+
+def write_threshold(size: float | None) -> str:
+    """A size, `none`, or `all` where it is infinite."""
+    return "all" if size == inf else write_size(size)
 
 
 def write_range(ends: tuple[float, float]) -> str:

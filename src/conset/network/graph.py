@@ -103,7 +103,7 @@ class Graph:
         if any(edge.width != 1 for edge in self.edges):
             table["widths"] = [edge.width for edge in self.edges]
         if any(not isnan(edge.rate_Bps) for edge in self.edges):
-            table["rates"] = ["machine" if isnan(edge.rate_Bps) else edge.rate_Bps for edge in self.edges]
+            table["rates"] = ["machine" if isnan(edge.rate_Bps) else f"{edge.rate_Bps!r} B/s" for edge in self.edges]
         if self.labels:
             table["labels"] = list(self.labels)
         return table

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from conset.arrays import frozen, frozen_ints
 from conset.errors import InputError
+from conset.units import MAX_RATE_Bps, MIN_RATE_Bps
 
 Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]
 BOXES: tuple[Kind, ...] = ("mesh", "torus", "ring")
@@ -98,6 +99,10 @@ class Topology:
             object.__setattr__(self, "link_rate_Bps", frozen(rate))
             if rate.shape != source.shape or not np.all((rate > 0) & np.isfinite(rate)):
                 raise InputError("link_rate_Bps: one finite rate above 0 per link required")
+            wrong = np.flatnonzero((rate < MIN_RATE_Bps) | (rate > MAX_RATE_Bps))
+            if wrong.size:
+                rule = f"must be from {MIN_RATE_Bps:g} to {MAX_RATE_Bps:g} B/s"
+                raise InputError(f"link_rate_Bps[{wrong[0]}] = {rate[wrong[0]]:g}: {rule}")
         if self.labels and len(self.labels) != self.nodes:
             raise InputError(f"labels: {len(self.labels)} names for {self.nodes} nodes")
 

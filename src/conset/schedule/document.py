@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import ConsetError, InputError
 from conset.machine.machine import Machine
+from conset.machine.record import machine_of_record
 from conset.schedule.schedule import Schedule
 
 SCHEMA = "conset/schedule@1"
@@ -29,7 +28,7 @@ class Document:
     """What a schedule file says; arrays of int32 or int64, nothing checked beyond shapes.
 
     Attributes:
-        machine: spec or object of the machine, as in the file.
+        machine: spec or object of the machine, as in the file; `conset.machine.record` says which.
         method: name of the method.
         sync: the policy.
         limits: `send`, `receive`, `link`, `channels` (None: none), `duplex`.
@@ -86,17 +85,9 @@ def machine_of(document: Document) -> Machine:
     """The machine a document names.
 
     Raises:
-        InputError: it cannot be built, or is the name of a file: what was compiled for one carries it whole.
+        InputError: it cannot be built, or names what is neither a preset nor a bare network: no file is opened.
     """
-    from conset.machine.spec import FILE_SUFFIXES, parse_machine
-
-    spec = document.machine
-    if isinstance(spec, str) and Path(spec.split(",", 1)[0]).suffix.lower() in FILE_SUFFIXES:
-        raise InputError(f"machine '{spec}': a schedule file carries the whole object of a machine file, not its name")
-    try:
-        return parse_machine(spec)
-    except ConsetError as error:
-        raise InputError(str(error)) from None
+    return machine_of_record(document.machine)
 
 
 def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:

@@ -24,8 +24,8 @@ from conset.arrays import frozen_ints, write_archive
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file
 from conset.machine.machine import Machine
+from conset.machine.record import machine_of_record
 from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
 from conset.schedule.manifest import Manifest
 from conset.simulation.file_check import FIRST, FLOATS, RATES, check_fits, check_head, check_sizes
 from conset.simulation.settings import Settings
@@ -222,7 +222,7 @@ def _record(head: Mapping[str, Any], columns: dict[str, NDArray[Any]]) -> Record
     timeline = _timeline(head, columns)
     machine = None
     if "machine_spec" in head:
-        machine = parse_machine(head["machine_spec"])
+        machine = machine_of_record(head["machine_spec"])
         machine = machine if head["changed"] is None else with_settings(machine, head["changed"])
         check_fits(timeline, machine)
     settings = Settings(**head["settings"]) if "settings" in head else None
