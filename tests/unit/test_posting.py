@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import conset
 from conset.cli.main import run
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
+from conset.machine.spec import parse_machine
+from conset.methods.naive import schedule_naive
+from conset.methods.problem import Problem
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.file import document_of, read_document, read_schedule, write_schedule
@@ -73,6 +77,38 @@ def test_another_order_is_refused() -> None:
         order_messages(PATTERN, "rotate")
 
 
+@pytest.mark.parametrize("order", POSTINGS)
+def test_naive_posts_as_it_is_asked(order: str) -> None:
+    problem = Problem(PATTERN, MESH, Limits(), seed=5, posting=order)
+    phases = schedule_naive(problem)
+    assert phases.offsets.tolist() == [0, 7]
+    assert phases.message.tolist() == order_messages(PATTERN, order, 5).tolist()
+
+
+def test_simulate_keeps_in_flight_what_the_schedule_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.json"
+
+    def simulated(in_flight: Any, machine: str, *words: str) -> tuple[Any, float]:
+        schedule = replace(naive("rotated"), machine=parse_machine(machine), in_flight=in_flight)
+        write_schedule(schedule, path)
+        assert run(["simulate", str(path), "--json", *words]) == 0
+        found = json.loads(capsys.readouterr().out)
+        by_api = conset.simulate(schedule, **({"in_flight": words[1]} if words else {}))
+        assert by_api.time_s == found["time_s"]
+        return found["in_flight"], found["time_s"]
+
+    limited = "mesh:2x3,in_flight=2"
+    assert simulated(None, "mesh:2x3")[0] == "all"
+    assert simulated(None, limited)[0] == 2
+    assert simulated("all", limited)[0] == "all"
+    one, one_s = simulated(1, limited)
+    assert one == 1
+    assert simulated(1, limited, "--in-flight", "3")[0] == 3
+    everything, everything_s = simulated(1, limited, "--in-flight", "all")
+    assert everything == "all"
+    assert everything_s < one_s
+
+
 @pytest.mark.parametrize("suffix", ["json", "npz"])
 @pytest.mark.parametrize(
     ("words", "keys"),
@@ -99,7 +135,7 @@ def test_a_file_says_what_was_said(tmp_path: Path, suffix: str, words: dict[str,
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("in_flight", 0, "in_flight = 0: must be a whole number from 1 to 2147483647, or 'all'"),
+        ("in_flight", 0, "in_flight = 0: must be a whole number from 1 to 999999999, or 'all'"),
         ("in_flight", True, "in_flight = True: must be"),
         ("in_flight", None, "in_flight = None: must be"),
         ("in_flight", 1.5, "in_flight = 1.5: must be"),

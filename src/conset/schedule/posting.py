@@ -16,7 +16,8 @@ ORDERS = ("ascending", "rotated", "random", "longest-first")
 """What `naive` may be ordered by; the words of `order_messages`."""
 POSTINGS = ("schedule", *ORDERS)
 """`schedule`: the list stands as its method made it."""
-MAX_IN_FLIGHT = 2**31 - 1
+MAX_IN_FLIGHT = 999_999_999
+"""What `--in-flight` takes at most."""
 
 
 def check_in_flight(value: Any) -> InFlight:
