@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from conset.execution.result import RunResult
+    from conset.schedule.posting import InFlight
     from conset.schedule.schedule import Schedule
 
 
@@ -20,8 +21,13 @@ def command(
     file: o.FileArgument,
     sync: o.SyncOption = None,
     in_flight: Annotated[
-        str, typer.Option("--in-flight", metavar="N", help="Sends a rank keeps open at once, or all.")
-    ] = "all",
+        str | None,
+        typer.Option(
+            "--in-flight",
+            metavar="N",
+            help="Sends a rank keeps open at once, or all. Default: the schedule's, else its machine's, else all.",
+        ),
+    ] = None,
     repeat: Annotated[int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)] = 20,
     mpiexec: Annotated[
         str | None,
@@ -41,14 +47,16 @@ def command(
     job = find_job()
     try:
         schedule = _verified(file)
-        result = _execute(schedule, sync, parse_count(in_flight, "--in-flight"), repeat, mpiexec)
+        flight = None if in_flight is None else parse_count(in_flight, "--in-flight") or "all"
+        result = _execute(schedule, sync, flight, repeat, mpiexec)
     except ConsetError as error:
         if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
             raise typer.Exit(error.exit_code) from None
         raise
     if job is None or job[0] == 0:
         words = [f"--sync {result.sync}", f"--repeat {repeat}"]
-        words += [] if result.in_flight is None else [f"--in-flight {result.in_flight}"]
+        flight = flight or result.in_flight
+        words += [] if flight is None else [f"--in-flight {flight}"]
         manifest = Manifest(" ".join(["conset run", file.name, *words]), schedule.manifest.seed, sha256_of(file))
         if json:
             print_json("conset/run@1", result.to_object(), manifest)
@@ -81,7 +89,7 @@ def _verified(file: Path) -> Schedule:
 
 
 def _execute(
-    schedule: Schedule, sync: str | None, in_flight: int | None, repeat: int, mpiexec: str | None
+    schedule: Schedule, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
 ) -> RunResult:
     from conset.cli.progress import progress
     from conset.execution.job import run_schedule
