@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
     from conset.execution.result import RunResult
     from conset.schedule.posting import InFlight
     from conset.schedule.schedule import Schedule
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def command(
@@ -47,8 +54,9 @@ def command(
     job = find_job()
     try:
         schedule = _verified(file)
-        flight = None if in_flight is None else parse_count(in_flight, "--in-flight") or "all"
-        result = _execute(schedule, sync, flight, repeat, mpiexec)
+        flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "--in-flight") or "all"
+        with _ended_by_signals():
+            result = _execute(schedule, sync, flight, repeat, mpiexec)
     except ConsetError as error:
         if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
             raise typer.Exit(error.exit_code) from None
@@ -70,6 +78,36 @@ def command(
     if result.mismatches:
         # not an error object: the result, which has been printed, says it in full
         raise typer.Exit(VerificationError.exit_code)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Within: the first of Ctrl-C, SIGTERM, SIGHUP and SIGQUIT ends the job; those that follow do not stop its ending.
+
+    Raises:
+        KeyboardInterrupt: one of them came.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread
+        return
+    # what is ignored, as under nohup, stays so
+    before = {number: signal.getsignal(number) for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN}
+
+    asked = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if not asked:
+            asked = True
+            raise KeyboardInterrupt
+
+    try:
+        for number in before:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _verified(file: Path) -> Schedule:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -32,15 +32,9 @@ from numpy.typing import NDArray
 
 from conset.errors import ExecutionError, InputError
 from conset.execution.plan import MAX_BYTES, Operations, Plan
-from conset.execution.wait import NAP_S, Waiter, cores_and_ranks
+from conset.execution.wait import NAP_S, Pending, Waiter, cores_and_ranks
 
 _DATA, _SIGNAL = 1, 2
-
-
-class _Wait(Protocol):
-    """What an exchange may have to wait for: a request, or a slot."""
-
-    def Test(self) -> bool: ...  # noqa: N802  as mpi4py has it
 
 
 class _Slots:
@@ -125,8 +119,8 @@ class Executor:
         self.comm: MPI.Intracomm = comm.Dup()
         self._empty = bytearray(1)
         self._steps = self._make_steps()
-        self._running: Iterator[_Wait] | None = None
-        self._pending: _Wait | None = None
+        self._running: Iterator[Pending] | None = None
+        self._pending: Pending | None = None
         self._step = self._steps[0] if self._steps else _Step("")
 
     def _make_steps(self) -> list[_Step]:
@@ -152,7 +146,7 @@ class Executor:
                 step.signals_in.append(self.comm.Recv_init([self._empty, 0, MPI.BYTE], peer, _SIGNAL))
         return list(steps.values())
 
-    def _protocol(self) -> Iterator[_Wait]:
+    def _protocol(self) -> Iterator[Pending]:
         """The exchange; yields what must end, or be free, before it goes on."""
         steps, barriers = self._steps, self.plan.sync.kind == "barrier"
         for index, step in enumerate(steps):
