@@ -73,6 +73,13 @@ def test_a_signal_ends_the_whole_job(schedule: Schedule, tmp_path: Path, number:
     run.check_nothing_left()
 
 
+def test_ranks_end_when_who_started_them_is_killed(schedule: Schedule, tmp_path: Path) -> None:
+    run = Running(schedule, tmp_path)
+    run.process.kill()
+    run.process.communicate(timeout=30)
+    run.check_nothing_left()
+
+
 def test_the_files_of_a_job_that_died_are_removed(
     schedule: Schedule, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from conset.errors import ExecutionError, MissingExtraError, UsageError
 from conset.execution.leftovers import (
     HeldFile,
+    greet,
     held_files,
     kill_processes,
     noted_files,
@@ -107,7 +108,7 @@ def find_launcher(command: str | None = None) -> list[str]:
 def start_job(
     launcher: Sequence[str], ranks: int, program: Sequence[str], *, folder: Path, timeout_s: float | None = None
 ) -> Ended:
-    """Runs `python program…` on `ranks` ranks to its end.
+    """Runs `python program…` on `ranks` ranks to its end; rank 0 hears on stdin when this process is no more.
 
     Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`. Of a job that
     does not end well, nothing is left: no process, no file that its library has made on this machine.
@@ -121,7 +122,8 @@ def start_job(
         try:
             process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
+                bufsize=0,
                 stdout=out_file,
                 stderr=err_file,
                 env=_environment(),
@@ -132,12 +134,15 @@ def start_job(
             raise UsageError(f"launcher '{launcher[0]}': {error.strerror}") from None
         timed_out = False
         try:
+            greet(process.stdin)
             process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
             held = _end(process)
             remove_files(held | noted_files(folder))
+            if process.stdin is not None:
+                process.stdin.close()
     return Ended(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
+import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 _OURS = re.compile(r"/dev/shm/(mpich_shm|ucx_shm_posix)_[^/ ]+|/tmp/hydra_hwloc_xmlfile_[^/ ]+")
 _NOTE = "held-"
+_GREETING = b"conset\n"
 
 
 class Process(NamedTuple):
@@ -47,6 +50,32 @@ def noted_files(folder: Path) -> set[HeldFile]:
         if machine == os.uname().nodename:
             found |= {HeldFile(path, int(inode)) for inode, _, path in (row.partition(" ") for row in rows)}
     return found
+
+
+def greet(stdin: IO[bytes] | None) -> None:
+    """Says to rank 0 that stdin comes from who started the job: its end is the end of that process."""
+    if stdin is not None:
+        with contextlib.suppress(OSError):  # no rank ever started
+            stdin.write(_GREETING)
+            stdin.flush()
+
+
+def end_with_parent(folder: Path) -> None:
+    """Lets this rank end, and with it the job, when who started it is killed; `folder` and what ranks noted go first.
+
+    Launchers hand stdin to rank 0. One that does not is no sign: only an end after the greeting counts.
+    """
+
+    def listen() -> None:
+        heard = b""
+        while word := os.read(0, len(_GREETING)):
+            heard += word
+        if heard == _GREETING:
+            remove_files(noted_files(folder))
+            shutil.rmtree(folder, ignore_errors=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=listen, daemon=True).start()
 
 
 def processes_under(root: int) -> list[Process]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from mpi4py import MPI
 
 from conset.errors import ConsetError
-from conset.execution.leftovers import note_held
+from conset.execution.leftovers import end_with_parent, note_held
 from conset.execution.measure import Tamper, measure_plan
 from conset.execution.plan import Plan
 
@@ -25,6 +25,8 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
     comm = MPI.COMM_WORLD
     try:
         note_held(folder, comm.rank)
+        if comm.rank == 0:
+            end_with_parent(folder)
         orders = json.loads((folder / ORDERS).read_text())
         measurement = measure_plan(
             comm, Plan.load(folder / PLAN), repeat=orders["repeat"], timeout_s=orders["timeout_s"], tamper=tamper
