@@ -143,7 +143,8 @@ def simulate(
         machine: required unless a schedule is given, which has its own.
         model: a row of `conset.simulation.table`.
         sync: policy; a schedule's own where None.
-        settings: `in_flight`, `receives` and other fields of `conset.simulation.settings.Settings`.
+        settings: `in_flight` (a schedule's own where not given), `receives` and other fields of
+            `conset.simulation.settings.Settings`.
     """
     from conset.errors import UsageError
     from conset.prediction.evaluate import moved
@@ -156,6 +157,8 @@ def simulate(
     if isinstance(what, Schedule):
         schedule = what if target is None else moved(what, target)
         work, target, own = Workload.of_schedule(schedule), schedule.machine, schedule.sync
+        if settings.get("in_flight") is None:
+            settings["in_flight"] = schedule.in_flight
     elif target is None:
         raise UsageError("simulate a trace: a machine is required")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,18 @@ def test_json_is_one_object(schedule: Schedule, tmp_path: Path, capsys: pytest.C
     assert (found["ranks"], found["sync"], found["mismatches"]) == (4, "barrier:2", 0)
     assert found["manifest"]["command"] == "conset run s.json --sync barrier:2 --repeat 2"
     assert "posting everything is usually fastest here" in captured.err
+
+
+def test_sends_in_flight_are_those_of_the_schedule(
+    schedule: Schedule, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.json"
+    write_schedule(replace(schedule, in_flight=2), file)
+    for words, found, said in (([], 2, " --in-flight 2"), (["--in-flight", "all"], "all", " --in-flight all")):
+        assert run(["run", str(file), "--repeat", "1", "--json", *words]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert (result["in_flight"], result["mismatches"]) == (found, 0)
+        assert result["manifest"]["command"] == "conset run s.json --sync barrier --repeat 1" + said
 
 
 def test_a_schedule_that_does_not_verify_is_not_run(

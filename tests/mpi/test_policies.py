@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import conset
@@ -13,10 +15,13 @@ from conset.execution.plan import Plan
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.settings import with_settings
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
+from conset.schedule.receives import most_posted
 from conset.schedule.schedule import Schedule
+from conset.schedule.sync import parse_sync
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 
@@ -46,6 +51,14 @@ def who_ended_late(plans: dict[str, Plan], who: int, programs: Path, folder: Pat
     return late
 
 
+def one_phase(pattern: Pattern) -> Schedule:
+    """All messages by index, on a crossbar."""
+    topology = Topology.crossbar(pattern.ranks)
+    machine = Machine(f"crossbar:{pattern.ranks}", topology, Routing.default(topology))
+    order = np.arange(pattern.messages, dtype=np.int32)
+    return Schedule(pattern, machine, "hand", Limits(), np.array([0, pattern.messages]), order)
+
+
 def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
     pattern = Pattern.from_messages(6, [0, 1, 2, 4], [2, 2, 3, 5], [8, 8, 8, 8])
     topology = Topology.crossbar(6)
@@ -66,6 +79,59 @@ def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) 
     plans = {str(n): plan_schedule(schedule, "none", in_flight=n) for n in (None, 1, 2)}
     late = who_ended_late(plans, 1, programs, tmp_path)
     assert late[2] == {"None": False, "1": True, "2": False}
+
+
+def test_any_send_that_ends_makes_place_for_the_next(programs: Path, tmp_path: Path) -> None:
+    # of two slots the first is held by rank 1, which is late; the others follow each other through the second
+    pattern = Pattern.from_messages(5, [0] * 4, [1, 2, 3, 4], [4 << 20, 8, 8, 8])
+    plans = {str(n): plan_schedule(one_phase(pattern), "none", in_flight=n) for n in (1, 2)}
+    late = who_ended_late(plans, 1, programs, tmp_path)
+    assert [late[rank]["1"] for rank in (2, 3, 4)] == [True] * 3
+    assert [late[rank]["2"] for rank in (2, 3, 4)] == [False] * 3
+
+
+def test_a_schedule_says_how_many_sends_are_in_flight() -> None:
+    pattern = Pattern.from_messages(3, [0, 0], [1, 2], [8, 8])
+    schedule = one_phase(pattern)
+    limited = with_settings(schedule.machine, "in_flight=4")
+    for machine, said, asked, found in (
+        (schedule.machine, None, None, None),
+        (schedule.machine, 2, None, 2),
+        (schedule.machine, 2, "all", None),
+        (schedule.machine, 2, 3, 3),
+        (limited, None, None, 4),
+        (limited, "all", None, None),
+        (limited, 1, None, 1),
+    ):
+        plan = plan_schedule(replace(schedule, machine=machine, in_flight=said), in_flight=asked)  # type: ignore[arg-type]
+        assert plan.in_flight == found
+
+
+def test_receives_are_posted_when_their_phase_begins(programs: Path, tmp_path: Path) -> None:
+    # phase 0: 0→2, rank 0 is late; phase 1: 1→2 with 4 MiB, too much to leave rank 1 before rank 2 has posted it
+    pattern = Pattern.from_messages(3, [0, 1], [2, 2], [8, 4 << 20])
+    schedule = replace(one_phase(pattern), phase_offsets=[0, 1, 2])  # type: ignore[arg-type]
+    plans = {sync: plan_schedule(schedule, sync) for sync in WAITING}
+    late = who_ended_late(plans, 0, programs, tmp_path)
+    assert late[1] == {"none": False, "local": True, "ready": True, "barrier": True, "barrier:2": False}
+
+
+@pytest.mark.parametrize("flight", [None, 1])
+def test_no_more_receives_are_posted_than_those_of_a_group(programs: Path, tmp_path: Path, flight: int | None) -> None:
+    schedule = conset.compile("alltoall:size=20KiB", "mesh:2x3", method="first-fit")
+    assert schedule.phases > 4
+    for sync in WAITING:
+        plan_schedule(schedule, sync, in_flight=flight or "all").save(tmp_path / f"{sync}.npz")
+    program = ["-m", "mpi4py", str(programs / "posted.py"), str(tmp_path)]
+    ended = start_job(find_launcher(), 6, program, folder=tmp_path, timeout_s=60)
+    assert (ended.status, ended.err) == (0, "")
+    found = json.loads((tmp_path / "posted.json").read_text())
+    ends = schedule.source_node, schedule.target_node, schedule.phase_of
+    for sync in WAITING:
+        assert found[sync]["receives"] == most_posted(*ends, parse_sync(sync))[0]
+        most = max(np.bincount(schedule.source_node))
+        assert found[sync]["sends"] <= (flight or most)
+        assert found[sync]["right"]
 
 
 @pytest.mark.parametrize("sync", WAITING)

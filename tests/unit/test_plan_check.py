@@ -19,9 +19,11 @@ def operations(rows: list[list[Row]]) -> Operations:
     return Operations(np.cumsum([0, *(len(own) for own in rows)]), *flat)
 
 
-def plan_of(sends: list[list[Row]], receives: list[list[Row]], sync: str, phases: int = 4) -> Plan:
+def plan_of(
+    sends: list[list[Row]], receives: list[list[Row]], sync: str, phases: int = 4, in_flight: int | None = None
+) -> Plan:
     sizes = np.full(len(sends), 100)
-    return Plan(phases, parse_sync(sync), operations(sends), operations(receives), sizes, sizes)
+    return Plan(phases, parse_sync(sync), operations(sends), operations(receives), sizes, sizes, in_flight)
 
 
 SYNCS = ("none", "local", "ready", "barrier", "barrier:2", "barrier:100")
@@ -54,6 +56,29 @@ def test_the_same_plan_ends_where_both_phases_are_one_step() -> None:
         check_plan(plan_of(sends, receives, sync))
     with pytest.raises(VerificationError, match="phases 0 to 1 waits for"):
         check_plan(plan_of([[(2, *row[1:]) for row in own] for own in sends], receives, "barrier:2"))
+
+
+@pytest.mark.parametrize("sync", ["local", "ready", "barrier"])
+def test_sends_in_the_phase_before_their_receives_are_a_cycle(sync: str) -> None:
+    # a send that is not eager ends when the receive is posted, and each posts its own after its send has ended
+    sends = [[(0, 1, 0, 8, 0)], [(0, 0, 0, 8, 1)]]
+    receives = [[(1, 1, 0, 8, 1)], [(1, 0, 0, 8, 0)]]
+    with pytest.raises(VerificationError, match="the waits form a cycle"):
+        check_plan(plan_of(sends, receives, sync))
+    for together in ("none", "barrier:2"):
+        check_plan(plan_of(sends, receives, together))
+
+
+def test_a_send_behind_one_in_flight_waits_for_the_receive_of_the_first() -> None:
+    # rank 0's first send is received in phase 1 of rank 1, which needs its second send in phase 0
+    sends = [[(0, 1, 0, 8, 0), (0, 2, 8, 8, 1)], [], [(0, 1, 0, 8, 2)]]
+    receives = [[], [(0, 2, 8, 8, 2), (1, 0, 0, 8, 0)], [(0, 0, 0, 8, 1)]]
+    check_plan(plan_of(sends, receives, "local"))
+    check_plan(plan_of(sends, receives, "local", in_flight=1))
+    sends[2] = [(1, 1, 0, 8, 2)]  # and now rank 2 sends only after it has received that one
+    check_plan(plan_of(sends, receives, "local"))
+    with pytest.raises(VerificationError, match="the waits form a cycle"):
+        check_plan(plan_of(sends, receives, "local", in_flight=1))
 
 
 def test_a_cycle_through_three_ranks_is_named() -> None:

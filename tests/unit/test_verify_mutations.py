@@ -535,6 +535,22 @@ def test_linkage_overwritten_leads_to_another_gate() -> None:
     assert "comes out at the gate of node 4" in verification.violations[0].text
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"in_flight": 0}, [("in-flight", None, None)]),
+        ({"in_flight": "none"}, [("in-flight", None, None)]),
+        ({"in_flight": "all", "posting": "ascending"}, []),
+        ({"posting": "longest-first"}, [("posting", 0, 1)]),
+        ({"posting": "by size"}, [("posting", None, None)]),
+    ],
+)
+def test_posting_order_and_sends_in_flight(changes: dict[str, Any], expected: list[Any]) -> None:
+    messages = [[0, 1, 10], [0, 2, 20]]
+    given = document(MESH, messages, [[[0, 1, 10, 0], [0, 2, 20, 1]]], Limits())
+    assert places(verify_document(replaced(given, **changes), machine=MESH)) == expected
+
+
 def test_every_rule_is_broken_by_a_test_here() -> None:
     text = Path(__file__).read_text()
     assert [rule for rule in RULES if f'"{rule}"' not in text] == []

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,15 +18,23 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from conset.execution.result import RunResult
+    from conset.schedule.posting import InFlight
     from conset.schedule.schedule import Schedule
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def command(
     file: o.FileArgument,
     sync: o.SyncOption = None,
     in_flight: Annotated[
-        str, typer.Option("--in-flight", metavar="N", help="Sends a rank keeps open at once, or all.")
-    ] = "all",
+        str | None,
+        typer.Option(
+            "--in-flight",
+            metavar="N",
+            help="Sends a rank keeps open at once, or all. Default: the schedule's, else its machine's, else all.",
+        ),
+    ] = None,
     repeat: Annotated[int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)] = 20,
     mpiexec: Annotated[
         str | None,
@@ -41,14 +54,17 @@ def command(
     job = find_job()
     try:
         schedule = _verified(file)
-        result = _execute(schedule, sync, parse_count(in_flight, "--in-flight"), repeat, mpiexec)
+        flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "--in-flight") or "all"
+        with _ended_by_signals():
+            result = _execute(schedule, sync, flight, repeat, mpiexec)
     except ConsetError as error:
         if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
             raise typer.Exit(error.exit_code) from None
         raise
     if job is None or job[0] == 0:
         words = [f"--sync {result.sync}", f"--repeat {repeat}"]
-        words += [] if result.in_flight is None else [f"--in-flight {result.in_flight}"]
+        flight = flight or result.in_flight
+        words += [] if flight is None else [f"--in-flight {flight}"]
         manifest = Manifest(" ".join(["conset run", file.name, *words]), schedule.manifest.seed, sha256_of(file))
         if json:
             print_json("conset/run@1", result.to_object(), manifest)
@@ -62,6 +78,36 @@ def command(
     if result.mismatches:
         # not an error object: the result, which has been printed, says it in full
         raise typer.Exit(VerificationError.exit_code)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Within: the first of Ctrl-C, SIGTERM, SIGHUP and SIGQUIT ends the job; those that follow do not stop its ending.
+
+    Raises:
+        KeyboardInterrupt: one of them came.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread
+        return
+    # what is ignored, as under nohup, stays so
+    before = {number: signal.getsignal(number) for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN}
+
+    asked = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if not asked:
+            asked = True
+            raise KeyboardInterrupt
+
+    try:
+        for number in before:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _verified(file: Path) -> Schedule:
@@ -81,7 +127,7 @@ def _verified(file: Path) -> Schedule:
 
 
 def _execute(
-    schedule: Schedule, sync: str | None, in_flight: int | None, repeat: int, mpiexec: str | None
+    schedule: Schedule, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
 ) -> RunResult:
     from conset.cli.progress import progress
     from conset.execution.job import run_schedule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,6 +12,7 @@ from conset.cli import options as o
 if TYPE_CHECKING:
     from conset.machine.machine import Machine
     from conset.schedule.manifest import Manifest
+    from conset.schedule.posting import InFlight
     from conset.simulation import Timeline, Workload
     from conset.simulation.file import Record
 
@@ -30,7 +31,7 @@ InFlightOption = Annotated[
     typer.Option(
         "--in-flight",
         metavar="N",
-        help="Sends a rank keeps open at once, or all. Default: the machine's own number where it has one, else all.",
+        help="Sends a rank keeps open at once, or all. Default: the schedule's, else the machine's, else all.",
     ),
 ]
 ReceivesOption = Annotated[
@@ -113,10 +114,11 @@ def command(
     if output is not None:
         check_output(output)
     with progress("reading"):
-        workload, machine, own_sync, own_seed = read_workload(file, on, sync, settings)
+        given = read_workload(file, on, sync, settings)
+    workload, machine = given.workload, given.machine
     execution = Settings.of(
-        machine.costs_for(workload.method), in_flight=in_flight, receives=receives, sync=sync or own_sync,
-        receive_order=receive_order, fairness=fairness, lanes=lanes,
+        machine.costs_for(workload.method), in_flight=given.in_flight if in_flight is None else in_flight,
+        receives=receives, sync=sync or given.sync, receive_order=receive_order, fairness=fairness, lanes=lanes,
         record=(check or output is not None) and worth_recording(model, workload.messages),
     )  # fmt: skip
     count = workload.messages
@@ -124,7 +126,7 @@ def command(
         simulate = chosen.simulate if packet is None else partial(simulate_flit, packet_B=parse_packet(packet, model))
         timeline = simulate(workload, machine, execution)
     manifest = _manifest(
-        file, own_seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
+        file, given.seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
         on=on, sync=sync, in_flight=in_flight, receives=receives, receive_order=receive_order, lanes=lanes,
         packet=packet, set=settings,
     )  # fmt: skip
@@ -175,10 +177,26 @@ def _write(record: Record, output: Path, changed: str | None) -> None:
     style.save(lambda: picture_timeline(TimelineView(timeline, machine, settings)), output)
 
 
-def read_workload(
-    file: Path, on: str | None, sync: str | None, settings: str | None
-) -> tuple[Workload, Machine, str, int]:
-    """(workload, machine, the policy it was meant for, seed) of a schedule or a trace.
+class Given(NamedTuple):
+    """What a file gives to simulate.
+
+    Attributes:
+        workload: the messages.
+        machine: where they travel.
+        sync: the policy that the schedule is meant for; a trace has `none`.
+        in_flight: sends a rank keeps open at once, where the schedule says so.
+        seed: of the schedule.
+    """
+
+    workload: Workload
+    machine: Machine
+    sync: str
+    in_flight: InFlight | None = None
+    seed: int = 0
+
+
+def read_workload(file: Path, on: str | None, sync: str | None, settings: str | None) -> Given:
+    """What a schedule or a trace says.
 
     Raises:
         UsageError: a trace without `--on`, or with a policy between phases it does not have; an unknown suffix.
@@ -202,7 +220,7 @@ def read_workload(
         if sync not in (None, "none"):
             raise UsageError(f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits")
         machine = machine if settings is None else with_settings(machine, settings)
-        return read_trace(file, machine), machine, "none", 0
+        return Given(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
     schedule = read_schedule(file)
@@ -212,7 +230,7 @@ def read_workload(
         schedule = moved(schedule, machine)
     name = sent_name(schedule).removesuffix(": ") or schedule.pattern.name
     workload = replace(Workload.of_schedule(schedule), name=f"{name} by {schedule.method}")
-    return workload, schedule.machine, schedule.sync, schedule.manifest.seed
+    return Given(workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed)
 
 
 def _manifest(file: Path, seed: int, **options: object) -> Manifest:

@@ -64,10 +64,11 @@ def simulate_by(schedule: Schedule, models: Sequence[str]) -> tuple[dict[str, di
     """({model: what it says under the schedule's policy}, {model: why it does not apply}).
 
     What a model says: `time_s`, `mean_latency_s`, `sync`, `in_flight`, `elapsed_s`, `note` (what it leaves out).
-    Sends in flight and receives at once are the machine's.
+    Sends in flight are the schedule's, else the machine's; receives at once are the machine's.
     """
     workload = Workload.of_schedule(schedule)
-    settings = Settings.of(schedule.machine.costs_for(schedule.method), sync=schedule.sync)
+    costs = schedule.machine.costs_for(schedule.method)
+    settings = Settings.of(costs, in_flight=schedule.in_flight, sync=schedule.sync)
     said: dict[str, dict[str, Any]] = {}
     left_out: dict[str, str] = {}
     for name in models:

@@ -5,11 +5,14 @@ Idea: a (rank, step) is entered, has sent, is left. A step is what a rank does b
 
 - program order: entered → sent → left → the rank's next step entered;
 - data: a receive ends after its send has started: *sent* at the source → *left* at the target;
+- posting: receives are posted on entry, and a send that is not eager ends after its receive is posted: *entered* at the
+  target → *left* at the source, and with a number of sends in flight, where later sends wait for it, → *sent*;
 - `ready`: a send starts after its signal: *entered* at the target → *sent* at the source;
 - `barrier:k`: every step of group g left → barrier g → every step of group g + 1 entered; barriers in a chain.
 
-All receives are started before any wait, so a send never waits for its receive to be posted, eager or not. The graph
-uses nothing else: not eager sending, nor that two ranks are in one phase. It has no cycle exactly if the plan ends.
+The graph uses nothing else: not eager sending, nor that two ranks are in one phase (nor that under `barrier:k` receives
+are posted before the barrier already). Where it has no cycle the plan ends, eager or not; the two ends of a transfer of
+a schedule are in one phase, so its plans have none.
 
 Complexity: O(operations + ranks) time and memory, one vectorised round per level of the graph.
 Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
@@ -151,8 +154,9 @@ def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]
         (own + _SENT, own + _LEFT),
         (own[same_rank] + _LEFT, own[same_rank + 1] + _ENTERED),
         (at_source + _SENT, at_target + _LEFT),
+        (at_target + _ENTERED, at_source + _LEFT),
     ]
-    if sync.kind == "ready":
+    if sync.kind == "ready" or plan.in_flight is not None:
         edges.append((at_target + _ENTERED, at_source + _SENT))
     barriers = sync.barriers(plan.phases)
     if barriers:

@@ -13,6 +13,7 @@ from conset.execution.launcher import explain_end, find_job, find_launcher, star
 from conset.execution.plan import MAX_BYTES, Plan
 from conset.execution.planner import plan_schedule
 from conset.execution.result import VARIANTS, RunResult
+from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
 
@@ -29,7 +30,7 @@ def run_schedule(
     schedule: Schedule | str | Path,
     *,
     sync: Sync | str | None = None,
-    in_flight: int | None = None,
+    in_flight: InFlight | None = None,
     repeat: int = DEFAULT_REPEAT,
     mpiexec: str | None = None,
     timeout: float | None = None,
@@ -42,7 +43,8 @@ def run_schedule(
     Args:
         schedule: the schedule, or its file.
         sync: the policy; None: the schedule's own.
-        in_flight: sends a rank keeps open at once, in schedule order; None: all.
+        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: the schedule's, else its
+            machine's, else all.
         repeat: repetitions that count; one more goes before and is dropped.
         mpiexec: another launcher, as a shell would split it.
         timeout: longest time of the whole job, start-up included [s]; None: derived from bytes, messages and barriers.

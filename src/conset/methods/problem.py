@@ -34,6 +34,7 @@ class Problem:
         router: which one finds the routes of `connections`; None: the best of those that apply.
         objective: `time`, or `phases`: fewest phases, then least ΣL.
         min_bandwidth: shape=(messages), float64 [B/s]: what every connection must be guaranteed; or None.
+        posting: what `naive` orders the messages of each rank by: a word of `conset.schedule.posting`.
     """
 
     pattern: Pattern
@@ -46,6 +47,7 @@ class Problem:
     router: str | None = None
     objective: Literal["time", "phases"] = "time"
     min_bandwidth: NDArray[np.float64] | None = None
+    posting: str = "schedule"
 
     @cached_property
     def source_node(self) -> NDArray[np.int32]:

@@ -46,10 +46,12 @@ class Document:
         transfer_message: shape=(transfers): index of the message.
         route_offsets: shape=(transfers + 1), or None where the machine's routing is used.
         route_nodes: node ids of the routes one after the other, ends included; or None.
-        channels: shape as `route_nodes`: the channel of each stop, or None.
         timetable: shape=(transfers, 2), float64 [s], or None.
         figures: `phases`, `load` {send, receive, link, channels, sum}, `phase_bytes`.
         manifest: version, seed, command, input_sha256.
+        channels: shape as `route_nodes`: the channel of each stop, or None.
+        in_flight: sends a rank keeps open at once, or `all`; None: not said.
+        posting: what the messages of each rank are ordered by inside a phase.
     """
 
     machine: str | Mapping[str, Any]
@@ -74,6 +76,8 @@ class Document:
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
     channels: IntArray | None = None
+    in_flight: int | str | None = None
+    posting: str = "schedule"
 
     @property
     def phases(self) -> int:
@@ -102,4 +106,5 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         transfer_size=schedule.size, transfer_message=schedule.message,
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
+        in_flight=schedule.in_flight, posting=schedule.posting,
     )  # fmt: skip

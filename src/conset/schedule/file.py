@@ -18,6 +18,7 @@ from conset.pattern.pattern import Pattern
 from conset.schedule import json_form, npz_form
 from conset.schedule.document import Document, IntArray, document_from, machine_of
 from conset.schedule.manifest import Manifest
+from conset.schedule.posting import check_in_flight
 from conset.schedule.schedule import Schedule
 
 _WRITERS: dict[str, Callable[[Document, IO[bytes]], None]] = {
@@ -121,6 +122,7 @@ def to_schedule(document: Document) -> Schedule:
         channels=None if document.channels is None else _int32(document.channels, "channels"),
         timetable=document.timetable, sync=document.sync, limits_asked=document.limits_asked,
         manifest=Manifest(**document.manifest),
+        in_flight=None if document.in_flight is None else check_in_flight(document.in_flight), posting=document.posting,
     )  # fmt: skip
 
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.schedule.document import SCHEMA, Document
-from conset.schedule.structure import check_head, require, require_keys
+from conset.schedule.structure import OPTIONAL, check_head, optional_words, require, require_keys
 
 _KEYS = (
     "schema", "machine", "method", "sync", "limits", "limits_asked", "pattern", "placement",
     "phases", "routes", "timetable", "figures", "manifest",
 )  # fmt: skip
-_OPTIONAL = ("channels",)
+_OPTIONAL = ("channels", *OPTIONAL)
 """Keys that are left out where there is nothing to say."""
 _BLOCK = 1 << 15
 _PER_LINE = 8
@@ -36,6 +36,7 @@ def pieces(d: Document) -> Iterator[str]:
     """The object piece by piece, as text."""
     yield f'{{\n"schema": {_text(SCHEMA)},\n"machine": {_text(d.machine)},\n"method": {_text(d.method)},\n'
     yield f'"sync": {_text(d.sync)},\n"limits": {_text(d.limits)},\n"limits_asked": {_text(d.limits_asked)},\n'
+    yield "".join(f'"{key}": {_text(value)},\n' for key, value in optional_words(d).items())
     yield f'"pattern": {{"ranks": {d.ranks}, "messages": ['
     yield from _lines((d.source, d.target, d.size))
     yield '],\n"before": '
@@ -168,6 +169,7 @@ def document_of_object(found: Any) -> Document:
         transfer_size=transfers[:, 2], transfer_message=transfers[:, 3],
         route_offsets=route_offsets, route_nodes=route_nodes, timetable=_timetable(head["timetable"], offsets),
         figures=head["figures"], manifest=head["manifest"], channels=channels,
+        **{key: head[key] for key in OPTIONAL if key in head},
     )  # fmt: skip
 
 

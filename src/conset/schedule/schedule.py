@@ -14,6 +14,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import Manifest
+from conset.schedule.posting import InFlight, check_in_flight, check_posting
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,9 @@ class Schedule:
         sync: the policy it is meant to run under.
         limits_asked: whether options changed the limits.
         manifest: how it was made.
+        in_flight: sends a rank keeps open at once, in posting order, or `all`; None: not said, the machine's number.
+        posting: what the messages of each rank are ordered by inside a phase (`conset.schedule.posting`); `schedule`:
+            as the method lists them.
         compile_s: what the scheduling alone took [s]; never in a file.
         stopped_early: the search was interrupted and this is its best so far; never in a file.
         placement_name: what the placement is called, where it has a name; never in a file.
@@ -65,6 +69,8 @@ class Schedule:
     sync: str = "barrier"
     limits_asked: bool = False
     manifest: Manifest = field(default_factory=Manifest)
+    in_flight: InFlight | None = None
+    posting: str = "schedule"
     compile_s: float = 0.0
     stopped_early: bool = False
     placement_name: str = ""
@@ -98,6 +104,9 @@ class Schedule:
             set_(self, "channels", frozen_ints(self.channels, np.int32, "channels"))
             if self.route_nodes is None or self.channels.shape != self.route_nodes.shape:
                 raise InputError("channels: one for each node of the routes required")
+        if self.in_flight is not None:
+            check_in_flight(self.in_flight)
+        check_posting(self.posting)
         if self.timetable is not None:
             set_(self, "timetable", frozen(np.asarray(self.timetable, np.float64)))
 

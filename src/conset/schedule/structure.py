@@ -7,10 +7,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from conset.errors import InputError, UsageError
-from conset.schedule.document import SCHEMA
+from conset.schedule.document import SCHEMA, Document
+from conset.schedule.posting import check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
 
 LIMITS = ("send", "receive", "link", "channels", "duplex")
+OPTIONAL = ("in_flight", "posting")
+"""Keys of the head that are left out where there is nothing to say."""
 LOAD = ("send", "receive", "link", "channels", "sum")
 
 
@@ -41,8 +44,14 @@ def require(value: Any, kind: type, where: str) -> Any:
     return value
 
 
+def optional_words(document: Document) -> dict[str, Any]:
+    """The keys of `OPTIONAL` that have something to say, in the order of the file."""
+    words = {"in_flight": document.in_flight, "posting": document.posting}
+    return {key: value for key, value in words.items() if value not in (None, "schedule")}
+
+
 def check_head(head: Mapping[str, Any]) -> None:
-    """Checks `schema`, `machine`, `method`, `sync`, `limits`, `limits_asked`, `figures` and `manifest`.
+    """Checks `schema`, `machine`, `method`, `sync`, `limits`, `limits_asked`, `figures`, `manifest` and `OPTIONAL`.
 
     Raises:
         InputError: a wrong type or word; names the key.
@@ -56,6 +65,10 @@ def check_head(head: Mapping[str, Any]) -> None:
         parse_sync(require(head["sync"], str, "sync"))
     except UsageError as error:
         raise InputError(str(error)) from None
+    if "in_flight" in head:
+        check_in_flight(head["in_flight"])
+    if "posting" in head:
+        check_posting(head["posting"])
     require(head["limits_asked"], bool, "limits_asked")
     _check_limits(require_keys(head["limits"], LIMITS, "limits"))
     figures = require_keys(head["figures"], ("phases", "load", "phase_bytes"), "figures")

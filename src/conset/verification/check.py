@@ -25,6 +25,7 @@ from conset.verification.linkage import check_linkage
 from conset.verification.loads import measure, true_figures
 from conset.verification.messages import check_messages, check_pattern
 from conset.verification.order import check_order
+from conset.verification.posting import check_posting
 from conset.verification.timetable import check_timetable
 from conset.verification.traffic import Groups, Traffic, put_on_nodes
 from conset.verification.verification import Verification, Violation
@@ -65,7 +66,7 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
     found += measured.violations
     exchange = document.limits.get("duplex") == "exchange"
     found += check_duplex(traffic, groups) if exchange else []
-    found += check_timetable(traffic, walk) + check_order(traffic)
+    found += check_timetable(traffic, walk) + check_order(traffic) + check_posting(traffic)
     if window is not None and window > 1:
         windows = Groups.of_phases(traffic.offsets, window)
         found += measure(traffic, walk, windows, document.limits, window).violations

@@ -38,6 +38,8 @@ RULES: dict[str, str] = {
     "timetable-receive": "a node receives one message at an instant of a timetable",
     "timetable-link": "a link carries one message per unit of width at an instant of a timetable",
     "order": "what comes before ends in an earlier phase, or earlier in the timetable of the same one",
+    "in-flight": "sends a rank keeps open are a whole number of at least 1, or all",
+    "posting": "every rank's transfers of a phase stand in the order that is named",
     "figures": "the stated figures are the true ones",
 }
 """Every rule of the verifier, in words; a violation names one of them."""

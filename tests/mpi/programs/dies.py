@@ -1,0 +1,25 @@
+"""A run in which rank 2 is killed after the first exchange; which files the ranks had noted goes beside the folder."""
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from conset.execution.rank import run_rank
+
+FOLDER = Path(sys.argv[1])
+
+
+def kill(name: str, repetition: int, received: NDArray[np.uint8]) -> None:
+    if MPI.COMM_WORLD.rank == 2:
+        shutil.copy(FOLDER / "held-2", FOLDER.parent / "noted")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    run_rank(FOLDER, kill)
