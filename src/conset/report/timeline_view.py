@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.machine.machine import Machine
-from conset.simulation.costs import effective_costs
 from conset.simulation.least import least_time
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, resource_name
@@ -96,7 +95,7 @@ class TimelineView:
         if usage is None or self.machine is None or placed:
             flows = under_way(first, timeline.end_s, edges, rank, self.ranks)
             return flows / (flows.max(initial=0.0) or 1.0), waits, "share of the most messages a rank has open"
-        rate = effective_costs(self.machine, work.method).port_out_Bps
+        rate = self.machine.costs_for(work.method).port_out_Bps
         if np.isfinite(rate):
             return usage.out[: self.ranks] / rate, waits, "share of the port's rate"
         return usage.out[: self.ranks] / (usage.out.max(initial=0.0) or 1.0), waits, "share of the most a rank sends"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine

@@ -39,8 +39,8 @@ class Timeline:
         in_flight: sends a rank kept open at once; None: all.
         machine: the machine's name.
         workload: what was played; None where the timeline was read from a file.
-        start_s: shape=(messages), float64 [s]: when the execution let a message go.
-        end_s: shape=(messages), float64 [s]: when its last byte was delivered.
+        start_s: shape=(messages), float64 [s]: when a message took its slot.
+        end_s: shape=(messages), float64 [s]: when it was delivered.
         phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those before; one entry for a
             trace.
         link_bytes: shape=(link_slots), int64 [B] that crossed each link.
@@ -58,8 +58,10 @@ class Timeline:
         events: changes the model handled.
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.
+        sent_s: shape=(messages), float64 [s]: when the sending processor had paid its overhead; (0) where nobody says.
         first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its delivery where none
             did; (0) where only `rates` say, or nobody.
+        left_s: shape=(messages), float64 [s]: when its last byte had left and its slot was free; (0) likewise.
         figures: further numbers of one model (`flit_hops`, …).
     """
 
@@ -82,7 +84,9 @@ class Timeline:
     elapsed_s: float = 0.0
     workload: Workload | None = None
     rates: Rates | None = None
+    sent_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    left_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property

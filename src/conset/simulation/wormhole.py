@@ -189,7 +189,7 @@ def _arguments(workload: Workload, machine: Machine, costs: Costs, settings: Set
         "exchanges": sync.kind in costs.exchange_syncs and costs.node_Bps < inf,
         "one_processor": costs.one_processor,
         "preempts": costs.preempts,
-        "receive_after": (costs.receive == "after"),
+        "receive_after": costs.receive == "after",
         "eager": -1.0 if costs.eager_B is None else costs.eager_B,
         "copy": 1 / per_ns(costs.copy_Bps),
         "buffers": costs.buffers_B,
