@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.simulation import Timeline, Workload
 from conset.simulation.check import check_timeline
+from conset.simulation.least import least_time
 from conset.simulation.settings import Settings
 from hand_made_timelines import by_hand, changed
 from hand_made_workloads import phased, trace
 
-WORDS = "link=1MB/s,port=1MB/s,send_overhead=20us,receive_overhead=10us,inject=3us,eject=2us,hop=1us,per_transfer=4us,lanes=4"
+COSTS = ("link=1MB/s", "port=1MB/s", "send_overhead=20us", "receive_overhead=10us", "inject=3us", "eject=2us",
+         "hop=1us", "per_transfer=4us", "lanes=4")  # fmt: skip
+WORDS = ",".join(COSTS)
 
 
 def crossbar(words: str = "") -> Machine:
@@ -128,6 +132,8 @@ def test_receives_one_after_the_other_on_their_processor() -> None:
     rows = [(0, 20, 29, 49, 59), (0, 20, 29, 49, 69)]
     timeline = right(work, crossbar(), settings, rows)
     assert rules(changed(timeline, 1, end=-1.0), crossbar(), settings) == ["processor"]
+    turned = by_hand(work, crossbar(), settings, [(0, 20, 29, 48, 69), (0, 20, 29, 49, 59)])
+    assert rules(replace(turned, rates=None), crossbar(), settings) == ["order"]
     before = crossbar("receive=before")
     timeline = right(work, before, settings, [(0, 20, 39, 49, 49), (0, 20, 49, 59, 59)])
     quick = changed(timeline, 1, first=-1.0, left=-1.0, end=-1.0)
@@ -135,12 +141,12 @@ def test_receives_one_after_the_other_on_their_processor() -> None:
 
 
 def test_one_processor_sends_or_receives() -> None:
-    """An exchange of 50 B: each sends from 0 to 20 and receives from 79 to 89; a send at 75 is in the way."""
+    """An exchange of 50 B: each sends from 0 to 20 and receives from 79 to 89; a send at 80 waits for it."""
     settings = Settings()
-    work = trace([(0, 1, 50), (1, 0, 50), (0, 2, 10)], 5, time_s=np.array([0, 0, 70e-6]))
-    rows = [(0, 20, 29, 79, 89), (0, 20, 29, 79, 89), (70, 109, 118, 128, 138)]
+    work = trace([(0, 1, 50), (1, 0, 50), (0, 2, 10)], 5, time_s=np.array([0, 0, 80e-6]))
+    rows = [(0, 20, 29, 79, 89), (0, 20, 29, 79, 89), (80, 109, 118, 128, 138)]
     right(work, crossbar("processors=one"), settings, rows)
-    rows[2] = (70, 90, 99, 109, 119)
+    rows[2] = (80, 100, 109, 119, 129)
     timeline = right(work, crossbar(), settings, rows)
     assert rules(timeline, crossbar("processors=one"), settings) == ["processor"]
     assert rules(timeline, crossbar("processors=one,preempts=true"), settings) == []
@@ -228,3 +234,127 @@ def test_rates_and_times_must_agree() -> None:
     later = changed(timeline, 0, first=5.0, left=5.0, end=5.0)
     assert rules(later, row(), settings) == []
     assert rules(replace(later, rates=timeline.rates), row(), settings) == ["conservation"]
+
+
+def test_what_waits_for_a_delivery_starts_after_it() -> None:
+    """The fifth form: n a."""
+    work = trace([(0, 1, 10), (1, 2, 10)], 5, dep_offsets=np.array([0, 0, 1]), deps=np.array([0]))
+    settings = Settings()
+    timeline = right(work, crossbar(), settings, [(0, 20, 29, 39, 49), (49, 69, 78, 88, 98)])
+    assert timeline.time_s == pytest.approx(98e-6)
+    assert rules(changed(timeline, 1, slot=-1.0), crossbar(), settings) == ["deps"]
+
+
+# ---- the network
+
+
+def test_a_flow_that_could_be_faster_is_found() -> None:
+    settings = Settings()
+    lazy = by_hand(ALONE, row(), settings, [(0, 20, 32, 132, 142)], "flow")
+    assert rules(lazy, row(), settings) == ["fairness"]
+    assert rules(replace(lazy, model="wormhole"), row(), settings) == []
+
+
+def test_lanes_are_held_from_header_to_last_byte() -> None:
+    """The seventh form: 0→2 and 1→3 share link 1→2; one lane, and the second header goes on when the first has left."""
+    work, settings = trace([(0, 2, 50), (1, 3, 50)], 4), Settings(lanes=1)
+    free = row("port=2MB/s")
+    rows = [(0, 20, 31, 81, 91), (0, 20, 81 + 2, 133, 143)]
+    timeline = right(work, free, settings, rows)
+    assert rules(changed(timeline, 1, first=-1.0, left=-1.0, end=-1.0), free, settings) == ["lanes"]
+    shared = by_hand(work, free, settings, [(0, 20, 31, 131, 141), (0, 20, 31, 131, 141)])
+    assert rules(shared, free, settings) == ["lanes"]
+    assert rules(shared, free, Settings(lanes=2)) == []
+    assert rules(replace(shared, model="circuit"), free, Settings()) == ["lanes"]
+    assert rules(replace(shared, model="flow"), free, Settings()) == []
+
+
+def test_two_full_rates_do_not_fit_on_a_link() -> None:
+    work, settings = trace([(0, 2, 50), (1, 3, 50)], 4), Settings()
+    timeline = by_hand(work, row(), settings, [(0, 20, 31, 81, 91), (0, 20, 31, 81, 91)])
+    assert rules(timeline, row(), settings) == ["capacity", "bound", "figures"]
+
+
+@pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
+def test_bytes_of_an_exchange_count_by_their_weight(model: str) -> None:
+    """The ninth form: 2 w b / r, with w only under a policy for which it is one."""
+    work = phased([[(0, 1, 50), (1, 0, 50)]], 5)
+    machine = crossbar("port=1MB/s,node=1MB/s,exchange_weight=0.6,exchange_syncs=ready,signal=0")
+    ready = Settings(sync="ready")
+    timeline = right(work, machine, ready, [(0, 20, 29, 89, 99)] * 2, model)
+    assert rules(timeline, machine, Settings(sync="local"))[0] == "capacity"
+    right(work, machine, Settings(sync="local"), [(0, 20, 29, 129, 139)] * 2, model)
+
+
+def test_no_more_receives_than_a_rank_takes() -> None:
+    work, settings = trace([(1, 0, 10), (2, 0, 10)], 5), Settings(receives=1)
+    timeline = right(work, crossbar(), settings, [(0, 20, 29, 39, 49), (0, 20, 39, 49, 59)])
+    early = changed(timeline, 1, first=-1.0)
+    assert rules(replace(early, rates=None), crossbar(), settings)[0] == "receives"
+
+
+def test_flits_take_what_routers_take() -> None:
+    """1 ns a cycle: overheads of 2.5 and 1.2 cycles are 3 and 2; 5 + 4 · 3 + 7 cycles between."""
+    machine = parse_machine("mesh:4,link=16GB/s,flit=16,send_overhead=2.5ns,receive_overhead=1.2ns,inject=9us,lanes=2")
+    work, settings = trace([(0, 3, 112)], 4), Settings()
+    timeline = by_hand(work, machine, settings, [(0, 3e-3, 3e-3, 27e-3, 29e-3)], "flit")
+    timeline = replace(timeline, rates=None, mean_latency_s=29e-9)
+    assert rules(timeline, machine, settings) == []
+    quick = changed(timeline, 0, end=-1e-3)
+    assert rules(replace(quick, rates=None), machine, settings) == ["latency", "bound"]
+
+
+# ---- bounds, and figures
+
+
+@pytest.mark.parametrize("name", ["link_bytes", "out_bytes", "in_bytes", "phase_end_s", "link_busy_s", "out_busy_s"])
+def test_figures_that_do_not_fit_are_found(name: str) -> None:
+    settings = Settings()
+    timeline = right(ALONE, row(), settings, [(0, 20, 32, 82, 92)])
+    wrong = getattr(timeline, name).copy()
+    wrong[0] += 1
+    assert rules(replace(timeline, **{name: wrong}), row(), settings) == ["figures"]
+
+
+def bound(messages: list[tuple[int, int, int]], words: str = "", **how: Any) -> tuple[float, str]:
+    """(bound [us], witness) on a crossbar."""
+    time_s, witness = least_time(trace(messages, 5), crossbar(words), Settings(**how), "wormhole")
+    return round(time_s * 1e6, 6), witness
+
+
+def test_bounds_say_what_they_count() -> None:
+    """Overheads 20 and 10, latency 9, 1 B/us."""
+    long = [(0, k, 100) for k in (1, 2, 3, 4)]
+    assert bound(long) == (20 + 9 + 400 + 10, "port out of node 0: 400 B at 1 MB/s")
+    assert bound(long, in_flight=1) == (4 * 129 + 10, "1 slot of rank 0")
+    assert bound(long, in_flight=2) == (20 + 9 + 400 + 10, "port out of node 0: 400 B at 1 MB/s")
+    assert bound(long, "receive=before", in_flight=1) == (4 * 139, "1 slot of rank 0")
+    short = [(0, k, 10) for k in (1, 2, 3, 4)]
+    assert bound(short) == (4 * 20 + 9 + 10 + 10, "overheads of sends of rank 0")
+    back = [(k, 0, 5) for k in (1, 2, 3, 4)]
+    assert bound(back) == (20 + 9 + 5 + 4 * 10, "overheads of receives of rank 0")
+    assert bound(back, "receive=before") == (20 + 9 + 4 * 10 + 5, "overheads of receives of rank 0")
+    both = short + back
+    assert bound(both, "processors=one") == (4 * 20 + 4 * 10, "overheads of rank 0")
+    assert bound(both, "processors=one,preempts=true") == bound(short)
+    assert bound([(0, 1, 100)]) == (139, "message 0 (0 → 1) alone")
+    assert bound([(0, 1, 0)]) == (39, "message 0 (0 → 1) alone")
+    assert bound([]) == (0, "nothing to send")
+
+
+@pytest.mark.parametrize(
+    ("sync", "words", "expected"),
+    [
+        ("barrier", "", 2 * (30 + 49) + 100),
+        ("barrier", "first_barrier=true", 2 * (30 + 49) + 200),
+        ("local", "", 2 * (30 + 49)),
+        ("ready", "", 2 * (30 + 49)),
+        ("ready", "setup=0,signal=8us", 2 * (8 + 49)),
+        ("none", "", 2 * (30 + 20)),
+    ],
+)
+def test_bounds_of_phases(sync: str, words: str, expected: float) -> None:
+    machine = crossbar(
+        f"synchronization=100us,{words}" if "setup" in words else f"setup=30us,synchronization=100us,{words}"
+    )
+    assert least_time(CIRCLE, machine, Settings(sync=sync), "wormhole")[0] == pytest.approx(expected * 1e-6)

@@ -67,7 +67,10 @@ class Word:
 WORDS: dict[str, Word] = {
     "model": Word(("model",), read_choice("wormhole", "circuit", "flow"), str, "model of simulation"),
     "overhead": Word(
-        ("send_overhead", "receive_overhead"), read_half, write_double, "s per message",
+        ("send_overhead", "receive_overhead"),
+        read_half,
+        write_double,
+        "s per message",
         ("send_overhead", "receive_overhead"),
     ),
     "send_overhead": Word(("send_overhead",), read_steps, write_steps, "s per message"),

@@ -61,8 +61,7 @@ class Begins:
 
 
 def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: float, first: bool) -> Floats:
-    """shape=(phases) [s]: when the barrier before the group of each phase has ended; groups without messages have none.
-    """
+    """shape=(phases) [s]: when the barrier before each phase's group has ended; groups without messages have none."""
     group = workload.phase_of // sync.every
     groups = (workload.phases - 1) // sync.every + 1
     last = np.zeros(groups + 1)

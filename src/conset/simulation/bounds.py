@@ -88,18 +88,24 @@ def lower_bound(demand: Demand) -> Bound:
         fixed = barriers * costs.synchronization.at(demand.machine.topology.endpoints)
         words = f"{barriers:,} barrier{'' if barriers == 1 else 's'} and the busiest of each group"
         bounds.append((sum(each) + fixed, words))
-    return max(bounds, key=lambda bound: bound[0])
+    return _top(bounds)
 
 
 def _largest(demand: Demand, chosen: Bools) -> Bound:
     """The largest bound of some messages that begin together."""
-    bounds = [_resource(demand, chosen), *_processors(demand, chosen), *_slots(demand, chosen)]
     needs, setup_s = demand.needs, demand.setup_s
     # a signal may be under way, and a request asked, while set-ups are paid
     alone = needs.alone - needs.asking + np.maximum(np.maximum(needs.signal, needs.asking), setup_s)
     alone = np.where(chosen, alone, 0.0)
-    bounds.append((float(alone.max()), f"{_named(demand.workload, int(alone.argmax()))} alone"))
-    return max(bounds, key=lambda bound: bound[0])
+    message = float(alone.max()), f"{_named(demand.workload, int(alone.argmax()))} alone"
+    bounds = [message, _resource(demand, chosen), *_processors(demand, chosen), *_slots(demand, chosen)]
+    return _top(bounds)
+
+
+def _top(bounds: list[Bound]) -> Bound:
+    """The largest; of equal ones the first."""
+    largest = max(time_s for time_s, _ in bounds)
+    return next(bound for bound in bounds if bound[0] >= largest * (1 - 1e-12))
 
 
 def _resource(demand: Demand, chosen: Bools) -> Bound:

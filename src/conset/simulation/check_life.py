@@ -28,12 +28,14 @@ def check_life(e: Evidence) -> list[Violation]:
     needs = e.needs
     found = e.not_before("latency", e.start + needs.alone, e.end, "delivered")
     begun, since, what = e.start, np.zeros(e.end.size), "its slot"
+    # routers have the first flit at once and its latency inside
+    enters = needs.latency + needs.surely_before
+    inside = enters if e.model == "flit" else np.zeros(e.end.size)
     steps: tuple[tuple[Floats | None, Floats, str], ...] = (
         (e.sent, needs.asking + needs.send, "send overhead paid"),
-        (None if e.first is None else np.where(e.flows, e.first, inf), needs.latency + needs.surely_before,
-         "first byte"),
-        (e.left, needs.flow, "last byte"),
-    )  # fmt: skip
+        (None if e.first is None else np.where(e.flows, e.first, inf), enters - inside, "first byte"),
+        (e.left, inside + needs.flow, "last byte"),
+    )
     for time_s, least, name in steps:
         since = since + least
         if time_s is None:

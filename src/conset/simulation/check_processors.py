@@ -160,15 +160,26 @@ def _set_ups(e: Evidence, jobs: Jobs) -> None:
 
 
 def _in_turn(e: Evidence) -> list[Violation]:
-    """Sends are served in the order in which they were ready: that of their slots, where nothing else holds them."""
-    if e.sent is None or e.costs.setup_s or e.costs.eager_B is not None:
+    """What is ready first is served first, where the timeline says when it was: sends by slots, receives by bytes."""
+    if e.sent is None:
         return []
-    order = np.lexsort((e.sent, e.start, e.senders))
-    rank, ready, sent = e.senders[order], e.start[order], e.sent[order]
-    # the latest overhead of those that were ready before
-    back = np.where((rank[1:] == rank[:-1]) & (ready[1:] > ready[:-1] + e.slack), sent[:-1] - sent[1:], -np.inf)
-    if not back.size or back.max() <= e.slack:
-        return []
-    k = int(back.argmax())
-    text = f"rank {rank[k]}: message {order[k + 1]} sent before {order[k]}, which was ready before it"
-    return [Violation("order", text)]
+    needs = e.needs
+    turns: list[tuple[Ints, NDArray[np.int32], Floats, Floats]] = []
+    sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0)) if not e.costs.setup_s else np.zeros(0, np.int64)
+    turns.append((sends, e.senders[sends], e.start[sends], e.sent[sends] - needs.send[sends]))
+    if e.left is not None:
+        comes = np.flatnonzero((needs.after > 0) & ~needs.buffered)
+        turns.append((comes, e.receivers[comes], e.left[comes], e.end[comes] - needs.after[comes]))
+    if e.costs.processors == "one" and not e.costs.preempts:
+        message, rank, ready, begun = (np.concatenate(column) for column in zip(*turns, strict=True))
+        turns = [(message, rank, ready, begun)]
+    for message, rank, ready, begun in turns:
+        order = np.lexsort((begun, ready, rank))
+        message, rank, ready, begun = message[order], rank[order], ready[order], begun[order]
+        later = (rank[1:] == rank[:-1]) & (ready[1:] > ready[:-1] + e.slack)
+        back = np.where(later, begun[:-1] - begun[1:], -np.inf)
+        if back.size and back.max() > e.slack:
+            k = int(back.argmax())
+            text = f"rank {rank[k]}: serves message {message[k + 1]} before {message[k]}, which was ready before it"
+            return [Violation("order", text)]
+    return []
