@@ -18,6 +18,7 @@ Where there are phases, every transfer is after a set-up of its ends.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -32,7 +33,6 @@ from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Bound = tuple[float, str]
 """(time [s], witness)."""
 
@@ -75,29 +75,28 @@ def lower_bound(demand: Demand) -> Bound:
     work, costs = demand.workload, demand.costs
     if not work.messages:
         return 0.0, "nothing to send"
-    everything = np.ones(work.messages, bool)
-    bounds = [_largest(demand, everything), _chain(demand)]
+    bounds = [_largest(demand, slice(0, work.messages)), _chain(demand)]
     sync = parse_sync(demand.settings.sync if work.phases else "none")
     if sync.kind in ("local", "ready"):
         bounds.append(_chain_of_phases(demand))
     if sync.kind == "barrier":
-        group = work.phase_of // sync.every
-        present = np.unique(group)
-        each = [_largest(demand, group == g)[0] for g in present.tolist()]
-        barriers = present.size - (0 if costs.first_barrier else 1)
+        edges = work.phase_offsets[:: sync.every].tolist()
+        edges += [work.messages] * (edges[-1] < work.messages)
+        each = [_largest(demand, slice(a, b))[0] for a, b in pairwise(edges) if a < b]
+        barriers = len(each) - (0 if costs.first_barrier else 1)
         fixed = barriers * costs.synchronization.at(demand.machine.topology.endpoints)
         words = f"{barriers:,} barrier{'' if barriers == 1 else 's'} and the busiest of each group"
         bounds.append((sum(each) + fixed, words))
     return _top(bounds)
 
 
-def _largest(demand: Demand, chosen: Bools) -> Bound:
+def _largest(demand: Demand, chosen: slice) -> Bound:
     """The largest bound of some messages that begin together."""
     needs, setup_s = demand.needs, demand.setup_s
     # a signal may be under way, and a request asked, while set-ups are paid
     alone = needs.alone - needs.asking + np.maximum(np.maximum(needs.signal, needs.asking), setup_s)
-    alone = np.where(chosen, alone, 0.0)
-    message = float(alone.max()), f"{_named(demand.workload, int(alone.argmax()))} alone"
+    worst = chosen.start + int(alone[chosen].argmax())
+    message = float(alone[worst]), f"{_named(demand.workload, worst)} alone"
     bounds = [message, _resource(demand, chosen), *_processors(demand, chosen), *_slots(demand, chosen)]
     return _top(bounds)
 
@@ -108,17 +107,19 @@ def _top(bounds: list[Bound]) -> Bound:
     return next(bound for bound in bounds if bound[0] >= largest * (1 - 1e-12))
 
 
-def _resource(demand: Demand, chosen: Bools) -> Bound:
+def _resource(demand: Demand, chosen: slice) -> Bound:
     resources, needs = demand.resources, demand.needs
-    loads = resources.loads(chosen)
-    used = np.repeat(chosen & (resources.bytes > 0), np.diff(resources.offsets))
+    counts = np.diff(resources.offsets[chosen.start : chosen.stop + 1])
+    used = slice(int(resources.offsets[chosen.start]), int(resources.offsets[chosen.stop]))
+    items, size = resources.items[used], np.repeat(resources.bytes[chosen], counts)
+    loads = np.bincount(items, size * resources.weight[used], resources.capacity.size) / resources.capacity
     if not loads.size or not loads.max() > 0:
         return 0.0, "nothing to send"
     entering = needs.send if demand.model == "flit" else needs.to_bytes - needs.asking
 
     def least(seconds: Floats) -> Floats:
         found = np.full(loads.size, inf)
-        np.minimum.at(found, resources.items[used], np.repeat(seconds, np.diff(resources.offsets))[used])
+        np.minimum.at(found, items[size > 0], np.repeat(seconds[chosen], counts)[size > 0])
         return np.where(np.isfinite(found), found, 0.0)
 
     after = np.where(needs.buffered, needs.receive, needs.after)
@@ -128,11 +129,11 @@ def _resource(demand: Demand, chosen: Bools) -> Bound:
     return float(whole[busiest]), words
 
 
-def _processors(demand: Demand, chosen: Bools) -> list[Bound]:
+def _processors(demand: Demand, chosen: slice) -> list[Bound]:
     """Overheads one after the other; signals, requests and grants pay at both ends."""
     work, needs, costs = demand.workload, demand.needs, demand.costs
     senders, receivers = work.sending_rank, work.receiving_rank
-    ranks = int(max(senders.max(), receivers.max())) + 1
+    ranks = int(max(senders[chosen].max(), receivers[chosen].max())) + 1
     half = np.where(needs.signal > 0, needs.half, 0.0)
     asks = np.where(needs.asking > 0, needs.half, 0.0)
 
@@ -164,7 +165,7 @@ def _processors(demand: Demand, chosen: Bools) -> list[Bound]:
     return bounds
 
 
-def _visits(demand: Demand, chosen: Bools, ranks: int) -> NDArray[np.int64]:
+def _visits(demand: Demand, chosen: slice, ranks: int) -> NDArray[np.int64]:
     """shape=(ranks): phases of the chosen messages in which each sends or receives."""
     work = demand.workload
     if not demand.setup_s:
@@ -174,7 +175,7 @@ def _visits(demand: Demand, chosen: Bools, ranks: int) -> NDArray[np.int64]:
     return np.asarray(np.bincount(np.unique(ends * work.phases + phases) // work.phases, minlength=ranks), np.int64)
 
 
-def _slots(demand: Demand, chosen: Bools) -> list[Bound]:
+def _slots(demand: Demand, chosen: slice) -> list[Bound]:
     work, needs, slots = demand.workload, demand.needs, demand.settings.in_flight
     if slots is None:
         return []
