@@ -26,6 +26,7 @@ from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates
 from conset.simulation.usage import under_way, usage_of
 from conset.simulation.wormhole import simulate_wormhole
+from hand_made_timelines import by_hand
 from hand_made_workloads import phased, row_of_nodes, trace
 
 ROW = row_of_nodes(4)
@@ -185,6 +186,34 @@ def test_a_file_keeps_first_bytes_where_there_are_too_many_rates(tmp_path: Path)
     assert again.first_bytes().size == timeline.messages
 
 
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_a_file_keeps_the_times_of_messages(tmp_path: Path, suffix: str) -> None:
+    """All of them, or what the model says: files of before have two."""
+    settings, path = Settings(), tmp_path / f"x{suffix}"
+    timeline = by_hand(WORK, ROW, settings, [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)])
+    write_timeline(timeline, path, machine=ROW, settings=settings)
+    again = read_record(path).timeline
+    for name in ("start_s", "sent_s", "first_byte_s", "left_s", "end_s"):
+        assert np.array_equal(getattr(again, name), getattr(timeline, name)), name
+    none = np.zeros(0)
+    write_timeline(replace(timeline, sent_s=none, left_s=none), path, machine=ROW, settings=settings)
+    again = read_record(path).timeline
+    assert (again.sent_s.size, again.first_byte_s.size, again.left_s.size) == (0, 3, 0)
+
+
+def test_parts_of_a_message_follow_each_other() -> None:
+    timeline = by_hand(WORK, ROW, Settings(), [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)])
+    parts = TimelineView(timeline, ROW, Settings()).parts
+    assert [part.what for part in parts] == [
+        "bytes flow", "latency, or waiting for a channel", *["overheads, or waiting for a processor"] * 2,
+    ]  # fmt: skip
+    assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
+    old = replace(timeline, sent_s=np.zeros(0), left_s=np.zeros(0), rates=None)
+    parts = TimelineView(old, ROW, Settings()).parts
+    assert [part.what for part in parts] == ["bytes flow", "overhead, latency, or waiting for a channel"]
+    assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
+
+
 def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Path) -> None:
     write_timeline(played(), tmp_path / "x.json")
     record = read_record(tmp_path / "x.json")
@@ -203,7 +232,10 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
         ("mean_latency_s", None, "entry 'mean_latency_s': is None"),
         ("end_s", [0.0, float("nan"), 1.0], "entry 'end_s': finite numbers required"),
         ("held_by", 1e99, "no readable timeline"),
-        ("first_byte_s", [0.0], "entry 'first_byte_s': 3 values required, given 1"),
+        *(
+            (name, [0.0], f"entry '{name}': 3 values required, given 1")
+            for name in ("sent_s", "first_byte_s", "left_s")
+        ),
         ("machine_spec", "mash:3", "mash"),
         ("settings", {"sync": "none", "in_flight": -1}, "in_flight = -1"),
         ("settings", {"speed": 1}, "speed"),

@@ -1,8 +1,9 @@
 """Picture of a timeline: what every rank did, how many messages were under way, and links over time beside the bound.
 
-Four panels over one axis of time. Ranks: a bar for each message, pale while it waits and coloured while its bytes flow;
-where there are too many, the bytes that leave each rank as an image. Below: messages under way; the share of their
-capacity that links use; and what the busiest link or port has carried, beside the line on which it would never idle.
+Four panels over one axis of time. Ranks: a bar for each message, coloured while its bytes flow, grey while a processor
+works on it, pale while it waits or is on its way; where there are too many, the bytes that leave each rank as an image.
+Below: messages under way; the share of their capacity that links use; and what the busiest link or port has carried,
+beside the line on which it would never idle.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from conset.report import style
 from conset.report.picture_timeline_ranks import draw_ranks
-from conset.report.timeline_view import WAITING, TimelineView
+from conset.report.timeline_view import TimelineView
 from conset.simulation.usage import BINS, under_way
 
 if TYPE_CHECKING:
@@ -51,16 +52,17 @@ def picture_timeline(view: TimelineView) -> Figure:
 def _draw_under_way(axes: Axes, view: TimelineView, factor: float) -> None:
     timeline = view.timeline
     edges = np.linspace(0.0, timeline.time_s or 1.0, BINS + 1)
-    first = view.first if view.first.size else timeline.start_s
-    flowing, waiting = under_way(first, timeline.end_s, edges)[0], under_way(timeline.start_s, first, edges)[0]
     axes.set_title("messages under way")
-    axes.stairs(flowing, edges / factor, fill=True, color=style.ACCENT, linewidth=0, label=view.flowing)
-    if view.first.size:
-        axes.stairs(flowing + waiting, edges / factor, baseline=flowing, fill=True, color=WAITING, linewidth=0,
-                    label=view.waiting)  # fmt: skip
-    _legend(axes, 2)
+    total = np.zeros(BINS)
+    for what in dict.fromkeys(part.what for part in view.parts):
+        alike = [part for part in view.parts if part.what == what]
+        more = total + sum(under_way(part.begin_s, part.end_s, edges)[0] for part in alike)
+        colour = alike[0].colour or style.ACCENT
+        axes.stairs(more, edges / factor, baseline=total, fill=True, color=colour, linewidth=0, label=what)
+        total = more
+    _legend(axes, 3)
     axes.set_ylabel("messages")
-    axes.set_ylim(0, max(float((flowing + waiting).max(initial=0)), 1e-9) * 1.08)
+    axes.set_ylim(0, max(float(total.max(initial=0)), 1e-9) * 1.08)
     _quiet(axes)
 
 

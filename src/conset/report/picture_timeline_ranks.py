@@ -59,18 +59,15 @@ def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np
 def _draw_bars(figure: Figure, axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]) -> None:
     from matplotlib.collections import PolyCollection
 
-    timeline, work = view.timeline, view.work
+    work = view.work
     height = int(tracks.max(initial=0)) + 1
     thick = 0.84 / height
     low = work.sending_rank - 0.42 + tracks * thick
-    begin, end = timeline.start_s / factor, timeline.end_s / factor
-    first = (view.first if view.first.size else timeline.start_s) / factor
     colours = _phase_colours(view)
     gap = 0.0 if height > 3 else 0.04
-    parts = [(first, end, colours, 3)]
-    if view.first.size:
-        parts.append((begin, first, np.asarray([WAITING]), 2))
-    for left, right, shade, order in parts:
+    for part in view.parts:
+        left, right = part.begin_s / factor, part.end_s / factor
+        shade, order = (colours, 3) if part.colour is None else (np.asarray([part.colour]), 2)
         long = np.flatnonzero(right > left)
         chosen = shade[long] if len(shade) == low.size else shade
         box = _boxes(left[long], right[long], low[long] + gap * thick, thick * (1 - 2 * gap))

@@ -11,18 +11,36 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.machine.machine import Machine
-from conset.simulation.costs import effective_costs
 from conset.simulation.least import least_time
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, resource_name
-from conset.simulation.usage import BINS, Usage, flowing_from, under_way, usage_of
+from conset.simulation.usage import BINS, Usage, flowing_from, flowing_until, under_way, usage_of
 from conset.simulation.workload import Workload
 from conset.units import format_rate, format_size, format_time
 
 Floats = NDArray[np.float64]
 
-WAITING = "#c3c9d2"
-"""The colour of messages that wait: between the grid's grey and that of small print."""
+WAITING = "#d3d8df"
+"""The colour of messages that wait: as the grid's grey."""
+OVERHEAD = "#8f99a8"
+"""The colour of messages on which a processor works: between that and the grey of small print."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What messages do for a part of their time.
+
+    Attributes:
+        what: in words.
+        begin_s: shape=(messages) [s].
+        end_s: shape=(messages) [s].
+        colour: of pictures; None: that of bytes.
+    """
+
+    what: str
+    begin_s: Floats
+    end_s: Floats
+    colour: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,22 +99,46 @@ class TimelineView:
         return "flits under way" if self.timeline.model == "flit" else "bytes flow"
 
     @property
+    def latency(self) -> str:
+        """What it does between its send overhead and its first byte."""
+        return "latency, or waiting for a channel" if self.timeline.model in ("wormhole", "circuit") else "latency"
+
+    @property
     def waiting(self) -> str:
-        """What it does before."""
-        return "overhead, or waiting for a channel" if self.timeline.model in ("wormhole", "circuit") else "latency"
+        """What it does while no byte of it flows."""
+        return f"overhead, {self.latency}"
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The life of every message: bytes first; overheads and what is between them as far as the timeline says."""
+        timeline = self.timeline
+        start, sent, end, left = timeline.start_s, timeline.sent_s, timeline.end_s, flowing_until(timeline)
+        first = np.minimum(self.first, left) if self.first.size else start
+        parts = [Part(self.flowing, first, left, None)]
+        if self.first.size:
+            known = sent.size > 0
+            parts.append(Part(self.latency if known else self.waiting, sent if known else start, first, WAITING))
+        if sent.size:
+            words = "overheads, or waiting for a processor"
+            parts += [Part(words, start, sent, OVERHEAD), Part(words, left, end, OVERHEAD)]
+        elif (end > left).any():
+            parts.append(Part("overhead", left, end, OVERHEAD))
+        return tuple(parts)
 
     def leaving(self) -> tuple[Floats, Floats, str]:
         """(what leaves each rank as a share, its messages that do not flow; both shape=(ranks, bins)), of what."""
         timeline, work = self.timeline, self.work
         usage, placed = self.usage, work.sender.size > 0
         edges = np.linspace(0.0, timeline.time_s or 1.0, BINS + 1) if usage is None else usage.edges_s
-        first = self.first if self.first.size else timeline.start_s
+        flowing, *others = self.parts
         rank = work.sending_rank
-        waits = under_way(timeline.start_s, first, edges, rank, self.ranks)
+        waits = np.zeros((self.ranks, edges.size - 1))
+        for part in others:
+            waits += under_way(part.begin_s, part.end_s, edges, rank, self.ranks)
         if usage is None or self.machine is None or placed:
-            flows = under_way(first, timeline.end_s, edges, rank, self.ranks)
+            flows = under_way(flowing.begin_s, flowing.end_s, edges, rank, self.ranks)
             return flows / (flows.max(initial=0.0) or 1.0), waits, "share of the most messages a rank has open"
-        rate = effective_costs(self.machine, work.method).port_out_Bps
+        rate = self.machine.costs_for(work.method).port_out_Bps
         if np.isfinite(rate):
             return usage.out[: self.ranks] / rate, waits, "share of the port's rate"
         return usage.out[: self.ranks] / (usage.out.max(initial=0.0) or 1.0), waits, "share of the most a rank sends"

@@ -3,27 +3,31 @@
 These are bounds on *this* order and these settings, for checking timelines and drawn beside them; what no schedule of a
 pattern can beat is the business of `conset.bounds`.
 
-    resource       bytes of a link, port or node over its rate (`flit`: flits times a cycle)
-    processor      overheads of what a rank sends, or receives, one after the other
-    alone          a message as if nobody else were there, after its release and what it depends on
-    one at a time  everything a rank sends (receives), one after the other, each as if alone
+    resource       bytes of a link, port or node over its rate, after the least way there of a message of it and before
+                   the least receive overhead after it (`flit`: flits times a cycle)
+    processor      send overheads, set-ups and signals of a rank, and the least rest of a message after its overhead;
+                   receive overheads likewise after the least way there; both added where one processor pays for both
+                   and sending interrupts nothing
+    slots          the sum over a rank's messages of how long each keeps its slot alone, over the slots it has
+    message        each alone, after what it depends on and, under `local` and `ready`, the phases before of its ends
     barriers       the sum of these over the groups between barriers, with the barriers
 
-Every class but the last pays one set-up where there are phases; the last one per group.
+Where there are phases, every transfer is after a set-up of its ends.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.schedule.sync import parse_sync
-from conset.simulation.costs import effective_costs
-from conset.simulation.needs import HELD, Needs
+from conset.simulation.needs import Needs
 from conset.simulation.resources import Resources, resource_words
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
@@ -34,6 +38,8 @@ Bound = tuple[float, str]
 
 ROUNDS = 64
 """Longest chain of dependences that is followed."""
+MOST_PHASES = 4096
+"""Phases over which chains of phases are followed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,85 +59,136 @@ class Demand:
         needs = Needs.of(workload, machine, settings, model, resources.hops, resources.bytes / resources.slowest)
         return Demand(workload, machine, settings, model, resources, needs)
 
+    @property
+    def costs(self) -> Costs:
+        """Of running what a method found."""
+        return self.machine.costs_for(self.workload.method)
+
+    @property
+    def setup_s(self) -> float:
+        """Of a phase [s]; 0 where there are none."""
+        return self.costs.setup_s if self.workload.phases else 0.0
+
 
 def lower_bound(demand: Demand) -> Bound:
     """(time [s], witness): the largest of all bounds that hold."""
-    work, machine = demand.workload, demand.machine
+    work, costs = demand.workload, demand.costs
     if not work.messages:
         return 0.0, "nothing to send"
-    costs = effective_costs(machine, work.method)
-    setup_s = costs.setup_s if work.phases else 0.0
-    everything = np.ones(work.messages, bool)
-    time_s, witness = _largest(demand, everything)
-    bounds = [(time_s + setup_s, witness), _chain(demand)]
+    bounds = [_largest(demand, slice(0, work.messages)), _chain(demand)]
     sync = parse_sync(demand.settings.sync if work.phases else "none")
+    if sync.kind in ("local", "ready"):
+        bounds.append(_chain_of_phases(demand))
     if sync.kind == "barrier":
-        group = work.phase_of // sync.every
-        present = np.unique(group)
-        each = [_largest(demand, group == g)[0] for g in present.tolist()]
-        barriers = present.size - (0 if costs.first_barrier else 1)
-        fixed = barriers * costs.synchronization.at(machine.topology.endpoints) + present.size * setup_s
+        edges = work.phase_offsets[:: sync.every].tolist()
+        edges += [work.messages] * (edges[-1] < work.messages)
+        each = [_largest(demand, slice(a, b))[0] for a, b in pairwise(edges) if a < b]
+        barriers = len(each) - (0 if costs.first_barrier else 1)
+        fixed = barriers * costs.synchronization.at(demand.machine.topology.endpoints)
         words = f"{barriers:,} barrier{'' if barriers == 1 else 's'} and the busiest of each group"
         bounds.append((sum(each) + fixed, words))
-    return max(bounds, key=lambda bound: bound[0])
+    return _top(bounds)
 
 
-def _largest(demand: Demand, chosen: NDArray[np.bool_]) -> Bound:
+def _largest(demand: Demand, chosen: slice) -> Bound:
     """The largest bound of some messages that begin together."""
-    bounds = [_resource(demand, chosen), *_processors(demand, chosen), *_one_at_a_time(demand, chosen)]
-    setup_s = effective_costs(demand.machine, demand.workload.method).setup_s
-    # signals may be under way while a set-up, which is added to all of these, is paid
-    needs = demand.needs
-    signals = np.maximum(needs.signal + needs.asking - setup_s, 0.0)
-    alone = np.where(chosen, signals + needs.alone - needs.asking, 0.0)
-    bounds.append((float(alone.max()), f"{_named(demand.workload, int(alone.argmax()))} alone"))
-    return max(bounds, key=lambda bound: bound[0])
+    needs, setup_s = demand.needs, demand.setup_s
+    # a signal may be under way, and a request asked, while set-ups are paid
+    alone = needs.alone - needs.asking + np.maximum(np.maximum(needs.signal, needs.asking), setup_s)
+    worst = chosen.start + int(alone[chosen].argmax())
+    message = float(alone[worst]), f"{_named(demand.workload, worst)} alone"
+    bounds = [message, _resource(demand, chosen), *_processors(demand, chosen), *_slots(demand, chosen)]
+    return _top(bounds)
 
 
-def _resource(demand: Demand, chosen: NDArray[np.bool_]) -> Bound:
-    loads = demand.resources.loads(chosen)
+def _top(bounds: list[Bound]) -> Bound:
+    """The largest; of equal ones the first."""
+    largest = max(time_s for time_s, _ in bounds)
+    return next(bound for bound in bounds if bound[0] >= largest * (1 - 1e-12))
+
+
+def _resource(demand: Demand, chosen: slice) -> Bound:
+    resources, needs = demand.resources, demand.needs
+    counts = np.diff(resources.offsets[chosen.start : chosen.stop + 1])
+    used = slice(int(resources.offsets[chosen.start]), int(resources.offsets[chosen.stop]))
+    items, size = resources.items[used], np.repeat(resources.bytes[chosen], counts)
+    loads = np.bincount(items, size * resources.weight[used], resources.capacity.size) / resources.capacity
     if not loads.size or not loads.max() > 0:
         return 0.0, "nothing to send"
-    busiest = int(loads.argmax())
-    return float(loads[busiest]), resource_words(demand.resources, demand.machine.topology, busiest, demand.model)
+    entering = needs.send if demand.model == "flit" else needs.to_bytes - needs.asking
+
+    def least(seconds: Floats) -> Floats:
+        found = np.full(loads.size, inf)
+        np.minimum.at(found, items[size > 0], np.repeat(seconds[chosen], counts)[size > 0])
+        return np.where(np.isfinite(found), found, 0.0)
+
+    after = np.where(needs.buffered, needs.receive, needs.after)
+    whole = np.where(loads > 0, demand.setup_s + least(entering) + loads + least(after), 0.0)
+    busiest = int(whole.argmax())
+    words = resource_words(resources, demand.machine.topology, busiest, demand.model)
+    return float(whole[busiest]), words
 
 
-def _processors(demand: Demand, chosen: NDArray[np.bool_]) -> list[Bound]:
-    """Overheads one after the other; signals pay at both ends where they use processors."""
-    work, needs = demand.workload, demand.needs
-    if not needs.serial:
-        return []
-    costs = effective_costs(demand.machine, work.method)
-    half = np.where(needs.signal > 0, costs.signal_s / 2, 0.0) if demand.model in HELD else np.zeros(work.messages)
-    ranks = int(max(work.sending_rank.max(), work.receiving_rank.max())) + 1
+def _processors(demand: Demand, chosen: slice) -> list[Bound]:
+    """Overheads one after the other; signals, requests and grants pay at both ends."""
+    work, needs, costs = demand.workload, demand.needs, demand.costs
+    senders, receivers = work.sending_rank, work.receiving_rank
+    ranks = int(max(senders[chosen].max(), receivers[chosen].max())) + 1
+    half = np.where(needs.signal > 0, needs.half, 0.0)
+    asks = np.where(needs.asking > 0, needs.half, 0.0)
 
     def total(rank: NDArray[np.int32], seconds: Floats) -> Floats:
         return np.asarray(np.bincount(rank[chosen], seconds[chosen], ranks), np.float64)
 
-    sending = total(work.sending_rank, needs.send) + total(work.receiving_rank, half)
-    receiving = total(work.receiving_rank, needs.receive) + total(work.sending_rank, half)
-    if costs.one_processor and not costs.preempts and demand.model in HELD:
-        return [_of_ranks(sending + receiving, "overheads of")]
-    return [_of_ranks(sending, "overheads of sends of"), _of_ranks(receiving, "overheads of receives of")]
+    def least(rank: NDArray[np.int32], seconds: Floats) -> Floats:
+        found = np.full(ranks, inf)
+        np.minimum.at(found, rank[chosen], seconds[chosen])
+        return np.where(np.isfinite(found), found, 0.0)
 
-
-def _one_at_a_time(demand: Demand, chosen: NDArray[np.bool_]) -> list[Bound]:
-    work, needs, settings = demand.workload, demand.needs, demand.settings
-    bounds = []
-    if settings.in_flight == 1:
-        # a system buffer frees the sender before the receiver has paid
-        seconds = needs.alone - np.where(needs.buffered, needs.receive, 0.0)
-        alone = np.bincount(work.sending_rank[chosen], seconds[chosen])
-        bounds.append(_of_ranks(alone, "one send after the other of"))
-    if settings.receives == 1 and demand.model != "flit":
-        # a channel out of the network is held while bytes flow, not while the header comes
-        seconds = np.where(needs.buffered, 0.0, needs.flow) if demand.model in HELD else needs.alone
-        alone = np.bincount(work.receiving_rank[chosen], seconds[chosen])
-        bounds.append(_of_ranks(alone, "one receive after the other of"))
+    setups = demand.setup_s * _visits(demand, chosen, ranks)
+    sends, receives = total(senders, needs.send), total(receivers, needs.receive)
+    asking, answers = (total(a, asks) + total(b, half + asks) for a, b in ((senders, receivers), (receivers, senders)))
+    first_setup = np.where(setups > 0, demand.setup_s, 0.0)
+    rest = least(senders, needs.alone - needs.asking - needs.send)
+    # out of a system buffer it is paid when the bytes have come
+    late = needs.buffered | (needs.before <= 0)
+    lead = least(receivers, needs.send + needs.latency + np.where(late, needs.flow, 0.0))
+    tail = least(receivers, np.where(late, 0.0, needs.flow))
+    bounds = [
+        # set-ups and signals may come after the last send, or receive
+        _of_ranks(np.maximum(first_setup + sends + rest, setups + sends + asking), "overheads of sends of"),
+        _of_ranks(np.maximum(first_setup + lead + receives + tail, setups + receives + answers),
+                  "overheads of receives of"),
+    ]  # fmt: skip
+    if costs.processors == "one" and not costs.preempts:
+        bounds.append(_of_ranks(sends + receives + asking + answers + setups, "overheads of"))
     return bounds
 
 
-def _of_ranks(seconds: NDArray[Any], what: str) -> Bound:
+def _visits(demand: Demand, chosen: slice, ranks: int) -> NDArray[np.int64]:
+    """shape=(ranks): phases of the chosen messages in which each sends or receives."""
+    work = demand.workload
+    if not demand.setup_s:
+        return np.zeros(ranks, np.int64)
+    ends = np.concatenate([work.sending_rank[chosen], work.receiving_rank[chosen]]).astype(np.int64)
+    phases = np.tile(work.phase_of[chosen], 2)
+    return np.asarray(np.bincount(np.unique(ends * work.phases + phases) // work.phases, minlength=ranks), np.int64)
+
+
+def _slots(demand: Demand, chosen: slice) -> list[Bound]:
+    work, needs, slots = demand.workload, demand.needs, demand.settings.in_flight
+    if slots is None:
+        return []
+    rank = work.sending_rank[chosen]
+    rest = np.full(int(rank.max()) + 1, inf)
+    np.minimum.at(rest, rank, np.where(needs.buffered, needs.receive, needs.after)[chosen])
+    held, asking = (np.bincount(rank, seconds[chosen]) / slots for seconds in (needs.of_slot, needs.asking))
+    # a request may be under way while the set-up is paid
+    whole = np.where(np.isfinite(rest), held + np.maximum(demand.setup_s - asking, 0.0) + rest, 0.0)
+    return [_of_ranks(whole, f"{slots:,} slot{'' if slots == 1 else 's'} of")]
+
+
+def _of_ranks(seconds: Floats, what: str) -> Bound:
     if not seconds.size:
         return 0.0, "nothing to send"
     return float(seconds.max()), f"{what} rank {int(seconds.argmax())}"
@@ -153,6 +210,27 @@ def _chain(demand: Demand) -> Bound:
     last = int(end.argmax())
     words = "after its release and what it depends on" if work.deps.size else "after its release"
     return float(end[last]), f"{_named(work, last)} alone {words}"
+
+
+def _chain_of_phases(demand: Demand) -> Bound:
+    """`local`, `ready`: a message after what its ends have in the phases before, each alone."""
+    work, needs, setup_s = demand.workload, demand.needs, demand.setup_s
+    if work.phases > MOST_PHASES:
+        return 0.0, "nothing to send"
+    ready = needs.signal > 0
+    ranks = int(max(work.sending_rank.max(), work.receiving_rank.max())) + 1
+    over, end = np.zeros(ranks), np.zeros(work.messages)
+    for low, high in zip(work.phase_offsets[:-1].tolist(), work.phase_offsets[1:].tolist(), strict=True):
+        s, t = work.sending_rank[low:high], work.receiving_rank[low:high]
+        begin = over[s]
+        if setup_s:  # paid at both ends, after each has entered
+            begin = np.maximum(begin, over[t]) + setup_s
+        begin = np.where(ready[low:high], np.maximum(begin, over[t] + needs.signal[low:high]), begin)
+        end[low:high] = begin + needs.alone[low:high]
+        for rank in (s, t):
+            np.maximum.at(over, rank, end[low:high])
+    last = int(end.argmax())
+    return float(end[last]), f"{_named(work, last)} after the phases before of its ends"
 
 
 def _named(work: Workload, m: int) -> str:

@@ -4,11 +4,11 @@ Nothing of the simulators is used: routes are the verifier's, times and rates th
 (`Settings.record`), conservation, capacities, lanes and fairness are checked at every time; without them, what starts
 and deliveries alone say. What each model must keep:
 
-    all                 releases, dependences, policies, bounds, figures; no delivery before a message alone
-    flow                lists and what may be open at once; conservation, capacity, fairness
-    wormhole, circuit   lists; processors one message after the other; one message per lane; channels out of the
-                        network; conservation; capacity, exchanges counted by their weight
-    flit                lists, flit after flit; a link or port passes one flit a cycle
+    all                 releases, dependences, policies; posting order and slots; the five times of a message; set-ups
+                        and processors; bounds, figures
+    flow                conservation, capacity, fairness
+    wormhole, circuit   one message per lane; receives; conservation; capacity, exchanges counted by their weight
+    flit                a link or port passes one flit a cycle
 
 Cost: O((changes + messages) · hops · log) time, made for tests and for results one wants to lean on.
 """
@@ -22,15 +22,10 @@ import numpy as np
 from conset.machine.machine import Machine
 from conset.simulation.bounds import lower_bound
 from conset.simulation.check_evidence import TOLERANCE, Evidence, Violation
-from conset.simulation.check_execution import (
-    check_deps,
-    check_policy,
-    check_processors,
-    check_receives,
-    check_release,
-    check_sends,
-)  # fmt: skip
+from conset.simulation.check_execution import check_policy, check_receives, check_sends
+from conset.simulation.check_life import check_deps, check_life, check_release, check_set_ups
 from conset.simulation.check_network import check_capacity, check_conservation, check_fairness, check_lanes
+from conset.simulation.check_processors import check_processors
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -50,7 +45,8 @@ def check_timeline(
         settings: how.
     """
     evidence = Evidence(timeline, workload, machine, settings or Settings())
-    wrong = ~(np.isfinite(evidence.start) & np.isfinite(evidence.end))
+    stated = (evidence.start, timeline.sent_s, timeline.first_byte_s, timeline.left_s, evidence.end)
+    wrong = ~np.isfinite(np.stack([times for times in stated if times.size == evidence.end.size])).all(axis=0)
     if wrong.any():
         return (Violation("release", f"message {int(wrong.argmax())}: times must be finite"),)
     if evidence.routes.broken >= 0:
@@ -113,7 +109,7 @@ def _busy(e: Evidence) -> list[Violation]:
 Rule = Callable[[Evidence], list[Violation]]
 
 RULES: tuple[Rule, ...] = (
-    check_release, check_deps, check_policy, check_sends, check_receives, check_processors, check_conservation,
-    check_capacity, check_lanes, check_fairness, check_bound, check_figures,
+    check_release, check_deps, check_policy, check_sends, check_life, check_set_ups, check_processors, check_receives,
+    check_conservation, check_capacity, check_lanes, check_fairness, check_bound, check_figures,
 )  # fmt: skip
 """Every rule, in the order in which violations are told."""

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.schedule.sync import Sync, parse_sync
+from conset.simulation.begins import Begins
 from conset.simulation.bounds import Demand
 from conset.simulation.check_routes import Routes
-from conset.simulation.costs import effective_costs
 from conset.simulation.needs import HELD, Needs
+from conset.simulation.order import Rows, in_list_order
 from conset.simulation.resources import Resources
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
@@ -31,8 +32,8 @@ class Violation:
     """What is impossible.
 
     Attributes:
-        rule: `route`, `release`, `latency`, `processor`, `deps`, `policy`, `order`, `in flight`, `receives`, `bound`,
-            `figures`, `conservation`, `capacity`, `lanes`, `fairness`.
+        rule: `route`, `release`, `latency`, `processor`, `set-up`, `deps`, `policy`, `order`, `in flight`, `receives`,
+            `bound`, `figures`, `conservation`, `capacity`, `lanes`, `fairness`.
         text: one line with what, where and both numbers.
     """
 
@@ -61,8 +62,8 @@ class Evidence:
 
     @cached_property
     def costs(self) -> Costs:
-        """As simulators take them."""
-        return effective_costs(self.machine, self.workload.method)
+        """Of running what a method found."""
+        return self.machine.costs_for(self.workload.method)
 
     @cached_property
     def sync(self) -> Sync:
@@ -94,13 +95,40 @@ class Evidence:
 
     @property
     def start(self) -> Floats:
-        """shape=(messages) [s]: let go."""
+        """shape=(messages) [s]: when each took its slot."""
         return self.timeline.start_s
 
     @property
     def end(self) -> Floats:
         """shape=(messages) [s]: delivered."""
         return self.timeline.end_s
+
+    @property
+    def sent(self) -> Floats | None:
+        """shape=(messages) [s]: when its send overhead was paid; None where nobody says."""
+        return self.timeline.sent_s if self.timeline.sent_s.size == self.end.size else None
+
+    @cached_property
+    def first(self) -> Floats | None:
+        """shape=(messages) [s]: when its bytes began to flow; None where nobody says."""
+        if self.timeline.first_byte_s.size == self.end.size:
+            return self.timeline.first_byte_s
+        return None if self.streams is None else np.where(self.flows, self.streams[0], self.end)
+
+    @cached_property
+    def left(self) -> Floats | None:
+        """shape=(messages) [s]: when its bytes had left; None where nobody says."""
+        if self.timeline.left_s.size == self.end.size:
+            return self.timeline.left_s
+        if self.streams is None:
+            return None
+        # what has no bytes that take time has left before its receiver pays
+        return np.where(self.flows, self.streams[1], self.end - self.needs.after)
+
+    @property
+    def slot_free(self) -> Floats:
+        """shape=(messages) [s]: when its slot was free, at the earliest where nobody says."""
+        return self.start + self.needs.of_slot if self.left is None else self.left
 
     @cached_property
     def slack(self) -> float:
@@ -112,23 +140,30 @@ class Evidence:
         """Of the flit model [s]; 0 in others: nothing else happens in steps."""
         return self.costs.flit_B / self.costs.link_Bps if self.model == "flit" else 0.0
 
-    @cached_property
+    @property
     def senders(self) -> NDArray[np.int32]:
-        """shape=(messages): who has the list that a message stands in: a rank; a node for `flit`."""
-        return self.workload.source if self.model == "flit" else self.workload.sending_rank
+        """shape=(messages): the rank that has the list in which a message stands."""
+        return self.workload.sending_rank
 
-    @cached_property
+    @property
     def receivers(self) -> NDArray[np.int32]:
-        """shape=(messages): likewise at the other end."""
-        return self.workload.target if self.model == "flit" else self.workload.receiving_rank
+        """shape=(messages): the rank at the other end."""
+        return self.workload.receiving_rank
 
     @cached_property
-    def received_first(self) -> Floats:
-        """shape=(messages) [s]: overheads of receives that are paid with the path held, before bytes flow."""
-        if self.model == "flow":
-            return np.asarray(np.where(self.needs.serial, 0.0, self.needs.receive))
-        after = self.costs.receive == "after" or self.model == "flit"
-        return np.where(after | self.needs.buffered, 0.0, self.needs.receive)
+    def rows(self) -> Rows:
+        """The sends of every rank in posting order."""
+        return in_list_order(self.workload, self.senders)
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether ranks take slots in posting order: in schedules, and where slots are limited."""
+        return self.workload.phases > 0 or self.settings.in_flight is not None
+
+    @cached_property
+    def begins(self) -> Begins:
+        """When ranks may enter phases, by the deliveries that the timeline states."""
+        return Begins.of(self.workload, self.machine, self.sync, self.end)
 
     @cached_property
     def flows(self) -> NDArray[np.bool_]:

@@ -2,8 +2,8 @@
 
 A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
 checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
-machine that simulated and paths stay out of it. Every change of a rate is kept up to `MOST_CHANGES`; beyond, when the
-first byte of each message flowed.
+machine that simulated and paths stay out of it. Of every message its times are kept, as far as the model says them:
+slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MOST_CHANGES`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
 from conset.machine.settings import with_settings
 from conset.schedule.manifest import Manifest
-from conset.simulation.file_check import FIRST, FLOATS, RATES, check_fits, check_head, check_sizes
+from conset.simulation.file_check import FLOATS, RATES, TIMES, check_fits, check_head, check_sizes
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline
 from conset.simulation.workload import Workload
@@ -136,6 +136,7 @@ def write_timeline(
 
 def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
     columns = {name: getattr(timeline, name) for name in RESULTS}
+    columns |= {name: getattr(timeline, name) for name in TIMES if getattr(timeline, name).size}
     work, rates = timeline.workload, timeline.rates
     if work is not None:
         columns |= {name: getattr(work, name) for name in MESSAGES}
@@ -143,8 +144,8 @@ def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
         columns |= {name: values for name, values in extras.items() if values.size}
     if rates is not None and rates.time_s.size <= MOST_CHANGES:
         columns |= dict(zip(RATES, (rates.time_s, rates.message, rates.rate_Bps), strict=True))
-    elif timeline.first_bytes().size:
-        columns[FIRST] = timeline.first_bytes()
+    elif not timeline.first_byte_s.size and timeline.first_bytes().size:
+        columns["first_byte_s"] = timeline.first_bytes()
     return columns
 
 
@@ -197,7 +198,7 @@ def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise InputError(f"line {error.lineno}: no JSON: {error.msg}") from None
     if not isinstance(body, dict):
         raise InputError("an object required")
-    names = [name for name in (*RESULTS, *MESSAGES, *EXTRAS, *RATES, FIRST) if name in body]
+    names = [name for name in (*RESULTS, *MESSAGES, *EXTRAS, *RATES, *TIMES) if name in body]
     return body, {name: np.asarray(body[name], np.float64 if name in FLOATS else np.int64) for name in names}
 
 
@@ -244,4 +245,5 @@ def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> T
     if rates is not None and rates.message.size and not 0 <= rates.message.min() <= rates.message.max() < end.size:
         raise InputError(f"entry '{RATES[1]}': messages from 0 to {end.size - 1} required")
     fields: dict[str, Any] = {name: head[name] for name in HEADER} | {name: columns[name] for name in RESULTS}
-    return Timeline(**fields, rates=rates, workload=work, first_byte_s=columns.get(FIRST, np.zeros(0)))
+    fields |= {name: columns[name] for name in TIMES if name in columns}
+    return Timeline(**fields, rates=rates, workload=work)

@@ -12,11 +12,12 @@ from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.simulation.timeline import Timeline
 
-FIRST = "first_byte_s"
+TIMES = ("sent_s", "first_byte_s", "left_s")
+"""Times of messages that models may leave out."""
 RATES = ("rate_time_s", "rate_message", "rate_Bps")
 FLOATS = (
     "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "time_s", "rate_time_s", "rate_Bps",
-    FIRST,
+    *TIMES,
 )  # fmt: skip
 
 MOST_RANKS = 1 << 24
@@ -49,8 +50,8 @@ def check_sizes(columns: Mapping[str, NDArray[Any]]) -> None:
             raise InputError(f"entry '{name}': finite numbers required")
     phases = max(columns["phase_offsets"].size - 1, 1) if "phase_offsets" in columns else columns["phase_end_s"].size
     same = (
-        ("start_s", columns["end_s"].size), (FIRST, columns["end_s"].size), ("phase_end_s", phases),
-        ("link_busy_s", columns["link_bytes"].size),
+        *((name, columns["end_s"].size) for name in ("start_s", *TIMES)),
+        ("phase_end_s", phases), ("link_busy_s", columns["link_bytes"].size),
         *((name, columns["out_bytes"].size) for name in ("out_busy_s", "in_bytes", "in_busy_s")),
         *((name, columns.get(RATES[0], columns["end_s"]).size) for name in RATES),
     )  # fmt: skip

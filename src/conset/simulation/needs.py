@@ -1,13 +1,14 @@
 """Needs: what each message takes at least, part by part; for bounds and checks, not for simulating.
 
-    model                send              header                  receive    flow
-    flow, serial         α_send + asking   hops · hop              α_receive  bytes / slowest
-    flow, else           α_send + asking   hops · hop              α_receive  bytes / slowest     all of it overlaps
-    wormhole, circuit    α_send + asking   hops · hop(bytes)       α_receive  bytes / slowest
-    flit                 0                 (5 + 4 hops) cycles     0          flits · cycle
+    part       flow, wormhole, circuit                              flit                     inside a node
+    asking     a request and a grant above `eager`, not under ready                          0
+    send       send_overhead                                        rounded up to cycles     send_overhead
+    latency    per_transfer + inject + eject + hops · hop           5 + 4 hops cycles        0 (flit: 5 cycles)
+    flow       bytes / slowest                                      flits                    bytes / copy (flit: flits)
+    receive    receive_overhead; with `before` ahead of the bytes   rounded up to cycles     receive_overhead, after
 
-Asking: a request and a grant of a message above a machine's eager threshold, not after a ready signal. A message inside
-its node takes nothing in `flow`, α_send + α_receive in `wormhole`, 5 cycles and its flits in `flit`.
+All costs are those of the message's size. A request, a grant and a signal take half of `signal` on a processor at each
+end and hops · hop between them, at the cost of 0 bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.schedule.sync import parse_sync
-from conset.simulation.costs import effective_costs, overheads_are_work
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
 
@@ -38,70 +38,103 @@ class Needs:
     """Times of each message, shape=(messages), float64 [s].
 
     Attributes:
-        send: on the sender's processor.
-        header: from its first link to its last.
-        receive: on the receiver's processor.
-        flow: bytes over the slowest rate of its way.
-        signal: of its ready signal, from the receiver to the sender; 0 without one.
         asking: of its request and grant, before anything else; 0 without them.
-        buffered: shape=(messages), bool: whether a system buffer may take it, which frees its sender and its path.
-        serial: whether a processor does one thing after the other.
+        send: on the sender's processor.
+        latency: before the first channel and from link to link.
+        hop: of it, from one link to the next.
+        before: on the receiver's processor before its bytes flow.
+        flow: bytes over the slowest rate of its way.
+        after: on the receiver's processor after its bytes.
+        signal: of its ready signal, from the receiver to the sender; 0 without one.
+        half: of a signal, a request or a grant on one processor.
+        signal_way: of one of these between them.
+        buffered: shape=(messages), bool: whether a system buffer may take it: then nothing is paid before its bytes.
     """
 
-    send: Floats
-    header: Floats
-    receive: Floats
-    flow: Floats
-    signal: Floats
     asking: Floats
+    send: Floats
+    latency: Floats
+    hop: Floats
+    before: Floats
+    flow: Floats
+    after: Floats
+    signal: Floats
+    half: float
+    signal_way: Floats
     buffered: NDArray[np.bool_]
-    serial: bool
+
+    @property
+    def receive(self) -> Floats:
+        """On the receiver's processor, whenever that is."""
+        return self.before + self.after
+
+    @property
+    def surely_before(self) -> Floats:
+        """What is paid before its bytes even where a system buffer may take it."""
+        return np.where(self.buffered, 0.0, self.before)
+
+    @property
+    def to_bytes(self) -> Floats:
+        """From its slot to its first byte at least."""
+        return self.asking + self.send + self.latency + self.surely_before
 
     @property
     def alone(self) -> Floats:
-        """From being let go to delivery, with nobody else there."""
-        return self.asking + self.send + self.header + self.receive + self.flow
+        """From its slot to delivery, with nobody else there."""
+        return self.asking + self.send + self.latency + self.receive + self.flow
+
+    @property
+    def of_slot(self) -> Floats:
+        """How long it keeps its slot at least."""
+        return self.to_bytes + self.flow
 
     @staticmethod
     def of(workload: Workload, machine: Machine, settings: Settings, model: str, hops: Ints, flow: Floats) -> Needs:
-        """The needs under a model; `hops` are links of each route, `flow` as above."""
-        costs = effective_costs(machine, workload.method)
-        size, zero, never = workload.bytes, np.zeros(workload.messages), np.zeros(workload.messages, bool)
-        signal = zero
+        """The needs under a model; `hops` are links of each route, `flow` bytes over the least rate on it."""
+        costs = machine.costs_for(workload.method)
+        size, crosses = workload.bytes, workload.crosses
+        zero = np.zeros(workload.messages)
         ready = workload.phases > 0 and parse_sync(settings.sync).kind == "ready"
-        if ready:
-            signal = np.where(workload.crosses, costs.signal_s + hops * _signal_hop(costs, model), 0.0)
-        if model == "flit":
-            cycle = costs.flit_B / costs.link_Bps
-            header = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
-            return Needs(zero, header, zero, flow, np.minimum(signal, costs.signal_s), zero, never, True)
-        send, receive = costs.inject.of(size) + costs.per_transfer_s, costs.eject.of(size)
-        if model in HELD:
-            asks = never if costs.eager_B is None or ready else (size > costs.eager_B) & workload.crosses
-            buffered = never if costs.eager_B is None else (size <= costs.eager_B) & workload.crosses
-            asking = np.where(asks, 2 * (costs.signal_s + hops * _signal_hop(costs, model)), 0.0)
-            header = np.asarray(hops * costs.hop.of(size), np.float64)
-            return Needs(send, header, receive, flow, signal, asking, buffered, True)
-        crosses = workload.crosses
-        asked = send if parse_sync(settings.sync).kind == "ready" else send + costs.requests.of(size)
-        send, receive = np.where(crosses, asked, 0.0), np.where(crosses, receive, 0.0)
-        header = np.asarray(hops * costs.hop_s, np.float64)
-        return Needs(send, header, receive, flow, signal, zero, never, overheads_are_work(machine))
+        flit = model == "flit"
+        cycle = costs.flit_B / costs.link_Bps if flit else 0.0
+        send, receive = (whole_cycles(cost.of(size), cycle) for cost in (costs.send_overhead, costs.receive_overhead))
+        half, way = costs.signal_s / 2, np.asarray(zero if flit else hops * costs.hop.at(0), np.float64)
+        signal = np.where(crosses, 2 * half + way, 0.0)
+        if flit:
+            latency = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
+            asked = signal if ready else zero
+            return Needs(zero, send, latency, zero, zero, flow, receive, asked, half, way, np.zeros(zero.size, bool))
+        hop = np.where(crosses, costs.hop.of(size), 0.0)
+        latency = np.where(crosses, _entering(costs, size) + hops * hop, 0.0)
+        eager = costs.eager_B
+        asks = np.zeros(zero.size, bool) if eager is None or ready else (size > eager) & crosses
+        buffered = np.zeros(zero.size, bool) if eager is None else (size <= eager) & crosses
+        before = np.where(crosses & (costs.receive == "before"), receive, 0.0)
+        flow = np.where(crosses, flow, size / costs.copy_Bps)
+        return Needs(
+            np.where(asks, 2 * signal, 0.0), send, latency, hop, before, flow, receive - before,
+            signal if ready else zero, half, way, buffered,
+        )  # fmt: skip
 
 
-def _signal_hop(costs: Costs, model: str) -> float:
-    return costs.hop.at(0) if model in HELD else costs.hop_s
+def _entering(costs: Costs, size: Ints) -> Floats:
+    return np.asarray(costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64)
 
 
-def partners(workload: Workload, machine: Machine, settings: Settings, model: str) -> NDArray[np.int64]:
+def whole_cycles(seconds: Floats, cycle_s: float) -> Floats:
+    """Times rounded up to cycles; a millionth of a cycle is a rounding error. As they are where there are none."""
+    return np.asarray(np.ceil(seconds / cycle_s - 1e-6) * cycle_s if cycle_s else seconds, np.float64)
+
+
+def partners(workload: Workload, machine: Machine, settings: Settings) -> NDArray[np.int64]:
     """shape=(messages): the other message of each synchronized exchange, -1 without one.
 
     That is the k-th message from u to v of a phase and the k-th from v to u, under a policy of `exchange_syncs`.
     """
-    costs = effective_costs(machine, workload.method)
+    costs = machine.costs_for(workload.method)
     found = np.full(workload.messages, -1, np.int64)
     kind = parse_sync(settings.sync).kind
-    if model not in HELD or kind not in costs.exchange_syncs or not np.isfinite(costs.node_Bps) or not workload.phases:
+    if kind not in costs.exchange_syncs or not np.isfinite(costs.node_Bps) or not workload.phases:
         return found
     m = np.flatnonzero(workload.crosses)
     s, t, phase = workload.source[m], workload.target[m], workload.phase_of[m]

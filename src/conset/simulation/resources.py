@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.network.topology import Topology
-from conset.simulation.costs import effective_costs
 from conset.simulation.needs import partners
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, resource_name
@@ -52,9 +51,9 @@ class Resources:
     ) -> Resources:
         """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route."""
         slots, nodes = machine.topology.link_slots, machine.topology.nodes
-        costs = effective_costs(machine, workload.method)
+        costs = machine.costs_for(workload.method)
         unit, capacity = _capacities(machine, costs, model)
-        partner = partners(workload, machine, settings, model)
+        partner = partners(workload, machine, settings)
         # in `flit` what stays in its node goes through the router there
         crosses = np.flatnonzero(workload.crosses | (model == "flit"))
         s, t = workload.source[crosses].astype(np.int64), workload.target[crosses].astype(np.int64)
@@ -64,7 +63,7 @@ class Resources:
         items = np.concatenate([links.astype(np.int64), *ends])
         order = np.argsort(message, kind="stable")
         message, items = message[order], items[order]
-        exchanged = (partner[message] >= 0) & (items >= slots + 2 * nodes)
+        exchanged = (partner[message] >= 0) & (items >= slots + 2 * nodes) & (model != "flit")
         weight = np.where(exchanged, costs.exchange_weight, 1.0)
         slowest = np.full(workload.messages, inf)
         np.minimum.at(slowest, message, np.concatenate([unit, capacity[slots:]])[items] / weight)

@@ -59,10 +59,10 @@ class Timeline:
         events: changes the model handled.
         elapsed_s: what the simulation alone took [s]; never in a file.
         rates: every change of a rate where `Settings.record` asked for it.
+        sent_s: shape=(messages), float64 [s]: when the sending processor had paid its overhead; (0) where nobody says.
         first_byte_s: shape=(messages), float64 [s]: from when on bytes of each message flowed, its delivery where none
             did; (0) where only `rates` say, or nobody.
-        sent_s: shape=(messages), float64 [s]: when its send overhead was paid; (0) where nobody says.
-        left_s: shape=(messages), float64 [s]: when its last byte had left; (0) where nobody says.
+        left_s: shape=(messages), float64 [s]: when its last byte had left and its slot was free; (0) likewise.
         figures: further numbers of one model (`flit_hops`, …); `work` counts what the simulation did.
     """
 
@@ -85,8 +85,8 @@ class Timeline:
     elapsed_s: float = 0.0
     workload: Workload | None = None
     rates: Rates | None = None
-    first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     sent_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     left_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 

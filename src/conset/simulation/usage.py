@@ -3,7 +3,7 @@
 Idea. A message's rate is a step function of time; the bytes a link has carried are the integral of a sum of such steps.
 A step of r at time t has carried r · (e - t) at every later time e, so two sums per link and bin (of r and of r · t),
 accumulated over the bins, give the bytes carried at every edge exactly. Where a timeline keeps no rates, a message's
-bytes are spread evenly from its first byte, or from its start where that is unknown, to its delivery.
+bytes are spread evenly from its first byte to its last, or from its slot to its delivery where these are unknown.
 
 Complexity: changes · hops + links in use · bins in time; changes + links in use · bins in memory.
 """
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.simulation.costs import overheads_are_work
 from conset.simulation.least import resources_on
 from conset.simulation.needs import Needs
 from conset.simulation.resources import Resources, growth
@@ -110,14 +109,28 @@ def _most_behind(loads: Floats, kept: NDArray[np.int64], carried: Floats) -> int
 
 
 def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None, settings: Settings) -> Floats:
-    """shape=(messages) [s]: when the first byte of each message flowed; (0) where nobody knows."""
+    """shape=(messages) [s]: when the first byte of each message flowed, at least; (0) where nobody knows.
+
+    Where a timeline does not say it, `flow` lets bytes flow after overhead and latency.
+    """
     first = timeline.first_bytes()
-    if first.size or machine is None or timeline.model != "flow" or overheads_are_work(machine):
+    if first.size or machine is None or timeline.model != "flow":
         return first
     hops = resources_on(workload, machine, settings, "flow").hops
-    latency = Needs.of(workload, machine, settings, "flow", hops, np.zeros(hops.size)).alone
-    begun = timeline.start_s + latency
+    needs = Needs.of(workload, machine, settings, "flow", hops, np.zeros(hops.size))
+    begun = timeline.start_s + needs.to_bytes
     return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
+
+
+def flowing_until(timeline: Timeline) -> Floats:
+    """shape=(messages) [s]: when the last byte of each message had left; its delivery where nobody says."""
+    if timeline.left_s.size:
+        return timeline.left_s
+    if timeline.rates is None:
+        return timeline.end_s
+    last = np.full(timeline.messages, -inf)
+    np.maximum.at(last, timeline.rates.message, timeline.rates.time_s)
+    return np.where(np.isfinite(last), last, timeline.end_s)
 
 
 def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1) -> Floats:
@@ -172,10 +185,10 @@ def _spread(
     first = flowing_from(timeline, work, machine, settings)
     begin = first if first.size else timeline.start_s
     long = np.flatnonzero(work.crosses & (work.bytes > 0))
+    end = flowing_until(timeline)[long]
     # what takes no time at all still carries its bytes
-    length = np.maximum(timeline.end_s[long] - begin[long], 1e-9 * (timeline.time_s or 1.0))
+    length = np.maximum(end - begin[long], 1e-9 * (timeline.time_s or 1.0))
     rate = work.bytes[long] / length
-    end = timeline.end_s[long]
     return np.tile(long, 2), np.concatenate([end - length, end]), np.concatenate([rate, -rate])
 
 
