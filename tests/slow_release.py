@@ -131,7 +131,7 @@ class Release:
             for m in [m for m, end in ends.items() if end <= self.until]:
                 del self.bytes_left[m]
                 self.at(self.now, ENDED, m)
-            self.happen_together()
+            self.dispatch_batch()
             self.rate = max_min(self)
 
     def begin(self) -> None:
@@ -145,17 +145,17 @@ class Release:
             self.post_receives(r)
             self.advance(r)
 
-    def happen_together(self) -> None:
+    def dispatch_batch(self) -> None:
         batch = list[tuple[int, int, str]]()
         while batch or (self.events and self.events[0][0] <= self.until):
             while self.events and self.events[0][0] <= self.until:
                 batch.append(heapq.heappop(self.events)[1:])
             batch.sort()
-            self.happen(*batch.pop(0))
+            self.dispatch(*batch.pop(0))
             for r in self.ranks:
                 self.advance(r)
 
-    def happen(self, kind: int, which: int, what: str) -> None:
+    def dispatch(self, kind: int, which: int, what: str) -> None:
         if kind == ENDED:
             self.bytes_have_left(which)
         elif kind == GATE:
