@@ -1,0 +1,111 @@
+"""The release engine, property: every model of the core delivers each message when the obvious slow program does.
+
+Random machines with all costs drawn, small workloads with everything that a schedule or a trace may say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from conset.errors import NoScheduleError
+from conset.machine.machine import Machine
+from conset.network.topology import Topology
+from conset.simulation.settings import Settings
+from conset.simulation.table import find_model
+from conset.simulation.workload import Workload
+from hand_made import graph_of
+from random_machines import TOPOLOGIES, machines
+from slow_networks import slow
+
+POLICIES = ["none", "local", "ready", "barrier", "barrier:2"]
+NETWORKS = (
+    *TOPOLOGIES,
+    Topology.torus(3, 3, width=2),
+    Topology.ring(4, width=3),
+    graph_of(4, 5, [(a, 4) for a in range(4)] + [(4, a) for a in range(4)], width=[1, 2, 1, 3] * 2),
+)
+SIZES_B = (0, 16, 100, 101, 1000, 20_000)
+MODELS = ["flow", "wormhole", "circuit"]
+
+
+def ends_of(draw: st.DrawFn, rng: np.random.Generator, nodes: int, count: int) -> dict[str, Any]:
+    """Ranks on nodes: one each, or a few wherever they fall."""
+    if draw(st.booleans()):
+        source, target = (rng.integers(0, nodes, count) for _ in range(2))
+        return {"source": source, "target": target}
+    place = rng.integers(0, nodes, nodes)
+    sender, receiver = (rng.integers(0, nodes, count) for _ in range(2))
+    return {"source": place[sender], "target": place[receiver], "sender": sender, "receiver": receiver}
+
+
+@st.composite
+def schedules(draw: st.DrawFn, machine: Machine) -> Workload:
+    """Messages in phases, some of them empty, in any posting order."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = draw(st.integers(0, 24))
+    cuts = np.sort(rng.integers(0, count + 1, draw(st.integers(0, 4))))
+    offsets = np.concatenate([[0], cuts, [count]])
+    phase = np.repeat(np.arange(cuts.size + 1), np.diff(offsets))
+    order = np.lexsort((rng.random(count), phase)) if draw(st.booleans()) else np.zeros(0, np.int32)
+    size = rng.choice(SIZES_B, count)
+    ends = ends_of(draw, rng, machine.topology.endpoints, count)
+    return Workload(bytes=size, nodes=machine.topology.nodes, phase_offsets=offsets, order=order, **ends)
+
+
+@st.composite
+def traces(draw: st.DrawFn, machine: Machine) -> Workload:
+    """Messages with times, each after up to two earlier ones."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = draw(st.integers(1, 24))
+    deps = [rng.choice(m, min(m, int(rng.integers(0, 3))), replace=False) for m in range(count)]
+    return Workload(
+        bytes=rng.choice(SIZES_B, count),
+        nodes=machine.topology.nodes,
+        time_s=rng.choice([0.0, 3e-6, 40e-6], count, p=[0.6, 0.2, 0.2]),
+        dep_offsets=np.cumsum([0, *(each.size for each in deps)]),
+        deps=np.concatenate([*deps, np.zeros(0, np.int64)]),
+        **ends_of(draw, rng, machine.topology.endpoints, count),
+    )
+
+
+@st.composite
+def how(draw: st.DrawFn, policies: list[str]) -> Settings:
+    few = st.sampled_from([None, None, 1, 2, 3])
+    return Settings(
+        draw(st.sampled_from(policies)),
+        draw(few),
+        draw(few),
+        draw(st.sampled_from(["list", "any"])),
+    )
+
+
+def check(model: str, work: Workload, machine: Machine, settings: Settings) -> None:
+    expected = slow(model, work, machine, settings)
+    simulate = find_model(model).simulate
+    if expected is None:
+        with pytest.raises(NoScheduleError, match="deadlock"):
+            simulate(work, machine, settings)
+        return
+    assert simulate(work, machine, settings).end_s == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(data=st.data())
+@examples(max_examples=100)
+def test_a_schedule_takes_what_the_slow_one_takes(model: str, data: st.DataObject) -> None:
+    machine = data.draw(machines(NETWORKS, outstanding_receives=None))
+    check(model, data.draw(schedules(machine)), machine, data.draw(how(POLICIES)))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(data=st.data())
+@examples(max_examples=50)
+def test_a_trace_takes_what_the_slow_one_takes(model: str, data: st.DataObject) -> None:
+    machine = data.draw(machines(NETWORKS, outstanding_receives=None))
+    check(model, data.draw(traces(machine)), machine, data.draw(how(["none"])))
