@@ -17,7 +17,6 @@ import numpy as np
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.machine import Machine
 from conset.schedule.schedule import Schedule
-from conset.simulation.costs import effective_costs, overheads_are_work
 from conset.simulation.flit import flits_of
 from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
@@ -27,8 +26,6 @@ LARGEST: Mapping[str, int] = MappingProxyType({"flow": 1 << 17, "wormhole": 1 <<
 """Most messages a model takes here; `conset simulate` has no bound."""
 LARGEST_FLITS = 1 << 24
 """Most flits `flit` takes here: its work does not go by messages."""
-CIRCUIT_SWITCHED = ("ipsc860",)
-"""Presets whose network switches circuits."""
 ROUTER_CYCLES = 5
 """What `flit` takes for a message beside its hops and flits."""
 CYCLES_ONLY = "cycles of routers and links alone, without the machine's overheads of a message"
@@ -41,9 +38,7 @@ Row = Mapping[str, Any]
 
 def default_models(machine: Machine) -> tuple[str, ...]:
     """Fair sharing, and what shows blocking on this machine."""
-    preset = machine.name.split(",")[0].split(":")[0]
-    circuits = overheads_are_work(machine) and preset in CIRCUIT_SWITCHED
-    return ("flow", "circuit" if circuits else "wormhole")
+    return ("flow", "wormhole" if machine.costs.model == "flow" else machine.costs.model)
 
 
 def parse_models(text: str | None, machine: Machine) -> tuple[str, ...]:
@@ -109,8 +104,8 @@ def reference_of(rows: Sequence[Row], machine: Machine) -> str:
 
 def routers_are_all(machine: Machine) -> bool:
     """Whether overheads of a message are no more than the cycles that routers of `flit` take anyway, or twice that."""
-    costs = effective_costs(machine)
-    if overheads_are_work(machine) or not isfinite(costs.link_Bps):
+    costs = machine.costs
+    if costs.has_overheads or not isfinite(costs.link_Bps):
         return False
     return costs.overhead.at(0) <= 2 * ROUTER_CYCLES * costs.flit_B / costs.link_Bps
 
