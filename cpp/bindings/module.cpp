@@ -5,6 +5,7 @@ void bind_complete_exchange(nb::module_& module);
 void bind_connections(nb::module_& module);
 void bind_exchange_search(nb::module_& module);
 void bind_flit(nb::module_& module);
+void bind_formula(nb::module_& module);
 void bind_negotiated(nb::module_& module);
 void bind_network(nb::module_& module);
 void bind_simulated(nb::module_& module);
@@ -24,6 +25,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_connections(module);
     conset::bindings::bind_exchange_search(module);
     conset::bindings::bind_flit(module);
+    conset::bindings::bind_formula(module);
     conset::bindings::bind_negotiated(module);
     conset::bindings::bind_network(module);
     conset::bindings::bind_simulated(module);

@@ -62,15 +62,16 @@ ALL_TO_ALL = [STEPS[3 * p : 3 * p + 3] for p in range(3)] + [STEPS[9 + 2 * p : 1
     ],
 )
 def test_conset_tables_1_to_3(phases: list[list[np.ndarray]], words: int, clocks: int) -> None:
-    """The text counts access to the network only, so links are free here; Tables 1-3 use 520 clocks, not 528."""
-    machine = with_settings(parse_machine("iwarp:8x8"), "setup=26us,link=none")
+    """The text counts access to the network only, so links are free here and there is no latency; 520 clocks, not 528."""
+    machine = with_settings(parse_machine("iwarp:8x8"), "setup=26us,link=none,hop=0,per_transfer=0")
     prediction = predict(schedule_of(machine, phases, words * WORD_B), sync="barrier")
     assert prediction.time_s / CLOCK_S == pytest.approx(clocks, rel=1e-9)
 
 
 def test_conset_phases_take_528_clocks_where_nothing_is_changed() -> None:
     """000 §4.2.1: 352 + 176 clocks; a torus neighbour exchange loads no link with more than one message."""
-    prediction = predict(schedule_of(parse_machine("iwarp:8x8"), NEIGHBOURS, 32 * WORD_B))
+    machine = with_settings(parse_machine("iwarp:8x8"), "hop=0,per_transfer=0")
+    prediction = predict(schedule_of(machine, NEIGHBOURS, 32 * WORD_B))
     assert prediction.time_s / CLOCK_S == pytest.approx(528 + 2 * 32 * 4, rel=1e-9)
 
 
@@ -89,10 +90,11 @@ def test_paragon_bounds_on_4x4(sync: str, time_us: int) -> None:
     """003 Table 1 and §7: n = 4, m = 15,232 B, groups of c steps; (16/c) · (274 · 2 - 134) + 16 · (231 + 0.022 m) us.
 
     The text counts n² steps, a message to oneself among them; a port here has 15 messages, so that wherever the halves
-    of the last step share a group one step less is paid.
+    of the last step share a group one step less is paid. Its steps follow one another: one message in flight at a time.
     """
-    prediction = predict(schedule_of(parse_machine("paragon:4x4"), sixteen_steps(), 15232), sync=sync)
+    machine = with_settings(parse_machine("paragon:4x4"), "hop=0,per_transfer=0,in_flight=1")
+    prediction = predict(schedule_of(machine, sixteen_steps(), 15232), sync=sync)
     step_us = 231 + 0.022 * 15232
     assert prediction.time_s * 1e6 == pytest.approx(time_us - (0 if sync == "barrier" else step_us), abs=0.5)
     assert prediction.warnings == ()
-    assert predict(schedule_of(parse_machine("paragon:4x4"), sixteen_steps(), 512), sync=sync).warnings
+    assert predict(schedule_of(machine, sixteen_steps(), 512), sync=sync).warnings

@@ -2,12 +2,13 @@
 
 Statement: time ≥ Σ over i of the largest (L·(i - 1) + 1)-th longest message of any port or link, where L is how many of
 its messages fit between two barriers (`limit` · k under barrier:k, times the width of a link), and a message counts
-with what it takes alone. Proof: take the groups of phases between barriers by falling duration. The first i - 1 hold at
-most L·(i - 1) messages of a port, so one of its L·(i - 1) + 1 longest is in the i-th or a later one: the i-th lasts at
-least as long as the shortest of these. Class: barrier or barrier:k, whole messages; links only with the machine's
-routes. Witness: the sum. Time O(messages · log messages + sum of hops), memory O(messages); O(nodes + links) where all
-messages take the same. Source: the bound for sums of largest sizes of the permutation schedules (preemptive open shop
-is the case L = 1 of one port).
+with its set-up and what it takes alone; further groups take the shortest message. Proof: take the groups of phases
+between barriers by falling duration. The first i - 1 hold at most L·(i - 1) messages of a port, so one of its
+L·(i - 1) + 1 longest is in the i-th or a later one: the i-th lasts at least as long as the shortest of these. Class:
+barrier or barrier:k, whole messages; links only with the machine's routes. Witness: the sum. Time
+O(messages · log messages + sum of hops), memory O(messages); O(nodes + links) where all messages are of one size: each
+counts as the shortest then. Source: the bound for sums of largest sizes of the permutation schedules (preemptive open
+shop is the case L = 1 of one port).
 """
 
 from __future__ import annotations
@@ -22,19 +23,18 @@ from conset.units import format_time
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-def bound_barrier_time(question: Question) -> Found | None:
+def bound_barrier_time(question: Question, phases: int) -> Found | None:
     """The longest message of every round, added up [s]; None without barriers or with split messages."""
     if question.sync.kind != "barrier" or question.split or question.source.size == 0:
         return None
-    alone = question.alone
-    if alone.strides == (0,):
+    if question.pattern.size.strides == (0,):
         rounds, busiest = _count_rounds(question)
-        each = float(alone[0])
-        return Found(rounds * each, f"{busiest}, {format_time(each)} each")
+        each = question.sums.least
+        return Found(rounds * each + question.more_groups(rounds, phases), f"{busiest}, {format_time(each)} each")
     terms = _rank_rounds(question)
     spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
     words = f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
-    return Found(float(terms.sum()), words)
+    return Found(float(terms.sum()) + question.more_groups(terms.size, phases), words)
 
 
 def _at_once(question: Question) -> tuple[int, int, NDArray[np.int64]]:
@@ -43,7 +43,7 @@ def _at_once(question: Question) -> tuple[int, int, NDArray[np.int64]]:
     send, receive = (NO_LIMIT if limit is None else limit * every for limit in (limits.send, limits.receive))
     link = np.zeros(0, np.int64)
     if limits.link is not None and not question.free and question.topology.link_slots:
-        link = question.work.width.astype(np.int64) * (limits.link * every)
+        link = np.ascontiguousarray(question.topology.widths(), np.int64) * (limits.link * every)
     return send, receive, link
 
 
@@ -66,7 +66,7 @@ def _count_rounds(question: Question) -> tuple[int, str]:
 
 
 def _rank_rounds(question: Question) -> NDArray[np.float64]:
-    alone = np.ascontiguousarray(question.alone)
+    alone = np.ascontiguousarray(question.alone)  # with the set-up of its phase
     order = np.argsort(-alone, kind="stable").astype(np.int32)
     send, receive, link = _at_once(question)
     rounds: NDArray[np.float64] = _core.rank_rounds(

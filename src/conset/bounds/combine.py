@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import Sync, parse_sync
+from conset.schedule.sync import parse_sync
 from conset.units import format_time
 
 ROUNDING = 1e-12
@@ -33,6 +35,7 @@ def bound(
     method: str = "",
     phases: int | None = None,
     lp: bool = False,
+    in_flight: int | Literal["all"] | None = None,
 ) -> Bounds:
     """What no schedule of a class beats.
 
@@ -48,6 +51,7 @@ def bound(
         method: whose costs, where a machine runs methods in several ways.
         phases: number of phases that the sum of largest loads is asked for; None: any.
         lp: whether to solve linear programs for free routes too, which takes seconds.
+        in_flight: the most messages that a rank may have in flight; None: the machine's number.
 
     Raises:
         UsageError: an unknown policy or word for routes, linear programs for fixed routes.
@@ -61,10 +65,12 @@ def bound(
     last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
     if last >= endpoints:
         raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
+    costs = machine.costs_for(method)
+    slots = costs.in_flight if in_flight is None else in_flight
     question = Question(
         pattern,
         machine,
-        machine.costs_for(method),
+        costs,
         limits,
         placement,
         parse_sync(sync),
@@ -73,6 +79,7 @@ def bound(
         timetable,
         phases,
         lp,
+        None if slots == "all" else slots,
     )
     return _combine(question)
 
@@ -81,12 +88,17 @@ def bound_schedule(schedule: Schedule) -> Bounds:
     """What no schedule of the class of `schedule` beats.
 
     The class: its limits and policy; whole messages unless it splits some; its machine's routes unless it has its own;
-    an order kept inside phases only if it has a timetable.
+    an order kept inside phases only if it has a timetable. Slots are the machine's, or those it asks for where they are
+    more.
     """
+    slots: int | Literal["all"] | None = getattr(schedule, "in_flight", None)
+    own = schedule.machine.costs_for(schedule.method).in_flight
+    if own is None or (isinstance(slots, int) and slots < own):
+        slots = None
     return bound(
         schedule.pattern, schedule.machine, schedule.limits, placement=schedule.placement, sync=schedule.sync,
         routes="fixed" if schedule.route_offsets is None else "free", split=schedule.parts is not None,
-        timetable=schedule.timetable is not None, method=schedule.method, phases=schedule.phases,
+        timetable=schedule.timetable is not None, method=schedule.method, phases=schedule.phases, in_flight=slots,
     )  # fmt: skip
 
 
@@ -107,7 +119,7 @@ def _combine(question: Question) -> Bounds:
             name, "time", (found.value + charges) * (1 - ROUNDING), f"{found.witness}: {format_time(found.value)}"
         )
         for name, function in TIME_BOUNDS.items()
-        if (found := function(question)) is not None
+        if (found := function(question, phases)) is not None
     ]
     longest = max(times, key=lambda c: c.value)
     loads = [
@@ -116,16 +128,15 @@ def _combine(question: Question) -> Bounds:
         if (found := function(question)) is not None
     ]
     heaviest = max(loads, key=lambda c: c.value)
-    added = f", and {_charged(question.sync, phases)} {format_time(charges)}" if charges else ""
+    added = f", and {_charged(phases)} {format_time(charges)}" if charges else ""
     return Bounds(
         phases, most.witness, phases_class, longest.value, longest.witness + added, time_class,
         (*counts, *times, *loads), int(heaviest.value), heaviest.witness, load_class,
     )  # fmt: skip
 
 
-def _charged(sync: Sync, phases: int) -> str:
-    what = "synchronization and set-up" if sync.kind == "barrier" else "set-up"
-    return f"{what} of {phases} phase{'s' if phases > 1 else ''}"
+def _charged(phases: int) -> str:
+    return f"synchronization of {phases} phase{'s' if phases > 1 else ''}"
 
 
 def _limits_words(limits: Limits) -> str:

@@ -2,7 +2,7 @@
 
 Statements, λ the value of the maximum concurrent flow (`flow_prices`) with these capacities:
 - phases ≥ ⌈λ⌉, links `link` · width and nodes `channels` messages, jointly;
-- time ≥ λ, links rate · width bytes a second;
+- time ≥ λ, links rate · width bytes a second, beside the least lead-in and lead-out of any message;
 - sum of largest loads ≥ ⌈λ⌉, links their width.
 Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a link carries at most
 P times its capacity of them, in time T at most T · rate, and the largest loads add up to at least its messages per unit
@@ -36,15 +36,15 @@ def bound_free_link_lp(question: Question) -> Found | None:
     return None if found is None else Found(ceil(found[0]), found[1])
 
 
-def bound_free_link_lp_time(question: Question) -> Found | None:
+def bound_free_link_lp_time(question: Question, phases: int) -> Found | None:
     """Seconds; None unless asked for, with the machine's routes, or where links cost nothing."""
-    work = question.work
-    if not _asked(question) or work.link.size == 0 or not work.link.any():
+    work = question.link_work
+    if not _asked(question) or work.size == 0 or not work.any():
         return None
     with np.errstate(divide="ignore"):
-        rate = np.broadcast_to(1 / work.link, question.topology.link_slots).astype(np.float64)
+        rate = np.broadcast_to(1 / work, question.topology.link_slots).astype(np.float64)
     found = _prove(question, np.ascontiguousarray(question.size, np.int64), rate)
-    return None if found is None else Found(float(found[0]), found[1])
+    return None if found is None else Found(question.all_bytes(float(found[0]), phases), found[1])
 
 
 def bound_free_link_lp_load(question: Question) -> Found | None:

@@ -2,7 +2,8 @@
 
 Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link l carries at most
 T · rate · width bytes; a message is carried over at least its shortest hops. Class: free routes, any limits, every
-policy. Witness: both sums. O(sum of hops).
+policy. All bytes flow between the least lead-in and the least lead-out of any message, with barriers in every group.
+Witness: both sums. O(sum of hops).
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from conset.bounds.question import Found, Question
 from conset.units import format_rate
 
 
-def bound_link_supply_time(question: Question) -> Found | None:
+def bound_link_supply_time(question: Question, phases: int) -> Found | None:
     """All bytes times hops over all rates [s]; None with the machine's routes or where links cost nothing."""
-    work = question.work
-    topology = question.topology
-    if not question.free or work.link.size == 0 or not work.link.all():
+    work, topology = question.link_work, question.topology
+    if not question.free or work.size == 0 or not work.all():
         return None
     carried = float((question.size * question.least_hops.astype(np.float64)).sum())
-    rate = float(np.broadcast_to(1 / work.link, topology.link_slots)[topology.link_exists].sum())
+    rate = float(np.broadcast_to(1 / work, topology.link_slots)[topology.link_exists].sum())
     words = f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
-    return Found(carried / rate, words)
+    return Found(question.all_bytes(carried / rate, phases), words)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from graphlib import TopologicalSorter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from conset.bounds.question import Found, Question
 
 SHOWN = 6
@@ -18,23 +21,39 @@ SHOWN = 6
 def bound_order(question: Question) -> Found | None:
     """The longest chain; None without an order or with timetables."""
     before = question.pattern.before
-    if before is None or question.timetabled:
+    if before is None or not len(before) or question.timetabled:
         return None
+    chain, _ = longest_chain(before, np.ones(question.pattern.messages))
+    return Found(len(chain), f"messages {name_chain(chain)}: {len(chain)} that must follow one another")
+
+
+def longest_chain(before: NDArray[np.int32], weight: NDArray[np.float64]) -> tuple[list[int], float]:
+    """(messages of the heaviest chain, first to last; their weights added up).
+
+    Args:
+        before: shape=(pairs, 2): messages that must follow one another; without cycles.
+        weight: shape=(messages).
+    """
     graph = TopologicalSorter[int]()
     behind: dict[int, list[int]] = {}
     for i, j in before.tolist():
         graph.add(j, i)
         behind.setdefault(j, []).append(i)
-    length: dict[int, int] = {}
+    length: dict[int, float] = {}
     previous: dict[int, int] = {}
     for m in graph.static_order():
         last = max(behind.get(m, ()), key=lambda i: (length[i], -i), default=-1)
         previous[m] = last
-        length[m] = 1 + length.get(last, 0)
+        length[m] = float(weight[m]) + length.get(last, 0.0)
     end = max(length, key=lambda m: (length[m], -m))
     chain = [end]
     while previous[chain[-1]] >= 0:
         chain.append(previous[chain[-1]])
-    names = [str(m) for m in reversed(chain)]
+    return chain[::-1], length[end]
+
+
+def name_chain(chain: list[int]) -> str:
+    """`0 before 2 before 3`, the middle left out where it is long."""
+    names = [str(m) for m in chain]
     shown = names if len(names) <= SHOWN else [*names[: SHOWN - 1], "…", names[-1]]
-    return Found(length[end], f"messages {' before '.join(shown)}: {length[end]} that must follow one another")
+    return " before ".join(shown)

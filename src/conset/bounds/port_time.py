@@ -1,41 +1,44 @@
-"""Port time: a port works on its messages one byte after the other.
+"""Port time: bytes pass a port, or a half-duplex node, at its rate.
 
-Statement: time ≥ the work of every port: Σ (overhead + bytes / rate) over the messages out of v, and over those into v;
-where in and out share a rate, ≥ Σ (overhead / 2 + w · bytes / rate) over both, w < 1 for as many bytes as can meet
-in exchanges. Proof: whatever the phases, the predicted time of each is at least the port's work in it, and the sum
-over phases is at least the work of all. Class: any limits, any routes, every policy (`ready` adds its signals; split
-messages pay the least overhead a part may have). Witness: the node. O(messages).
+Statement: time ≥ the least lead-in + Σ bytes / rate + the least lead-out over the messages out of v, and over those
+into v; where in and out share a rate, over both, a byte of messages that may meet in an exchange under the policy
+counting `exchange_weight`. Proof: in step 5 of a message's life no model exceeds a rate, and no byte flows before the
+steps ahead of it; which bytes meet is for the schedule to choose, so all of a pair with messages both ways may. With
+barriers leads are paid in every group that v has messages in. Class: any limits, any routes, every policy; split
+messages lead in and out with the least a part may. Witness: the node. O(messages).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from conset.bounds.question import Found, Question
-from conset.machine.work import profile_phases
-
-SIDES = (("sends", True, False), ("receives", False, True), ("sends and receives", True, True))
-"""By the number the core gives the resource: verb, whether messages out of the node count, whether those into it do."""
 
 
-def bound_port_time(question: Question) -> Found:
+def bound_port_time(question: Question, phases: int) -> Found:
     """The busiest port or half-duplex node [s]."""
-    count = question.source.size
-    profile = profile_phases(
-        question.machine, replace(question.work, link=np.zeros(0), blocking=0.0),
-        question.source, question.target, question.size,
-        phase_offsets=np.array([0, count], np.int64), batch_offsets=np.array([0, 1], np.int64), phase_by_phase=False,
-        crowds=True,
-    )  # fmt: skip
-    side = int(np.argmax(profile.most[:3]))
-    node = int(profile.where[side])
-    if node < 0:
-        return Found(0.0, "no message leaves its node")
-    verb, out, into = SIDES[side]
-    mine = np.zeros(count, bool)
-    mine |= out & (question.source == node)
-    mine |= into & (question.target == node)
+    sums, limits = question.sums, question.limits
+    needed = {
+        "sends": question.phases_of((question.sends, limits.send)),
+        "receives": question.phases_of((question.receives, limits.receive)),
+    }
+    needed["sends and receives"] = np.maximum(needed["sends"], needed["receives"])
+    time = {
+        verb: question.in_groups(work, lead.both, needed[verb], phases)
+        for verb, work, lead in (
+            ("sends", sums.out, sums.leaving),
+            ("receives", sums.into, sums.entering),
+            ("sends and receives", sums.both, sums.passing),
+        )
+    }
+    verb = max(time, key=lambda each: float(time[each].max(initial=0.0)))
+    if not time[verb].any():
+        return Found(0.0, "no message leaves its node" if question.source.size == 0 else "ports cost nothing")
+    node = int(time[verb].argmax())
+    mine = np.zeros(question.source.size, bool)
+    if "sends" in verb:
+        mine |= question.source == node
+    if "receives" in verb:
+        mine |= question.target == node
     words = f"{question.topology.node_name(node)} {verb} {mine.sum()} messages, {question.size[mine].sum():,} B"
-    return Found(float(profile.most[side]), words)
+    return Found(float(time[verb][node]), words)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.costs import Costs, Steps
+from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.work import Work, plain_sizes, synchronization_s, work_of
+from conset.machine.times import message_times
+from conset.machine.work import link_work, plain_sizes, synchronization_s
 from conset.network.routes import core_network, route_hops
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
+
+if TYPE_CHECKING:
+    from conset.bounds.sums import Sums
 
 Routes = Literal["fixed", "free"]
 
@@ -46,6 +51,7 @@ class Question:
         timetabled: whether an order may be kept inside a phase.
         phases: the number of phases that sums over phases are asked for; None: any.
         lp: whether linear programs may be solved, which take seconds.
+        in_flight: the most messages that a rank may have in flight, None: any number.
     """
 
     pattern: Pattern
@@ -59,6 +65,7 @@ class Question:
     timetabled: bool
     phases: int | None = None
     lp: bool = False
+    in_flight: int | None = None
 
     @property
     def topology(self) -> Topology:
@@ -74,7 +81,7 @@ class Question:
         return None if leaves.all() else leaves
 
     def _nodes(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
-        nodes = ranks if self.placement is None else self.placement[ranks]
+        nodes = self.nodes_of(ranks)
         return np.ascontiguousarray(nodes if self.kept is None else nodes[self.kept])
 
     @cached_property
@@ -129,40 +136,115 @@ class Question:
         """Shape as `source`, int32: links on a shortest path; 0 on a crossbar."""
         return route_hops(self.topology, Routing.default(self.topology), self.source, self.target)
 
-    @cached_property
-    def work(self) -> Work:
-        """Costs of messages under the policy; where messages may be split, parts may be cheaper than the whole.
+    def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The node of each of `ranks`."""
+        return ranks if self.placement is None else self.placement[ranks]
 
-        A timetable keeps messages on a link apart, so that none is slowed down by others.
+    @cached_property
+    def link_work(self) -> NDArray[np.float64]:
+        """shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything [s/B], whole width."""
+        return link_work(self.topology, self.costs, self.topology.widths())
+
+    def ways(
+        self, source: NDArray[np.int32], target: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """(hops, seconds per byte of the slowest link) of routes between nodes; free routes: at least that."""
+        source, target = np.ascontiguousarray(source), np.ascontiguousarray(target)
+        if self.topology.link_slots == 0:
+            return np.zeros(source.size, np.int32), np.zeros(source.size)
+        routing = Routing.default(self.topology) if self.free else self.machine.routing
+        hops = route_hops(self.topology, routing, source, target)
+        if self.free or self.link_work.size <= 1:
+            return hops, np.where(hops > 0, self.link_work.min(initial=inf) if self.link_work.size else 0.0, 0.0)
+        return hops, _core.slowest_links(self.network, source, target, self.link_work)
+
+    @cached_property
+    def exchanges(self) -> NDArray[np.int64] | None:
+        """Pairs of nodes with messages, as one sorted number each; None where no byte of an exchange counts less.
+
+        Messages of a pair may meet under the policy; which bytes do is the schedule's, so all of them count less.
         """
-        work = work_of(self.machine, self.costs, self.sync.kind)
-        if self.timetabled:
-            work = replace(work, blocking=0.0)
-        if not self.split:
-            return work
-        least = Steps(tuple(np.minimum.accumulate(work.overhead.seconds).tolist()), work.overhead.up_to_B)
-        return Work(
-            least, work.out, work.into, work.node, work.exchange, work.link, work.width, work.tolerance, work.blocking
-        )
+        costs = self.costs
+        if costs.exchange_weight == 1 or costs.node_Bps == inf or self.sync.kind not in costs.exchange_syncs:
+            return None
+        return np.unique(self.source.astype(np.int64) * self.topology.nodes + self.target)
+
+    def exchange_weights(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Shape as `source`: what a byte of each message counts at a node, at least."""
+        if self.exchanges is None:
+            return np.ones(source.size)
+        key = target.astype(np.int64) * self.topology.nodes + source
+        at = np.minimum(np.searchsorted(self.exchanges, key), self.exchanges.size - 1)
+        back = self.exchanges[at] == key if self.exchanges.size else np.zeros(key.size, bool)
+        return np.where(back, self.costs.exchange_weight, 1.0)
 
     @cached_property
     def alone(self) -> NDArray[np.float64]:
-        """Shape as `source` [s]: what each message takes alone; one broadcast element where all take the same."""
-        work = self.work
-        slowest: float | NDArray[np.float64]
-        if work.link.size == 0:
-            slowest = 0.0
-        elif work.uniform_link or self.free:
-            slowest = float(work.link.min())
-        else:
-            slowest = _core.slowest_links(self.network, self.source, self.target, work.link)
-        per_byte = np.maximum(slowest, max(work.out, work.into, work.node))
-        size = plain_sizes(self.size)
-        return np.broadcast_to(work.overhead.of(size) + size * per_byte, self.size.shape)
+        """Shape as `source` [s]: what each message that leaves its node takes alone, with one set-up."""
+        hops, per_byte = self.ways(self.source, self.target)
+        slowest = np.maximum(per_byte, self.port_work(self.source, self.target))
+        crosses = np.ones(self.source.size, bool)
+        return self.costs.setup_s + message_times(self.costs, self.size, crosses, hops, slowest).alone
+
+    def port_work(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Shape as `source` [s/B]: of the slower of a message's ports and nodes."""
+        costs = self.costs
+        ports = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps)
+        return np.maximum(ports, self.exchange_weights(source, target) / costs.node_Bps)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What the pattern asks of processors, slots, ports, nodes and links."""
+        from conset.bounds.sums import sum_up
+
+        return sum_up(self)
+
+    def phases_of(self, *users: tuple[NDArray[np.int64], int | None]) -> NDArray[np.int64]:
+        """Phases that each resource has messages in, at least: 1, or messages over what a phase may hold of them."""
+        phases = np.ones(users[0][0].shape, np.int64)
+        for count, limit in users:
+            if limit is not None:
+                phases = np.maximum(phases, -(-count // limit))
+        return phases
+
+    def in_groups(
+        self, work: NDArray[np.float64], lead: NDArray[np.float64], needed: NDArray[np.int64], phases: int
+    ) -> NDArray[np.float64]:
+        """Time of resources [s]: work and lead-in and lead-out; with barriers, these once for every group of phases.
+
+        A group is over when all its messages are delivered, so a resource pays its least lead-in and lead-out in each
+        group it has messages in; each further group takes that, or the shortest message.
+
+        Args:
+            work: shape=(resources) [s].
+            lead: shape=(resources) [s]; infinite where a resource has no message.
+            needed: shape=(resources): phases that it has messages in, at least.
+            phases: phases of any schedule of the class, at least.
+        """
+        used = np.isfinite(lead)
+        if self.sync.kind != "barrier":
+            return np.where(used, work + np.where(used, lead, 0.0), 0.0)
+        own = -(-needed // self.sync.every)
+        others = np.maximum(0, -(-phases // self.sync.every) - own)
+        time = work + own * np.where(used, lead, 0.0) + others * np.minimum(np.where(used, lead, 0.0), self.sums.least)
+        return np.where(used, time, 0.0)
+
+    def all_bytes(self, work: float, phases: int) -> float:
+        """Time in which all bytes of the pattern need `work` seconds [s]: they flow between the least leads."""
+        if self.source.size == 0:
+            return 0.0
+        groups = -(-phases // self.sync.every) if self.sync.kind == "barrier" else 1
+        return work + min(self.sums.first + self.sums.last, self.sums.least) * groups
+
+    def more_groups(self, groups: int, phases: int) -> float:
+        """What groups beyond `groups` take at least [s]: each has a message."""
+        if self.sync.kind != "barrier":
+            return 0.0
+        return max(0, -(-phases // self.sync.every) - groups) * self.sums.least
 
     def charges(self, phases: int) -> float:
-        """Synchronization and set-up of `phases` phases [s]; what every schedule with at least so many pays."""
+        """Synchronizations [s] that every schedule with at least so many phases pays."""
         barriers = self.sync.barriers(phases)
         if self.sync.kind == "barrier" and self.costs.first_barrier and phases > 0:
             barriers += 1
-        return barriers * synchronization_s(self.machine, self.costs) + phases * self.costs.setup_s
+        return barriers * synchronization_s(self.machine, self.costs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conset.bounds.barrier_time import bound_barrier_time
+from conset.bounds.chain_time import bound_chain_time
 from conset.bounds.channel_ends import bound_channel_ends
 from conset.bounds.channel_sum import bound_channel_sum
 from conset.bounds.channel_supply import bound_channel_supply
@@ -22,7 +23,9 @@ from conset.bounds.port_degree import bound_port_degree
 from conset.bounds.port_sum import bound_port_sum
 from conset.bounds.port_time import bound_port_time
 from conset.bounds.presence import bound_presence
+from conset.bounds.processor_time import bound_processor_time
 from conset.bounds.question import Found, Question
+from conset.bounds.slots_time import bound_slots_time
 
 PHASE_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
     "port degree": bound_port_degree,
@@ -37,15 +40,18 @@ PHASE_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
     "presence": bound_presence,
 }
 
-TIME_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
+TIME_BOUNDS: dict[str, Callable[[Question, int], Found | None]] = {
     "port time": bound_port_time,
+    "processor time": bound_processor_time,
+    "slots time": bound_slots_time,
     "link time": bound_link_time,
     "link supply time": bound_link_supply_time,
     "linear program time": bound_free_link_lp_time,
     "message time": bound_message_time,
+    "chain time": bound_chain_time,
     "barrier time": bound_barrier_time,
 }
-"""Work alone; synchronization and set-up of the least number of phases are added to each."""
+"""Given the least number of phases; the synchronizations of so many are added to each."""
 
 LOAD_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
     "port sum": bound_port_sum,

@@ -1,4 +1,7 @@
-"""Work: how long messages keep ports, nodes and links busy; a machine's costs in the form the core takes them.
+"""Work: how long messages keep ports, nodes and links busy, as methods that search for short phases weigh them.
+
+Formulas and bounds tell overheads from latencies (`conset.prediction.costs`, `conset.bounds.question`); a search asks
+for one number per message at a port, and takes overheads and latencies of both ends together.
 
 Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing. Work of a message of b
 bytes, overhead taken at its size:
@@ -77,13 +80,13 @@ def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
     return Work(
         overhead, 1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps,
-        costs.exchange_weight if exchanges else 1.0, _link_work(topology, costs, width), width,
+        costs.exchange_weight if exchanges else 1.0, link_work(topology, costs, width), width,
         float(costs.tolerance), costs.blocking,
     )  # fmt: skip
 
 
-def _link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Seconds per byte of each link's whole width; empty where no link costs anything."""
+def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDArray[np.float64]:
+    """shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything [s/B] of the whole width."""
     if topology.kind == "crossbar":
         return np.zeros(0)
     rate = topology.link_rate_Bps if topology.link_rate_Bps is not None else np.array([costs.link_Bps])

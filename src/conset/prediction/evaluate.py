@@ -1,11 +1,13 @@
 """Evaluate: a schedule, a policy and a machine's costs to a time, by the formulas of `policies`.
 
-The core walks every route once: O(transfers + sum of hops) time, O(nodes + links + phases) memory.
+The core walks every route at most five times: O(transfers + sum of hops) time, with limited slots · log(slots);
+O(nodes + ranks + links + phases + transfers of a phase) memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +17,11 @@ from conset.errors import InputError
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.modes import with_computation
-from conset.machine.work import KINDS, profile_phases, synchronization_s, work_of
+from conset.machine.work import plain_sizes, synchronization_s, work_of
+from conset.network.routes import core_network
 from conset.network.topology import Topology
+from conset.prediction.chain import chain_busy
+from conset.prediction.costs import message_costs, slots_of
 from conset.prediction.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.prediction.prediction import Prediction
 from conset.prediction.timetable import timetable_busy
@@ -28,6 +33,18 @@ from conset.units import format_size, format_time
 
 ROUNDING = 1e-12
 """Relative: a timetable and a port's work add the same terms in different orders."""
+
+KINDS = (
+    "port out", "port in", "node", "link", "message", "sending processor", "receiving processor", "processor", "slots",
+    "partners", "chain", "timetable",
+)  # fmt: skip
+"""Resources, those of the core by the number it gives them."""
+
+NODE_RESOURCES = {"port out": "port out of", "port in": "port into", "node": "both ports of"}
+RANK_RESOURCES = {
+    "sending processor": "sending processor of", "receiving processor": "receiving processor of",
+    "processor": "processor of", "slots": "messages in flight from", "partners": "waiting for partners up to",
+}  # fmt: skip
 
 
 def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | None = None) -> Prediction:
@@ -50,20 +67,10 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
     machine = schedule.machine
     costs = machine.costs_for(schedule.method)
     batches = batch_offsets(policy, schedule.phases)
-    work = work_of(machine, costs, policy.kind)
-    if schedule.timetable is not None:
-        work = replace(work, blocking=0.0)
-    profile = profile_phases(
-        machine, work, schedule.source_node, schedule.target_node, schedule.size,
-        phase_offsets=schedule.phase_offsets, batch_offsets=batches,
-        phase_by_phase=POLICIES[policy.kind].phase_by_phase, links=chosen_links(schedule),
-    )  # fmt: skip
+    busy = _busy(schedule, costs, policy, batches, latest_ends=own)
     charged = synchronizations(policy, schedule.phases, costs.first_barrier)
-    busy = profile.busy
-    if schedule.timetable is not None:
-        busy = np.maximum(busy, timetable_busy(schedule, work, costs.half_duplex, batches, latest_ends=own))
     phase_s, terms = _add_up(busy, batches, charged, synchronization_s(machine, costs), costs.setup_s)
-    witness_kind, witness = _witness(schedule, profile, busy, batches)
+    witness_kind, witness = _witness(schedule, busy, batches)
     time_s = sum(terms.values())
     return Prediction(
         time_s, str(policy), phase_s, terms, _warnings(schedule, costs, charged, policy),
@@ -71,34 +78,130 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
     )  # fmt: skip
 
 
+class Busy(NamedTuple):
+    """What keeps every batch of phases busy; all shape=(phases).
+
+    Attributes:
+        time: float64 [s]: since the batch of a phase began, until the end of that phase.
+        kind: int32: which resource, as `KINDS` counts them; -1: none.
+        at: int64: the index of a node, link, transfer or rank.
+        setups: int64: set-ups in `time`.
+    """
+
+    time: NDArray[np.float64]
+    kind: NDArray[np.int32]
+    at: NDArray[np.int64]
+    setups: NDArray[np.int64]
+
+    def or_later(
+        self,
+        time: NDArray[np.float64],
+        kind: str,
+        index: NDArray[np.int64] | int = 0,
+        setups: NDArray[np.int64] | int = 0,
+    ) -> Busy:
+        """`time` of resources of another kind, wherever it is later."""
+        later = time > self.time * (1 + ROUNDING)
+        return Busy(
+            np.maximum(self.time, time), np.where(later, np.int32(KINDS.index(kind)), self.kind),
+            np.where(later, index, self.at), np.where(later, setups, self.setups),
+        )  # fmt: skip
+
+
+def _busy(schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.int64], *, latest_ends: bool) -> Busy:
+    """The busiest resource, the ranks that wait for each other, the order of messages and the timetable."""
+    machine = schedule.machine
+    given = message_costs(
+        machine, costs, policy.kind, in_flight=slots_of(schedule, costs), blocking=schedule.timetable is None
+    )
+    found = _batches(schedule, given, batches, phase_by_phase=POLICIES[policy.kind].phase_by_phase)
+    busy = Busy(found.busy, found.kind, found.index, found.setups)
+    if POLICIES[policy.kind].waits_for_partners:
+        ends = _core.time_ranks(*Transfers.of(schedule), schedule.phase_offsets, given)
+        busy = busy.or_later(ends.end, "partners", ends.rank, ends.setups)
+    if schedule.pattern.before is not None:
+        time, last = chain_busy(schedule, costs, batches)
+        busy = busy.or_later(time, "chain", last)
+    if schedule.timetable is not None:
+        table = timetable_busy(
+            schedule, work_of(machine, costs, policy.kind), costs.half_duplex, batches, latest_ends=latest_ends
+        )
+        opened = _opened(schedule, batches) if costs.setup_s else np.zeros(schedule.phases, np.int64)
+        busy = busy.or_later(table + opened * costs.setup_s, "timetable", 0, opened)
+    return busy
+
+
+def _opened(schedule: Schedule, batches: NDArray[np.int64]) -> NDArray[np.int64]:
+    """shape=(phases), int64: phases with transfers from the start of a phase's batch on."""
+    full = np.append(0, np.cumsum(np.diff(schedule.phase_offsets) > 0))
+    begun = np.repeat(full[batches[:-1]], np.diff(batches))
+    opened: NDArray[np.int64] = full[1:] - begun
+    return opened
+
+
+class Transfers(NamedTuple):
+    """Network, nodes, routes, ranks and sizes, in the order in which the core's formulas take them."""
+
+    network: _core.Network
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    route_offsets: NDArray[np.int64]
+    route_links: NDArray[np.int32]
+    sender: NDArray[np.int32]
+    receiver: NDArray[np.int32]
+    ranks: int
+    size: NDArray[np.int64]
+
+    @staticmethod
+    def of(schedule: Schedule) -> Transfers:
+        """The transfers of a schedule."""
+        machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
+        nodes = np.ascontiguousarray(schedule.source_node), np.ascontiguousarray(schedule.target_node)
+        ranks = nodes
+        if schedule.placement is not None:
+            ranks = np.ascontiguousarray(pattern.source[message]), np.ascontiguousarray(pattern.target[message])
+        network = core_network(machine.topology, machine.routing)
+        return Transfers(
+            network, *nodes, *chosen_links(schedule), *ranks, pattern.ranks, plain_sizes(schedule.size)
+        )  # fmt: skip
+
+
+def _batches(
+    schedule: Schedule, given: _core.MessageCosts, batches: NDArray[np.int64], *, phase_by_phase: bool
+) -> _core.Formula:
+    transfers = Transfers.of(schedule)
+    return _core.time_batches(
+        *transfers, schedule.phase_offsets, batches, phase_by_phase, given
+    )  # fmt: skip
+
+
 def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float) -> dict[str, float]:
     """What a computation beside the schedule adds; it hides behind bytes that flow, not behind overheads."""
     if not costs.computation_s:
         return {}
-    machine = schedule.machine
-    work = replace(work_of(machine, costs, "none"), overhead=Steps())
-    flowing = profile_phases(
-        machine, work, schedule.source_node, schedule.target_node, schedule.size,
-        phase_offsets=schedule.phase_offsets, batch_offsets=batches, phase_by_phase=False,
-        links=chosen_links(schedule),
+    bytes_only = replace(
+        costs, send_overhead=Steps(), receive_overhead=Steps(), inject=Steps(), eject=Steps(), per_transfer_s=0.0,
+        hop_s=0.0, hop_by_size=None, setup_s=0.0, signal_s=0.0,
     )  # fmt: skip
-    return with_computation(costs, time_s, float(flowing.busy[batches[1:] - 1].sum()))
+    given = message_costs(schedule.machine, bytes_only, "none", in_flight=None)
+    flowing = _batches(schedule, given, batches, phase_by_phase=False).busy
+    return with_computation(costs, time_s, float(flowing[batches[1:] - 1].sum()))
 
 
 def _add_up(
-    busy: NDArray[np.float64], batches: NDArray[np.int64], charged: int, synchronization: float, setup: float
+    busy: Busy, batches: NDArray[np.int64], charged: int, synchronization: float, setup: float
 ) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """(phase_s, terms) from the running work of each batch; the last `charged` batches start with a synchronization."""
+    """(phase_s, terms) from the time of each batch; the last `charged` batches start with a synchronization."""
     first, last = batches[:-1], batches[1:] - 1
-    phase_s = np.diff(busy, prepend=0.0)
-    phase_s[first] = busy[first]
-    phase_s += setup
+    phase_s = np.diff(busy.time, prepend=0.0)
+    phase_s[first] = busy.time[first]
     if charged:
         phase_s[first[-charged:]] += synchronization
+    opened = float(np.minimum(busy.setups[last] * setup, busy.time[last]).sum())
     terms = {
         "synchronization": charged * synchronization,
-        "setup": busy.size * setup,
-        "transfer": float(busy[last].sum()),
+        "setup": opened,
+        "transfer": max(0.0, float(busy.time[last].sum()) - opened),
     }
     return phase_s, terms
 
@@ -109,32 +212,38 @@ def _formula(schedule: Schedule, policy: Sync) -> str:
     return formula if schedule.timetable is None else f"{formula}; a phase with a timetable lasts until its last end"
 
 
-def _witness(
-    schedule: Schedule, profile: _core.Profile, busy: NDArray[np.float64], batches: NDArray[np.int64]
-) -> tuple[str, str]:
-    """(kind, words) of the resource that keeps the longest batch busy."""
+def _witness(schedule: Schedule, busy: Busy, batches: NDArray[np.int64]) -> tuple[str, str]:
+    """(kind, description) of the resource that keeps the longest batch busy."""
     if schedule.phases == 0:
         return "nothing", "no messages"
     last = batches[1:] - 1
-    b = int(np.argmax(busy[last]))
-    kind, index = int(profile.kind[last[b]]), int(profile.index[last[b]])
+    b = int(np.argmax(busy.time[last]))
+    kind, index = int(busy.kind[last[b]]), int(busy.at[last[b]])
     if kind < 0:
-        return "nothing", "no message leaves its node"
+        return "nothing", "no messages"
     first = int(batches[b])
     if last.size == 1 and schedule.phases > 1:
         where = "all phases"
     else:
         where = f"phase {first}" if first == last[b] else f"phases {first} to {last[b]}"
-    if busy[last[b]] > profile.busy[last[b]] * (1 + ROUNDING):
-        return "timetable", f"{where}: the timetable, {format_time(busy[last[b]])} from start to end"
+    return KINDS[kind], f"{where}: {_describe(schedule, KINDS[kind], index, busy.time[last[b]])}"
+
+
+def _describe(schedule: Schedule, kind: str, index: int, time_s: float) -> str:
+    """A resource for people."""
     topology = schedule.machine.topology
-    if kind == 3:
-        return KINDS[kind], f"{where}: {topology.link_name(index)}"
-    if kind == 4:
+    if kind == "timetable":
+        return f"the timetable, {format_time(time_s)} from start to end"
+    if kind == "link":
+        return topology.link_name(index)
+    if kind in ("message", "chain"):
         ends = int(schedule.source_node[index]), int(schedule.target_node[index])
-        return KINDS[kind], f"{where}: message {schedule.message[index]} (node {ends[0]} → {ends[1]})"
-    of = "both ports of" if kind == 2 else ("port out of" if kind == 0 else "port into")
-    return KINDS[kind], f"{where}: {of} {topology.node_name(index)}"
+        message = f"message {schedule.message[index]} (node {ends[0]} → {ends[1]})"
+        return message if kind == "message" else f"messages that must follow one another, up to {message}"
+    if kind in ("port out", "port in", "node"):
+        return f"{NODE_RESOURCES[kind]} {topology.node_name(index)}"
+    name = topology.node_name(index if schedule.placement is None else int(schedule.placement[index]))
+    return f"{RANK_RESOURCES[kind]} {name if schedule.placement is None else f'rank {index} on {name}'}"
 
 
 def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> tuple[str, ...]:

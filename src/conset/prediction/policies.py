@@ -1,9 +1,25 @@
 """Policies: one formula per way of keeping phases apart.
 
-All say time = synchronization + set-up + transfer. Set-up is `setup_s` for every phase, whatever the policy: a node
-pays it when it first touches a phase. Transfer is the work (`conset.machine.work`) of the busiest resource, and the
-policies differ in which phases add up at a resource before the busiest is taken, and in which messages are in flight
-together and so load a link or meet as an exchange:
+In a formula every resource is busy for its work and nothing waits for anything else. A message pays `send_overhead` on
+a processor of its sender; then latency passes (`per_transfer` + `inject` + `eject` + hops · `hop`); then its bytes flow
+at the least rate r of its route; `receive_overhead` is work of the receiver's processor, before (`receive=before`) or
+after the bytes. Alone it takes a = send_overhead + latency + b/r + receive_overhead. The resources are
+
+    port out, port in   b / rate for every message of the node; `node`: for both together, `exchange_weight` for bytes
+                        that meet as many of the other direction while both nodes do nothing else
+    link                b / (rate · width) for every message over it; where it carries more than `tolerance` per unit of
+                        width, times (load / (tolerance · width))^blocking: an estimate of what blocking costs, which no
+                        bound and no simulation has
+    processors          send overheads of a rank, receive overheads, or both on one processor (not where it `preempts`);
+                        `setup` for every phase the rank has transfers in, on both; under `ready` half a signal for
+                        every message on the sending processor of its target, half on the receiving one of its source
+    slots               a rank with `in_flight` slots sends in posting order, each message once a slot is free; a slot
+                        is held until the last byte has left, so without other waits they take
+                        Σ (send_overhead + latency + [receive_overhead with `before`] + b/r) / in_flight
+    message             set-up + a
+
+and each takes W = least lead-in of its messages + work + least lead-out: what reaches it first has come a way, and what
+leaves it last has a way to go. A phase without transfers of a rank costs it nothing.
 
 | policy | adds up over | together | synchronizations |
 | --- | --- | --- | --- |
@@ -12,9 +28,17 @@ together and so load a link or meet as an exchange:
 | ready | all phases, a signal per message | one phase | 0 |
 | barrier:k | k phases, the groups one after the other | k phases | 1 per group |
 
-So barriers wait for the busiest resource of every phase (sum of maxima), the others for the one that is busiest in all
-(maximum of sums): posting everything wins where barriers or uneven phases cost, and loses where messages in flight
-together block each other on links (`blocking` > 0) or miss the synchronized exchange of a half-duplex node.
+So barriers wait for the busiest resource of every group (sum of maxima), `none` for the one that is busiest in all
+(maximum of sums). Under `local` and `ready` ranks wait for their partners, which the recurrence follows:
+
+    E(r, p)   when rank r enters phase p: all its own messages of earlier phases are delivered
+    S(m)      when message m: s → t of phase p starts: E(s, p), with a set-up not before E(t, p), under `ready` not
+              before the signal of t, sent at E(t, p), has arrived; plus the set-up
+    D(m)      when it is delivered: every resource on its way begins when the first of its messages of the phase can
+              reach it, is busy for its work of the phase, and D(m) is the latest of them; at least S(m) + a
+    E(r, p+1) the latest D(m) of its messages of phase p
+
+The time is the latest D, or the busiest resource over all phases where that is more.
 """
 
 from __future__ import annotations
@@ -32,6 +56,7 @@ class Policy:
     """One row: how a policy groups phases, and its formula in words.
 
     Attributes:
+        waits_for_partners: whether ranks keep phases apart by themselves.
         adds_up: `all`: work adds up over all phases; `group`: over the phases between two barriers.
         phase_by_phase: whether loads and exchanges are those of one phase, not of all that adds up.
         formula: for people.
@@ -39,49 +64,45 @@ class Policy:
 
     adds_up: str
     phase_by_phase: bool
+    waits_for_partners: bool
     formula: str
 
 
 NONE = Policy(
     "all",
     False,
-    "set-up of every phase + the most work of one port, node or link, all messages in flight together",
+    False,
+    "the most work of one processor, port, node or link, all messages in flight together",
 )
-"""S2 of the Wang-Ranka text: everything is posted in schedule order.
-
-    T = P · setup + max over r of W_r(all messages),   where the work of a link is
-    W_l = B_l / (rate · width) · max(1, load_l / (tolerance · width))^blocking
-"""
+"""S2 of the Wang-Ranka text: everything is posted in schedule order. T = max over resources of W(all messages)."""
 
 LOCAL = Policy(
     "all",
     True,
-    "set-up of every phase + the most work of one port, node or link, added up phase by phase",
+    True,
+    "every rank enters a phase when its own messages of the one before are delivered",
 )
 """A rank ends its own transfers of a phase before its next: ranks drift apart, a link sees about one phase at once.
 
-    T = P · setup + max over r of Σ over p of W_r(messages of phase p)
+T = max(latest D, max over resources of W, work added up phase by phase).
 """
 
 READY = Policy(
     "all",
     True,
-    "as local, with a zero-byte signal for every message at both its ports",
+    True,
+    "as local, and a message waits for a zero-byte signal from its target",
 )
-"""S1 of the Wang-Ranka text: `local`, and a source waits for its target's signal.
-
-    T as `local`, every overhead greater by `signal_s`
-"""
+"""S1 of the Wang-Ranka text: `local`, and a source waits for its target's signal."""
 
 BARRIER = Policy(
     "group",
     False,
-    "for every phase: synchronization + set-up + the most work of one port, node or link in it",
+    False,
+    "for every phase: synchronization + set-up + the most work of one processor, port, node or link in it",
 )
 """All transfers of k phases end everywhere before the next starts anywhere; S is not charged at the first group unless
-`first_barrier` says so.
-
-    T = G · S + P · setup + Σ over groups g of max over r of W_r(messages of group g),   G = ⌈P / k⌉
+`first_barrier` says so. T = G · S + Σ over groups of max over resources of W(messages of the group), G = ⌈P / k⌉.
 """
 
 POLICIES: dict[Kind, Policy] = {"none": NONE, "local": LOCAL, "ready": READY, "barrier": BARRIER}
@@ -97,7 +118,9 @@ def formula_of(sync: Sync) -> str:
     """The formula of a policy in words."""
     if sync.every == 1:
         return POLICIES[sync.kind].formula
-    return f"for every {sync.every} phases: synchronization + their set-ups + the most work of one port, node or link"
+    return (
+        f"for every {sync.every} phases: synchronization + the most work of one processor, port, node or link in them"
+    )
 
 
 def synchronizations(sync: Sync, phases: int, first_barrier: bool) -> int:

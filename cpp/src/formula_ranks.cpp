@@ -1,0 +1,210 @@
+// Ranks that keep phases apart by themselves (`local`, `ready`): a recurrence over ranks and phases.
+//
+// A rank enters a phase when its own messages of the phase before are delivered. In its phase every resource begins when
+// the first of its messages can reach it and is then busy for its work; a message is delivered when all resources on its
+// way have done their work of the phase. So a rank waits for its partners, and these for theirs.
+#include <utility>
+
+#include "conset/formula.hpp"
+#include "conset/formula_costs.hpp"
+
+namespace conset {
+
+namespace {
+
+using namespace formula;
+
+class RankClock {
+public:
+    RankClock(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size, const MessageCosts& costs)
+        : routes_(routes),
+          who_(ranks),
+          size_(size),
+          costs_(costs),
+          partners_(routes, costs),
+          waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal > 0),
+          nodes_(routes.network.nodes()),
+          ranks_(ranks.ranks),
+          links_(costs.link.empty() ? 0 : routes.network.link_slots()),
+          slots_(costs.in_flight > 0 ? ranks.ranks : 0) {}
+
+    void run_phase(std::size_t first, std::size_t last, Ends& ends) {
+        ++phase_;
+        messages_.clear();
+        partners_.meet(first, last);
+        if (waits_for_both_) pair_up(first, last);
+        for (std::size_t k = first; k < last; ++k) start(k);
+        for (std::size_t k = first; k < last; ++k) end(k, messages_[k - first]);
+        ends.end.push_back(last_end_);
+        ends.rank.push_back(last_rank_);
+        ends.setups.push_back(last_rank_ < 0 ? 0 : ranks_[static_cast<std::size_t>(last_rank_)].setups);
+    }
+
+private:
+    struct Node {
+        Span out, in, both;
+        std::int64_t phase = 0;
+    };
+    struct Rank {
+        double entered = 0, done = 0, own = 0, slots = 0;  // own: from where its processors are free for messages
+        Span send, receive;
+        std::int64_t setups = 0, phase = 0;
+    };
+    struct Link {
+        std::int64_t bytes = 0, load = 0, phase = 0;
+        double head = never, tail = never;
+    };
+
+    Node& node(std::int32_t v) {
+        Node& it = nodes_[static_cast<std::size_t>(v)];
+        if (it.phase != phase_) it = {{}, {}, {}, phase_};
+        return it;
+    }
+
+    Rank& rank(std::int32_t r) {
+        Rank& it = ranks_[static_cast<std::size_t>(r)];
+        if (it.phase == phase_) return it;
+        it.phase = phase_;
+        it.entered = it.done;
+        it.own = it.entered + costs_.setup;
+        it.slots = 0;
+        it.send = it.receive = {};
+        if (costs_.setup > 0) ++it.setups;
+        if (costs_.in_flight > 0) slots_[static_cast<std::size_t>(r)].reset(it.own);
+        return it;
+    }
+
+    void pair_up(std::size_t first, std::size_t last) {
+        pairs_.clear();
+        for (std::size_t k = first; k < last; ++k)
+            if (routes_.leaves(k)) pairs_.add(routes_.source[k], routes_.target[k], 1);
+    }
+
+    // From when transfer k may start: set-ups at both ends, and its ready signal (of an exchange both signals).
+    double released(std::size_t k, const Rank& sender, const Rank& receiver, const Message& m) const {
+        double from = sender.entered;
+        if (m.leaves && costs_.signal > 0) {
+            from = std::max(from, receiver.entered + m.signal);
+            if (waits_for_both_ && pairs_.both(routes_.source[k], routes_.target[k]))
+                from = std::max(from, sender.entered + m.signal);
+        } else if (costs_.setup > 0) {
+            from = std::max(from, receiver.entered);
+        }
+        return from + costs_.setup;
+    }
+
+    void start(std::size_t k) {
+        const std::int64_t bytes = entry(size_, k);
+        Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
+        double slowest = std::max({costs_.out, costs_.in, costs_.node});
+        std::int64_t hops = 0;
+        const bool leaves = routes_.leaves(k);
+        if (leaves)
+            routes_.each_link(k, [&](std::int32_t l) {
+                ++hops;
+                if (!links_.empty()) slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
+            });
+        const Message m = message_of(costs_, bytes, hops, slowest, leaves);
+        const double from = released(k, sender, receiver, m);
+        sender.send.add(m.send, from, m.alone - m.send);
+        receiver.receive.add(m.receive, from + m.to_receive, m.left);
+        if (leaves && costs_.signal > 0) {
+            sender.receive.add(costs_.signal / 2, sender.own, m.alone);
+            receiver.send.add(costs_.signal / 2, receiver.own, m.alone);
+        }
+        double delivered = from + m.alone;
+        if (costs_.in_flight > 0) {
+            delivered = slots_[static_cast<std::size_t>(who_.sender[k])].take(m, from, costs_.in_flight) + m.alone;
+            sender.slots = std::max(sender.slots, delivered);
+        }
+        messages_.push_back(delivered);
+        if (leaves) add_bytes(k, bytes, m, from + m.to_bytes);
+    }
+
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double head) {
+        const double b = static_cast<double>(bytes);
+        Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
+        source.out.add(b * costs_.out, head, m.after);
+        target.in.add(b * costs_.in, head, m.after);
+        if (costs_.node > 0) {
+            const double met = static_cast<double>(partners_.matched(k, bytes));
+            const double work = (b - 2 * (1 - costs_.exchange) * met) * costs_.node;
+            source.both.add(work, head, m.after);
+            target.both.add(work, head, m.after);
+        }
+        if (links_.empty()) return;
+        routes_.each_link(k, [&](std::int32_t l) {
+            Link& link = links_[static_cast<std::size_t>(l)];
+            if (link.phase != phase_) link = {0, 0, phase_};
+            link.bytes += bytes;
+            ++link.load;
+            link.head = std::min(link.head, head);
+            link.tail = std::min(link.tail, m.after);
+        });
+    }
+
+    // The later of: work from when the rank is there, work from when its first message is.
+    static double processor(double own, const Span& span) {
+        return span.head < never ? std::max(own, span.head) + span.work + span.tail : 0;
+    }
+
+    double both_processors(const Rank& it) const {
+        return it.own + it.send.work + it.receive.work + std::min(it.send.tail, it.receive.tail);
+    }
+
+    void end(std::size_t k, double delivered) {
+        Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
+        double end = std::max({delivered, sender.slots, processor(sender.own, sender.send),
+                               processor(receiver.own, receiver.receive)});
+        if (costs_.one_processor) end = std::max({end, both_processors(sender), both_processors(receiver)});
+        if (routes_.leaves(k)) {
+            const Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
+            end = std::max({end, source.out.time(), target.in.time()});
+            if (costs_.node > 0) end = std::max({end, source.both.time(), target.both.time()});
+            if (!links_.empty())
+                routes_.each_link(k, [&](std::int32_t l) { end = std::max(end, link_end(static_cast<std::size_t>(l))); });
+        }
+        for (const std::int32_t r : {who_.sender[k], who_.receiver[k]}) {
+            Rank& it = ranks_[static_cast<std::size_t>(r)];
+            it.done = std::max(it.done, end);
+        }
+        if (end > last_end_ || last_rank_ < 0) {
+            last_end_ = end;
+            last_rank_ = who_.receiver[k];
+        }
+    }
+
+    double link_end(std::size_t l) const {
+        const Link& link = links_[l];
+        const double time = static_cast<double>(link.bytes) * entry(costs_.link, l) * loss(costs_, link.load, l);
+        return link.head + time + link.tail;
+    }
+
+    const Routes& routes_;
+    const Ranks& who_;
+    std::span<const std::int64_t> size_;
+    const MessageCosts& costs_;
+    Partners partners_;
+    bool waits_for_both_;
+    std::vector<Node> nodes_;
+    std::vector<Rank> ranks_;
+    std::vector<Link> links_;
+    std::vector<Slots> slots_;
+    std::vector<double> messages_;  // when each of the phase is delivered at the earliest
+    Exchanges pairs_;
+    double last_end_ = 0;
+    std::int64_t last_rank_ = -1, phase_ = 0;
+};
+
+}  // namespace
+
+Ends time_ranks(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size,
+                std::span<const std::int64_t> phase_offsets, const MessageCosts& costs) {
+    RankClock clock(routes, ranks, size, costs);
+    Ends ends;
+    for (std::size_t p = 0; p + 1 < phase_offsets.size(); ++p)
+        clock.run_phase(static_cast<std::size_t>(phase_offsets[p]), static_cast<std::size_t>(phase_offsets[p + 1]), ends);
+    return ends;
+}
+
+}  // namespace conset
