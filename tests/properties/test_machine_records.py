@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import conset
+from conset.compiler import Request
 from conset.errors import InputError
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
@@ -25,7 +26,17 @@ from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
 from conset.machine.words import ALIASES, WORDS
 from conset.network.topology import Topology
+from conset.pattern.spec import parse_pattern
+from conset.program import compile_program
+from conset.program.words import BlockWords
+from conset.schedule.document import machine_of
 from conset.schedule.file import read_schedule, write_schedule
+from conset.schedule.program_document import read_program_document, write_program_document
+from conset.simulation.file import read_record, write_timeline
+from conset.simulation.settings import Settings
+from conset.simulation.table import find_model
+from conset.simulation.workload import Workload
+from conset.verification import verify_program
 from hand_made import machine_on
 
 GRAPH = {
@@ -209,6 +220,29 @@ def test_a_schedule_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> Non
         again = read_schedule(path)
         assert same_machine(again.machine, machine)
         assert conset.predict(again).to_object() == conset.predict(schedule).to_object()
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz"])
+def test_a_timeline_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> None:
+    changed = "setup=3us,port=8MB/s,mode=spooling"
+    machine = with_settings(parse_machine("iwarp:4x4"), changed)
+    timeline = find_model("flow").simulate(Workload.of_schedule(conset.compile("shift", machine)), machine, Settings())
+    for words in (changed, None):
+        write_timeline(timeline, tmp_path / f"t.{suffix}", machine=machine, changed=words, settings=Settings())
+        again = read_record(tmp_path / f"t.{suffix}").machine
+        assert again is not None
+        assert same_machine(again, machine)
+
+
+def test_a_program_file_keeps_changed_costs(tmp_path: Path) -> None:
+    machine = replace(with_settings(parse_machine("iwarp:4x4"), "setup=3us"), notes=("own",))
+    request = Request("connections")
+    block = BlockWords("shift", parse_pattern("shift", topology=machine.topology), 2, request)
+    write_program_document(compile_program([block], machine, request).to_document(), tmp_path / "p.json")
+    document = read_program_document(tmp_path / "p.json")
+    assert verify_program(document).ok
+    assert same_machine(machine_of_record(document.machine), machine)
+    assert same_machine(machine_of(document.schedules[0]), machine)
 
 
 def test_reading_opens_no_file_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

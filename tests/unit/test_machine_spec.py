@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import pytest
 
 from conset.errors import ConsetError, InputError, UsageError
 from conset.machine.bare import DEFAULTS, default_costs
-from conset.machine.costs import Provenance, Steps, Synchronization
+from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.record import machine_of_record, same_machine
 from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
@@ -226,6 +227,30 @@ def test_missing_files_and_directories(tmp_path: object) -> None:
         with pytest.raises(InputError) as caught:
             parse_machine(spec)
         assert str(caught.value) == f"{spec}: {rule}"
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda: Costs(setup_s=1e10), "setup_s = 1e+10: must be at most 1e+06 s, is 1e+10 s"),
+        (lambda: Costs(hop_s=-1.0), "hop_s = -1.0: must be finite and at least 0 s"),
+        (lambda: Costs(signal_s=float("nan")), "signal_s = nan: must be finite and at least 0 s"),
+        (lambda: Costs(link_Bps=1e-300), "link_Bps = 1e-300: must be at least 0.001 B/s, is 1e-300 B/s"),
+        (lambda: Costs(port_in_Bps=1e300), "port_in_Bps = 1e+300: must be at most 1e+18 B/s, or none, is 1e+300 B/s"),
+        (lambda: Costs(node_Bps=float("nan")), "node_Bps = nan: must be above 0 B/s"),
+        (lambda: Costs(in_flight=0), "in_flight = 0: must be at least 1 and at most 2147483647"),
+        (lambda: Costs(eager_B=0.5), "eager_B = 0.5: must be whole bytes from 0 to 2^62"),
+        (lambda: Costs(preempts=True), "preempts=true: needs processors=one, is two"),
+        (lambda: Steps((1e7,)), "a cost in steps = 1e+07: must be at most 1e+06 s, is 1e+07 s"),
+        (lambda: Steps((inf,)), "a cost in steps = inf: must be finite and at least 0 s"),
+        (lambda: Synchronization(1e10), "synchronization: base_s = 1e+10: must be at most 1e+06 s, is 1e+10 s"),
+        (lambda: Synchronization(0, -1), "synchronization: per_log2_s = -1: must be finite and at least 0 s"),
+    ],
+)
+def test_costs_out_of_range_are_refused_where_they_are_made(make: Callable[[], object], line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == line
 
 
 def test_every_word_reads_what_it_writes_in_words() -> None:

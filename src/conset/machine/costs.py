@@ -64,7 +64,7 @@ class Provenance:
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise InputError(f"{name} = {value}: must be at least {low:g} and at most {high:g}")
+        raise InputError(f"{name} = {value}: must be at least {low:g} and at most {high:.10g}")
 
 
 def _check_time(name: str, time_s: float) -> None:

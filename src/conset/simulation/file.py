@@ -105,7 +105,7 @@ def write_timeline(
         path: `.json` or `.npz`.
         manifest: how it was made.
         machine: on what; makes the file complete.
-        changed: words of `--set` by which it differs from its spec.
+        changed: words of `--set` that `machine` was given; it has them already.
         settings: how.
 
     Raises:
