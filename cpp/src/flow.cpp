@@ -18,7 +18,10 @@ class Flow : public Fluid {
 public:
     Flow(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
          const FlowCosts& costs, bool record)
-        : Fluid(routes, messages, execution), costs_(costs), record_(record) {
+        : Fluid(routes, messages, execution),
+          costs_(costs),
+          nested_(execution.receives > 0 || execution.eager >= 0),
+          record_(record) {
         const Rates& rates = costs_.rates;
         if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts) {
             streaming_.emplace(routes_, messages_, rates, release_);
@@ -55,7 +58,7 @@ public:
     }
 
     void stream(std::int32_t m, double at) override {
-        if (at > until_) {
+        if (at > until_ || nested_) {
             events_.at(at, EventKind::stream, m);
         } else {
             begin(m);
@@ -182,6 +185,7 @@ private:
     FlowCosts costs_;
     std::optional<Sharing> sharing_;
     std::optional<Streaming> streaming_;
+    bool nested_;  // whether a stream may begin while another message ends
     bool record_, alone_ = false;
     std::vector<std::int32_t> timers_;  // a heap of messages whose latency passes
     std::vector<std::int32_t> route_;
