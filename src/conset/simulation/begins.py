@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +78,7 @@ def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: fl
 def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
     """shape=(visits): the largest of `last` over the visits of the same rank before each; 0 before the first."""
     before = np.zeros(last.size)
-    first = np.flatnonzero(np.diff(rank, prepend=-1))
-    for low, high in zip(first.tolist(), [*first[1:].tolist(), last.size], strict=True):
+    for low, high in _ranges(rank):
         before[low + 1 : high] = np.maximum.accumulate(last[low : high - 1])
     return before
 
@@ -85,8 +86,12 @@ def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
 def _paid(entered: Floats, rank: NDArray[np.int64], setup_s: float) -> Floats:
     """One set-up after the other, none before its phase is entered."""
     paid = np.empty(entered.size)
-    first = np.flatnonzero(np.diff(rank, prepend=-1))
-    for low, high in zip(first.tolist(), [*first[1:].tolist(), entered.size], strict=True):
+    for low, high in _ranges(rank):
         count = np.arange(high - low)
         paid[low:high] = np.maximum.accumulate(entered[low:high] - count * setup_s) + (count + 1) * setup_s
     return paid
+
+
+def _ranges(rank: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """(first, after the last) visit of every rank."""
+    return pairwise([*np.flatnonzero(np.diff(rank, prepend=-1)).tolist(), rank.size])

@@ -94,9 +94,14 @@ class Evidence:
         return self.demand.needs
 
     @property
+    def injected_only(self) -> bool:
+        """Whether the timeline's start is when the first flit was injected, after slot and send overhead."""
+        return self.model == "flit" and self.sent is None
+
+    @cached_property
     def start(self) -> Floats:
-        """shape=(messages) [s]: when each took its slot."""
-        return self.timeline.start_s
+        """shape=(messages) [s]: when each took its slot; at the latest where nobody says."""
+        return self.timeline.start_s - self.needs.send if self.injected_only else self.timeline.start_s
 
     @property
     def end(self) -> Floats:
@@ -113,6 +118,8 @@ class Evidence:
         """shape=(messages) [s]: when its bytes began to flow; None where nobody says."""
         if self.timeline.first_byte_s.size == self.end.size:
             return self.timeline.first_byte_s
+        if self.injected_only:
+            return self.timeline.start_s
         return None if self.streams is None else np.where(self.flows, self.streams[0], self.end)
 
     @cached_property
@@ -154,6 +161,12 @@ class Evidence:
     def rows(self) -> Rows:
         """The sends of every rank in posting order."""
         return in_list_order(self.workload, self.senders)
+
+    @property
+    def listed(self) -> bool:
+        """Whether receives go by the receiver's list; `flow` does unless it is told otherwise."""
+        order = self.settings.receive_order
+        return order == "list" or (order is None and self.model == "flow")
 
     @cached_property
     def in_order(self) -> bool:
