@@ -100,7 +100,9 @@ def test_first_bytes_come_from_rates_or_the_file() -> None:
     first = timeline.first_bytes()
     assert (first <= timeline.end_s).all()
     assert timeline.end_s - first == pytest.approx(WORK.bytes / 0.5e6)
-    assert replace(timeline, rates=None).first_bytes().size == 0
+    none = np.zeros(0)
+    assert replace(timeline, first_byte_s=none).first_bytes() == pytest.approx(first)
+    assert replace(timeline, rates=None, first_byte_s=none).first_bytes().size == 0
     assert replace(timeline, rates=None, first_byte_s=first).first_bytes() is first
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
 from conset.schedule.sync import Sync
+from conset.simulation.needs import rounded_up
 from conset.simulation.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -37,8 +38,16 @@ class Begins:
     paid_s: Floats
 
     @staticmethod
-    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats) -> Begins:
-        """The visits of a workload whose messages are delivered at `end_s`; none for a trace."""
+    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats, cycle_s: float = 0.0) -> Begins:
+        """The visits of a workload whose messages are delivered at `end_s`; none for a trace.
+
+        Args:
+            workload: what was played.
+            machine: on what.
+            sync: under which policy.
+            end_s: shape=(messages) [s].
+            cycle_s: to whose multiples barriers and set-ups are rounded up; 0: not at all.
+        """
         if not workload.phases:
             none = np.zeros(0, np.int64)
             nowhere = np.zeros(workload.messages, np.int64)
@@ -50,7 +59,7 @@ class Begins:
         sending, receiving = np.split(place.astype(np.int64).ravel(), 2)
         rank, phase = visits // workload.phases, visits % workload.phases
         if sync.kind == "barrier":
-            barrier_s = costs.synchronization.at(machine.topology.endpoints)
+            barrier_s = rounded_up(costs.synchronization.at(machine.topology.endpoints), cycle_s)
             entered = _after_barriers(workload, sync, end_s, barrier_s, costs.first_barrier)[phase]
         elif sync.kind == "none":
             entered = np.zeros(visits.size)
@@ -59,7 +68,7 @@ class Begins:
             for place in (sending, receiving):
                 np.maximum.at(last, place, end_s)
             entered = _before_each(last, rank)
-        return Begins(rank, phase, sending, receiving, entered, _paid(entered, rank, costs.setup_s))
+        return Begins(rank, phase, sending, receiving, entered, _paid(entered, rank, rounded_up(costs.setup_s, cycle_s)))
 
 
 def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: float, first: bool) -> Floats:

@@ -14,7 +14,7 @@ from conset.schedule.sync import Sync, parse_sync
 from conset.simulation.begins import Begins
 from conset.simulation.bounds import Demand
 from conset.simulation.check_routes import Routes
-from conset.simulation.needs import HELD, Needs
+from conset.simulation.needs import HELD, Needs, cycle_of
 from conset.simulation.order import Rows, in_list_order
 from conset.simulation.resources import Resources
 from conset.simulation.settings import Settings
@@ -145,7 +145,12 @@ class Evidence:
     @cached_property
     def cycle(self) -> float:
         """Of the flit model [s]; 0 in others: nothing else happens in steps."""
-        return self.costs.flit_B / self.costs.link_Bps if self.model == "flit" else 0.0
+        return cycle_of(self.costs, self.model)
+
+    @property
+    def setup_s(self) -> float:
+        """Of a phase [s]; 0 where there are none."""
+        return self.demand.setup_s
 
     @property
     def senders(self) -> NDArray[np.int32]:
@@ -176,7 +181,7 @@ class Evidence:
     @cached_property
     def begins(self) -> Begins:
         """When ranks may enter phases, by the deliveries that the timeline states."""
-        return Begins.of(self.workload, self.machine, self.sync, self.end)
+        return Begins.of(self.workload, self.machine, self.sync, self.end, self.cycle)
 
     @cached_property
     def flows(self) -> NDArray[np.bool_]:

@@ -25,7 +25,7 @@ def _signalled(e: Evidence) -> Floats:
     if e.sync.kind != "ready":
         return np.zeros(e.end.size)
     # its set-up is paid before it signals
-    entered = e.begins.entered_s[e.begins.receiving] + (e.costs.setup_s if e.workload.phases else 0.0)
+    entered = e.begins.entered_s[e.begins.receiving] + e.setup_s
     asked = np.where(e.workload.crosses, entered + e.needs.signal, 0.0)
     partner = e.resources.partner
     return np.where(partner >= 0, np.maximum(asked, asked[partner]), asked)

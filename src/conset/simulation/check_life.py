@@ -57,7 +57,7 @@ def _at_once(e: Evidence) -> list[Violation]:
 
 def check_set_ups(e: Evidence) -> list[Violation]:
     """A transfer takes its slot after both its ends have paid the set-up of its phase."""
-    if not e.workload.phases or not e.costs.setup_s:
+    if not e.setup_s:
         return []
     paid = e.begins.paid_s
     earliest = np.maximum(paid[e.begins.sending], paid[e.begins.receiving])

@@ -127,7 +127,7 @@ def _signals(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
         return
     half = np.full(sent.size, needs.half)
     way = needs.signal_way[sent]
-    entered = e.begins.entered_s[e.begins.receiving[sent]] + e.costs.setup_s
+    entered = e.begins.entered_s[e.begins.receiving[sent]] + e.setup_s
     sending.add(e.receivers[sent], entered, e.start[sent] - needs.half - way, half, sent)
     receiving.add(e.senders[sent], entered + needs.half + way, e.start[sent], half, sent)
 
@@ -149,13 +149,13 @@ def _requests(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
 
 def _set_ups(e: Evidence, jobs: Jobs) -> None:
     """Between entering a phase and the slot of its first transfer, of this rank as sender or receiver."""
-    if not e.workload.phases or not e.costs.setup_s:
+    if not e.setup_s:
         return
     begins = e.begins
     latest = np.full(begins.rank.size, np.inf)
     for visit in (begins.sending, begins.receiving):
         np.minimum.at(latest, visit, e.start)
-    setup = np.full(latest.size, e.costs.setup_s)
+    setup = np.full(latest.size, e.setup_s)
     jobs.add(begins.rank, begins.paid_s - setup, latest, setup, np.full(latest.size, -1))
 
 
