@@ -207,12 +207,12 @@ def test_parts_of_a_message_follow_each_other() -> None:
     timeline = by_hand(WORK, ROW, Settings(), [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)])
     parts = TimelineView(timeline, ROW, Settings()).parts
     assert [part.what for part in parts] == [
-        "bytes flow", "latency, or waiting for a channel", *["overheads, or waiting for a processor"] * 2,
+        "bytes flow", "latency, or channel busy", *["overheads, or processor busy"] * 2,
     ]  # fmt: skip
     assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
     old = replace(timeline, sent_s=np.zeros(0), left_s=np.zeros(0), rates=None)
     parts = TimelineView(old, ROW, Settings()).parts
-    assert [part.what for part in parts] == ["bytes flow", "overhead, latency, or waiting for a channel"]
+    assert [part.what for part in parts] == ["bytes flow", "overhead, latency, or channel busy"]
     assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
 
 
