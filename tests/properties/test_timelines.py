@@ -29,8 +29,11 @@ MACHINES = {
         "iwarp:4x4", "ipsc860:16", "delta:4x4", "paragon:4x4", "mesh:4x4", "torus:4x4", "hypercube:4",
         "ring:7,lanes=2,setup=3us,signal=2us", "crossbar:9,setup=1us", "mesh:3x3,port=none",
         "mesh:4x4,eager=200,buffers=300,copy=1GB/s,signal=1us",
-        "torus:3x3,eager=1000,one_processor=true,preempts=true,setup=2us",
-        "mesh:3x4,inject=2us,eject=1us,preempts=true,node=20GB/s,exchange_weight=0.7,exchange_syncs=local;ready",
+        "torus:3x3,eager=1000,processors=one,preempts=true,setup=2us",
+        "mesh:3x4,inject=2us,eject=1us,node=20GB/s,exchange_weight=0.7,exchange_syncs=local;ready",
+        "mesh:3x3,send_overhead=3us,receive_overhead=2us,per_transfer=1us,setup=4us,signal=2us,first_barrier=true",
+        "torus:3x3,overhead=4us,processors=one,receive=before,setup=1us,signal=2us,copy=1GB/s",
+        "crossbar:6,overhead=4us,processors=one,preempts=true,setup=3us,eager=1000,signal=1us,copy=1GB/s",
     )
 }  # fmt: skip
 
@@ -45,6 +48,10 @@ def tree() -> Machine:
 
 
 MACHINES["tree"] = tree()
+WEIGHED = {
+    name for name, machine in MACHINES.items() if not machine.costs.preempts and machine.costs.exchange_weight == 1
+}
+"""Where `flow` knows weights by latency."""
 SYNCS = ["none", "local", "ready", "barrier", "barrier:2"]
 SIZES = [0, 1, 16, 100, 101, 500, 5000, 65536]
 
@@ -78,7 +85,7 @@ def workloads(draw: st.DrawFn, endpoints: int, nodes: int) -> Workload:
 
 @pytest.mark.parametrize("model", list(MODELS))
 @given(data=st.data())
-@examples(max_examples=60)
+@examples(max_examples=100)
 def test_timelines_of_random_messages_pass(model: str, data: st.DataObject) -> None:
     machine = MACHINES[data.draw(st.sampled_from(sorted(MACHINES)))]
     work = data.draw(workloads(machine.topology.endpoints, machine.topology.nodes))
@@ -87,7 +94,7 @@ def test_timelines_of_random_messages_pass(model: str, data: st.DataObject) -> N
         in_flight=data.draw(st.sampled_from([None, 1, 2, 3])),
         receives=data.draw(st.sampled_from([None, 1, 2])),
         receive_order=data.draw(st.sampled_from([None, "any", "list"])),
-        fairness=data.draw(st.sampled_from(["equal", "rtt"])),
+        fairness=data.draw(st.sampled_from(["equal", "rtt"] if machine.name in WEIGHED else ["equal"])),
         lanes=None if model == "circuit" else data.draw(st.sampled_from([None, 2, 4])),
         record=data.draw(st.booleans()),
     )  # fmt: skip
@@ -111,7 +118,7 @@ def test_timelines_of_a_complete_exchange_pass(spec: str, sync: str) -> None:
         settings = replace(how, lanes=lanes)
         timeline = model.simulate(work, machine, settings)
         assert check_timeline(timeline, work, machine, settings) == (), name
-        paired = partners(work, machine, settings, name)
+        paired = partners(work, machine, settings)
         assert (paired[paired[paired >= 0]] == np.flatnonzero(paired >= 0)).all()
-        if name in ("wormhole", "circuit"):
+        if name != "flit":
             assert (paired >= 0).any() == (sync in costs.exchange_syncs and np.isfinite(costs.node_Bps))

@@ -59,7 +59,7 @@ def test_an_edited_timeline_is_found_out(folder: Path, capsys: pytest.CaptureFix
     assert found["violations"][0]["rule"] == "latency"
     assert run(["verify", "x.json"]) == 4
     err = capsys.readouterr().err
-    assert err.startswith("conset: x.json: 3 violations")
+    assert err.startswith("conset: x.json: 4 violations")
 
 
 def test_a_file_that_says_too_little_cannot_be_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

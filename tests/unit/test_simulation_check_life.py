@@ -185,29 +185,26 @@ def test_phases_begin_when_their_policy_lets_them(
         assert rules(changed(timeline, 1, slot=-1.0), machine, settings)[0] == "policy"
 
 
-@pytest.mark.parametrize(("sync", "second"), [("none", 60), ("local", 109), ("barrier", 209), ("barrier:2", 60)])
-def test_set_ups_are_paid_at_both_ends_before_the_first_transfer(sync: str, second: float) -> None:
-    """30 us a phase: with one slot a rank at a time the second one comes after the first send, or after its phase."""
+@pytest.mark.parametrize(
+    ("sync", "first", "second", "rule"),
+    [("none", 30, 80, "processor"), ("barrier:2", 30, 80, "processor"), ("local", 30, 109, "set-up"),
+     ("barrier", 30, 209, "set-up")],
+)  # fmt: skip
+def test_set_ups_are_paid_before_the_slots_of_a_phase(sync: str, first: float, second: float, rule: str) -> None:
+    """30 us a phase: the second one after the first send's overhead, or after its phase and the barrier."""
     machine, settings = crossbar("setup=30us,synchronization=100us"), Settings(sync=sync)
-    rows = [(0, b + 20, b + 29, b + 39, b + 49) for b in (30,) for _ in range(3)]
-    slot = {"none": 0, "barrier:2": 0, "local": 79, "barrier": 179}[sync]
-    b = second if sync in ("local", "barrier") else 80
-    rows += [(slot, b + 20, b + 29, b + 39, b + 49) for _ in range(3)]
-    timeline = right(CIRCLE, machine, settings, rows)
-    dropped = changed(timeline, 4, sent=-1.0, first=-1.0, left=-1.0, end=-1.0)
-    wanted = ["set-up"] if sync in ("local", "barrier") else ["processor"]
-    assert rules(dropped, machine, settings)[0] == wanted[0]
-    early = [(0, b + 20, b + 29, b + 39, b + 49) for b in (0,) for _ in range(3)]
-    assert rules(by_hand(CIRCLE, machine, settings, early + rows[3:]), machine, settings)[0] == "set-up"
+    timeline = right(CIRCLE, machine, settings, phases_at(first, second))
+    assert rules(changed(timeline, 4, slot=-1.0), machine, settings)[0] == rule
+    early = by_hand(CIRCLE, machine, settings, phases_at(0, second))
+    assert rules(early, machine, settings)[0] == "set-up"
 
 
 def test_a_set_up_keeps_the_receiver_too() -> None:
-    """Rank 1 pays for its receive before rank 0's message may start, though rank 0 is free."""
+    """Rank 1 pays for its receive before rank 0's message may start, though rank 0 has paid."""
     work = phased([[(1, 2, 10)], [(0, 1, 10)]], 5)
     machine, settings = crossbar("setup=30us"), Settings(sync="local")
-    timeline = right(work, machine, settings, [(0, 50, 59, 69, 79), (0, 129, 138, 148, 158)])
-    early = changed(timeline, 1, sent=-1.0, first=-1.0, left=-1.0, end=-1.0)
-    assert rules(early, machine, settings)[0] == "set-up"
+    timeline = right(work, machine, settings, [(30, 50, 59, 69, 79), (109, 129, 138, 148, 158)])
+    assert rules(changed(timeline, 1, slot=-1.0), machine, settings)[0] == "set-up"
 
 
 def test_signals_are_work_of_a_processor_at_each_end() -> None:

@@ -100,7 +100,9 @@ def test_first_bytes_come_from_rates_or_the_file() -> None:
     first = timeline.first_bytes()
     assert (first <= timeline.end_s).all()
     assert timeline.end_s - first == pytest.approx(WORK.bytes / 0.5e6)
-    assert replace(timeline, rates=None).first_bytes().size == 0
+    none = np.zeros(0)
+    assert replace(timeline, first_byte_s=none).first_bytes() == pytest.approx(first)
+    assert replace(timeline, rates=None, first_byte_s=none).first_bytes().size == 0
     assert replace(timeline, rates=None, first_byte_s=first).first_bytes() is first
 
 
@@ -205,12 +207,12 @@ def test_parts_of_a_message_follow_each_other() -> None:
     timeline = by_hand(WORK, ROW, Settings(), [(0, 2, 3, 203, 203), (0, 1, 4, 104, 105), (2, 3, 204, 404, 405)])
     parts = TimelineView(timeline, ROW, Settings()).parts
     assert [part.what for part in parts] == [
-        "bytes flow", "latency, or waiting for a channel", *["overheads, or waiting for a processor"] * 2,
+        "bytes flow", "latency, or channel busy", *["overheads, or processor busy"] * 2,
     ]  # fmt: skip
     assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
     old = replace(timeline, sent_s=np.zeros(0), left_s=np.zeros(0), rates=None)
     parts = TimelineView(old, ROW, Settings()).parts
-    assert [part.what for part in parts] == ["bytes flow", "overhead, latency, or waiting for a channel"]
+    assert [part.what for part in parts] == ["bytes flow", "overhead, latency, or channel busy"]
     assert sum(part.end_s - part.begin_s for part in parts) == pytest.approx(timeline.end_s - timeline.start_s)
 
 

@@ -101,7 +101,10 @@ class TimelineView:
     @property
     def latency(self) -> str:
         """What it does between its send overhead and its first byte."""
-        return "latency, or waiting for a channel" if self.timeline.model in ("wormhole", "circuit") else "latency"
+        if self.timeline.model not in ("wormhole", "circuit"):
+            return "latency"
+        before = self.machine is not None and self.machine.costs_for(self.work.method).receive == "before"
+        return "latency, or channel or receiver busy" if before else "latency, or channel busy"
 
     @property
     def waiting(self) -> str:
@@ -119,7 +122,7 @@ class TimelineView:
             known = sent.size > 0
             parts.append(Part(self.latency if known else self.waiting, sent if known else start, first, WAITING))
         if sent.size:
-            words = "overheads, or waiting for a processor"
+            words = "overheads, or processor busy"
             parts += [Part(words, start, sent, OVERHEAD), Part(words, left, end, OVERHEAD)]
         elif (end > left).any():
             parts.append(Part("overhead", left, end, OVERHEAD))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
 from conset.schedule.sync import Sync
+from conset.simulation.needs import rounded_up
 from conset.simulation.workload import Workload
 
 Floats = NDArray[np.float64]
@@ -35,8 +38,16 @@ class Begins:
     paid_s: Floats
 
     @staticmethod
-    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats) -> Begins:
-        """The visits of a workload whose messages are delivered at `end_s`; none for a trace."""
+    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats, cycle_s: float = 0.0) -> Begins:
+        """The visits of a workload whose messages are delivered at `end_s`; none for a trace.
+
+        Args:
+            workload: what was played.
+            machine: on what.
+            sync: under which policy.
+            end_s: shape=(messages) [s].
+            cycle_s: to whose multiples barriers and set-ups are rounded up; 0: not at all.
+        """
         if not workload.phases:
             none = np.zeros(0, np.int64)
             nowhere = np.zeros(workload.messages, np.int64)
@@ -48,7 +59,7 @@ class Begins:
         sending, receiving = np.split(place.astype(np.int64).ravel(), 2)
         rank, phase = visits // workload.phases, visits % workload.phases
         if sync.kind == "barrier":
-            barrier_s = costs.synchronization.at(machine.topology.endpoints)
+            barrier_s = rounded_up(costs.synchronization.at(machine.topology.endpoints), cycle_s)
             entered = _after_barriers(workload, sync, end_s, barrier_s, costs.first_barrier)[phase]
         elif sync.kind == "none":
             entered = np.zeros(visits.size)
@@ -57,7 +68,7 @@ class Begins:
             for place in (sending, receiving):
                 np.maximum.at(last, place, end_s)
             entered = _before_each(last, rank)
-        return Begins(rank, phase, sending, receiving, entered, _paid(entered, rank, costs.setup_s))
+        return Begins(rank, phase, sending, receiving, entered, _paid(entered, rank, rounded_up(costs.setup_s, cycle_s)))
 
 
 def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: float, first: bool) -> Floats:
@@ -76,8 +87,7 @@ def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: fl
 def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
     """shape=(visits): the largest of `last` over the visits of the same rank before each; 0 before the first."""
     before = np.zeros(last.size)
-    first = np.flatnonzero(np.diff(rank, prepend=-1))
-    for low, high in zip(first.tolist(), [*first[1:].tolist(), last.size], strict=True):
+    for low, high in _ranges(rank):
         before[low + 1 : high] = np.maximum.accumulate(last[low : high - 1])
     return before
 
@@ -85,8 +95,12 @@ def _before_each(last: Floats, rank: NDArray[np.int64]) -> Floats:
 def _paid(entered: Floats, rank: NDArray[np.int64], setup_s: float) -> Floats:
     """One set-up after the other, none before its phase is entered."""
     paid = np.empty(entered.size)
-    first = np.flatnonzero(np.diff(rank, prepend=-1))
-    for low, high in zip(first.tolist(), [*first[1:].tolist(), entered.size], strict=True):
+    for low, high in _ranges(rank):
         count = np.arange(high - low)
         paid[low:high] = np.maximum.accumulate(entered[low:high] - count * setup_s) + (count + 1) * setup_s
     return paid
+
+
+def _ranges(rank: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """(first, after the last) visit of every rank."""
+    return pairwise([*np.flatnonzero(np.diff(rank, prepend=-1)).tolist(), rank.size])

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.schedule.sync import parse_sync
-from conset.simulation.needs import Needs
+from conset.simulation.needs import Needs, cycle_of, rounded_up
 from conset.simulation.resources import Resources, resource_words
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
@@ -67,7 +67,7 @@ class Demand:
     @property
     def setup_s(self) -> float:
         """Of a phase [s]; 0 where there are none."""
-        return self.costs.setup_s if self.workload.phases else 0.0
+        return rounded_up(self.costs.setup_s, cycle_of(self.costs, self.model)) if self.workload.phases else 0.0
 
 
 def lower_bound(demand: Demand) -> Bound:
@@ -84,7 +84,8 @@ def lower_bound(demand: Demand) -> Bound:
         edges += [work.messages] * (edges[-1] < work.messages)
         each = [_largest(demand, slice(a, b))[0] for a, b in pairwise(edges) if a < b]
         barriers = len(each) - (0 if costs.first_barrier else 1)
-        fixed = barriers * costs.synchronization.at(demand.machine.topology.endpoints)
+        synchronization_s = costs.synchronization.at(demand.machine.topology.endpoints)
+        fixed = barriers * rounded_up(synchronization_s, cycle_of(costs, demand.model))
         words = f"{barriers:,} barrier{'' if barriers == 1 else 's'} and the busiest of each group"
         bounds.append((sum(each) + fixed, words))
     return _top(bounds)

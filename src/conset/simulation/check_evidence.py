@@ -14,7 +14,7 @@ from conset.schedule.sync import Sync, parse_sync
 from conset.simulation.begins import Begins
 from conset.simulation.bounds import Demand
 from conset.simulation.check_routes import Routes
-from conset.simulation.needs import HELD, Needs
+from conset.simulation.needs import HELD, Needs, cycle_of
 from conset.simulation.order import Rows, in_list_order
 from conset.simulation.resources import Resources
 from conset.simulation.settings import Settings
@@ -94,9 +94,14 @@ class Evidence:
         return self.demand.needs
 
     @property
+    def injected_only(self) -> bool:
+        """Whether the timeline's start is when the first flit was injected, after slot and send overhead."""
+        return self.model == "flit" and self.sent is None
+
+    @cached_property
     def start(self) -> Floats:
-        """shape=(messages) [s]: when each took its slot."""
-        return self.timeline.start_s
+        """shape=(messages) [s]: when each took its slot; at the latest where nobody says."""
+        return self.timeline.start_s - self.needs.send if self.injected_only else self.timeline.start_s
 
     @property
     def end(self) -> Floats:
@@ -113,6 +118,8 @@ class Evidence:
         """shape=(messages) [s]: when its bytes began to flow; None where nobody says."""
         if self.timeline.first_byte_s.size == self.end.size:
             return self.timeline.first_byte_s
+        if self.injected_only:
+            return self.timeline.start_s
         return None if self.streams is None else np.where(self.flows, self.streams[0], self.end)
 
     @cached_property
@@ -138,7 +145,12 @@ class Evidence:
     @cached_property
     def cycle(self) -> float:
         """Of the flit model [s]; 0 in others: nothing else happens in steps."""
-        return self.costs.flit_B / self.costs.link_Bps if self.model == "flit" else 0.0
+        return cycle_of(self.costs, self.model)
+
+    @property
+    def setup_s(self) -> float:
+        """Of a phase [s]; 0 where there are none."""
+        return self.demand.setup_s
 
     @property
     def senders(self) -> NDArray[np.int32]:
@@ -155,6 +167,12 @@ class Evidence:
         """The sends of every rank in posting order."""
         return in_list_order(self.workload, self.senders)
 
+    @property
+    def listed(self) -> bool:
+        """Whether receives go by the receiver's list; `flow` does unless it is told otherwise."""
+        order = self.settings.receive_order
+        return order == "list" or (order is None and self.model == "flow")
+
     @cached_property
     def in_order(self) -> bool:
         """Whether ranks take slots in posting order: in schedules, and where slots are limited."""
@@ -163,7 +181,7 @@ class Evidence:
     @cached_property
     def begins(self) -> Begins:
         """When ranks may enter phases, by the deliveries that the timeline states."""
-        return Begins.of(self.workload, self.machine, self.sync, self.end)
+        return Begins.of(self.workload, self.machine, self.sync, self.end, self.cycle)
 
     @cached_property
     def flows(self) -> NDArray[np.bool_]:

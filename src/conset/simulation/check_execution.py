@@ -10,7 +10,10 @@ from conset.simulation.order import Rows, in_list_order, most_open
 
 
 def check_policy(e: Evidence) -> list[Violation]:
-    """Nothing takes its slot before its sender has entered its phase and, under `ready`, its signal has come."""
+    """Nothing takes its slot before its sender has entered its phase and, under `ready`, its signal has come.
+
+    What a phase costs its ranks is the business of `check_set_ups`.
+    """
     if not e.workload.phases:
         return []
     entered = e.begins.entered_s[e.begins.sending]
@@ -21,7 +24,8 @@ def _signalled(e: Evidence) -> Floats:
     """`ready`: when the signal has come from a receiver that has ended its earlier phases; of an exchange both."""
     if e.sync.kind != "ready":
         return np.zeros(e.end.size)
-    entered = e.begins.entered_s[e.begins.receiving]
+    # its set-up is paid before it signals
+    entered = e.begins.entered_s[e.begins.receiving] + e.setup_s
     asked = np.where(e.workload.crosses, entered + e.needs.signal, 0.0)
     partner = e.resources.partner
     return np.where(partner >= 0, np.maximum(asked, asked[partner]), asked)
@@ -35,6 +39,8 @@ def check_sends(e: Evidence) -> list[Violation]:
         most, rank = most_open(e.rows, e.start, e.slot_free - e.slack)
         if most > limit:
             found.append(Violation("in flight", f"rank {rank}: {most} messages in its slots, at most {limit} allowed"))
+    if e.injected_only:
+        return found + _behind_slots(e)
     if e.in_order:
         for rank, row in e.rows:
             back = np.diff(e.start[row])
@@ -43,6 +49,18 @@ def check_sends(e: Evidence) -> list[Violation]:
                 text = f"rank {rank}: message {row[k + 1]} took its slot before {row[k]}, which is posted before it"
                 return [*found, Violation("order", text)]
     return found
+
+
+def _behind_slots(e: Evidence) -> list[Violation]:
+    """Where only injections are known: a message is injected when so many posted before it keep their slots."""
+    limit = e.settings.in_flight
+    for rank, row in e.rows if limit is not None else ():
+        for k, m in enumerate(row.tolist()):
+            before = int((e.slot_free[row[:k]] > e.timeline.start_s[m] + e.slack).sum())
+            if before >= (limit or 0):
+                text = f"rank {rank}: message {m} injected while {before} posted before it had slots, {limit} may"
+                return [Violation("order", text)]
+    return []
 
 
 def check_receives(e: Evidence) -> list[Violation]:
@@ -61,7 +79,7 @@ def check_receives(e: Evidence) -> list[Violation]:
     most, rank = most_open([(rank, row[sure[row]]) for rank, row in lists], taken, e.left - e.slack)
     if most > limit:
         found.append(Violation("receives", f"rank {rank}: {most} receives open at once, at most {limit} allowed"))
-    if e.settings.receive_order == "list":
+    if e.listed:
         found += _out_of_turn(e, [(rank, row[e.workload.crosses[row]]) for rank, row in lists], taken, sure, limit)
     return found
 
@@ -81,10 +99,12 @@ def holding(e: Evidence) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
     """(from, to, sure): when a message surely holds its whole path, shape=(messages) each; None where nobody knows.
 
     Its header has arrived before the receiver's overhead, where that is paid with the path held; else before bytes
-    flow. Without these times the last byte is the delivery, where nothing is paid after it.
+    flow. Without these times the last byte is the delivery, where its receiver's processor has nothing to do.
     """
     if e.first is not None and e.left is not None:
         return e.first - e.needs.surely_before, e.left, e.flows
-    if (e.needs.after > 0).any() or e.needs.buffered.any():
+    costs, needs = e.costs, e.needs
+    works = (needs.after > 0).any() or (costs.one_processor and (needs.send > 0).any())
+    if needs.buffered.any() or (costs.receive == "after" and (works or costs.setup_s or costs.signal_s)):
         return None
     return e.end - e.needs.flow - e.needs.before, e.end, e.workload.crosses

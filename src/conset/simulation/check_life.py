@@ -15,11 +15,11 @@ def check_release(e: Evidence) -> list[Violation]:
 
 
 def check_deps(e: Evidence) -> list[Violation]:
-    """Nothing takes its slot before what it depends on is delivered; in `flit` a cycle later."""
+    """Nothing takes its slot before what it depends on is delivered."""
     work = e.workload
     waiting = np.repeat(np.arange(work.messages), np.diff(work.dep_offsets))
     earliest = np.full(work.messages, -inf)
-    np.maximum.at(earliest, waiting, e.end[work.deps] + e.cycle)
+    np.maximum.at(earliest, waiting, e.end[work.deps])
     return e.not_before("deps", earliest, e.start, "took its slot")
 
 
@@ -49,17 +49,16 @@ def check_life(e: Evidence) -> list[Violation]:
 
 def _at_once(e: Evidence) -> list[Violation]:
     """What is paid for before its bytes is delivered with the last of them."""
-    if e.left is None:
+    if e.left is None or e.costs.receive != "before" or e.model == "flit":
         return []
-    paid = e.workload.crosses & ~e.needs.buffered & (e.needs.after <= 0)
+    paid = e.workload.crosses & ~e.needs.buffered
     return e.not_before("latency", np.where(paid, e.end, -inf), e.left, "last byte, with which it is delivered,")
 
 
 def check_set_ups(e: Evidence) -> list[Violation]:
-    """A transfer's overhead begins after both its ends have paid the set-up of its phase."""
-    if not e.workload.phases or not e.costs.setup_s:
+    """A transfer takes its slot after both its ends have paid the set-up of its phase."""
+    if not e.setup_s:
         return []
     paid = e.begins.paid_s
     earliest = np.maximum(paid[e.begins.sending], paid[e.begins.receiving])
-    begun = e.end - (e.needs.alone - e.needs.asking) if e.sent is None else e.sent - e.needs.send
-    return e.not_before("set-up", earliest, begun, "send overhead began, at the latest,")
+    return e.not_before("set-up", earliest, e.start, "took its slot")

@@ -47,7 +47,10 @@ def _ends(e: Evidence) -> list[Violation]:
     found = []
     for stated, flowed, what in zip((e.first, e.left), e.streams, ("first byte", "last byte"), strict=True):
         assert stated is not None  # rates say it where nothing else does
-        apart = np.where(e.flows, np.abs(stated - flowed), 0.0)
+        apart = stated - flowed
+        if what == "last byte" or not e.costs.preempts:  # else bytes may stand still before the first
+            apart = np.abs(apart)
+        apart = np.where(e.flows, apart, 0.0)
         if apart.size and apart.max() > 2 * e.slack:
             m = int(apart.argmax())
             text = f"message {m}: {what} at {stated[m]:.9g} s, by its rates at {flowed[m]:.9g} s"
@@ -199,7 +202,7 @@ def check_fairness(e: Evidence) -> list[Violation]:
     weight = np.ones(e.end.size)
     if e.settings.fairness == "rtt":
         costs = e.costs
-        route = costs.inject.seconds[0] + costs.eject.seconds[0] + e.resources.hops * costs.hop.seconds[0]
+        route = costs.inject.seconds[0] + costs.eject.seconds[0] + e.resources.hops * costs.hop.of(e.workload.bytes)
         weight = np.where(route > 0, 1 / np.where(route > 0, route, inf), 1.0)
         weight = np.where(weight > 0, weight, 1.0)
     worst = _unfair(e, e.timeline.rates, weight)

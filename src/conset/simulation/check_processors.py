@@ -94,8 +94,9 @@ def _all(e: Evidence) -> Ints:
 def _sends(e: Evidence, jobs: Jobs) -> None:
     needs = e.needs
     if e.sent is None:
-        latest = e.end - (needs.alone - needs.asking - needs.send)
-        jobs.add(e.senders, e.start + needs.asking, latest, needs.send, _all(e))
+        begun = np.zeros(e.end.size) if e.injected_only else e.start + needs.asking
+        latest = e.timeline.start_s if e.injected_only else e.end - (needs.alone - needs.asking - needs.send)
+        jobs.add(e.senders, begun, latest, needs.send, _all(e))
     else:
         jobs.add(e.senders, e.sent - needs.send, e.sent, needs.send, _all(e))
 
@@ -126,7 +127,7 @@ def _signals(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
         return
     half = np.full(sent.size, needs.half)
     way = needs.signal_way[sent]
-    entered = e.begins.entered_s[e.begins.receiving[sent]]
+    entered = e.begins.entered_s[e.begins.receiving[sent]] + e.setup_s
     sending.add(e.receivers[sent], entered, e.start[sent] - needs.half - way, half, sent)
     receiving.add(e.senders[sent], entered + needs.half + way, e.start[sent], half, sent)
 
@@ -147,15 +148,14 @@ def _requests(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
 
 
 def _set_ups(e: Evidence, jobs: Jobs) -> None:
-    """Between entering a phase and its first transfer, of this rank as sender or receiver."""
-    if not e.workload.phases or not e.costs.setup_s:
+    """Between entering a phase and the slot of its first transfer, of this rank as sender or receiver."""
+    if not e.setup_s:
         return
-    begins, needs = e.begins, e.needs
-    begun = e.end - (needs.alone - needs.asking) if e.sent is None else e.sent - needs.send
+    begins = e.begins
     latest = np.full(begins.rank.size, np.inf)
     for visit in (begins.sending, begins.receiving):
-        np.minimum.at(latest, visit, begun)
-    setup = np.full(latest.size, e.costs.setup_s)
+        np.minimum.at(latest, visit, e.start)
+    setup = np.full(latest.size, e.setup_s)
     jobs.add(begins.rank, begins.paid_s - setup, latest, setup, np.full(latest.size, -1))
 
 
@@ -165,7 +165,7 @@ def _in_turn(e: Evidence) -> list[Violation]:
         return []
     needs = e.needs
     turns: list[tuple[Ints, NDArray[np.int32], Floats, Floats]] = []
-    sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0)) if not e.costs.setup_s else np.zeros(0, np.int64)
+    sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0))
     turns.append((sends, e.senders[sends], e.start[sends], e.sent[sends] - needs.send[sends]))
     if e.left is not None:
         comes = np.flatnonzero((needs.after > 0) & ~needs.buffered)

@@ -38,6 +38,8 @@ MOST_CHANGES = 50_000
 """Changes of rates that a file keeps: 1 MB, 3 MB as text."""
 MOST_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
 """Messages up to which a model's rates are worth recording: every event of `flow` may change all of them."""
+STOPS = ("record", "until_s", "max_work")
+"""Settings that say what is kept and when a simulation gives up, not how it is executed."""
 HEADER = ("model", "sync", "in_flight", "machine", "mean_latency_s", "events", "figures")
 MESSAGES = ("source", "target", "bytes", "time_s", "phase_offsets")
 """Columns that say what was played."""
@@ -122,7 +124,7 @@ def write_timeline(
     if machine is not None:
         head |= {"machine_spec": machine.to_spec(), "changed": changed}
     if settings is not None:
-        head["settings"] = {name: value for name, value in asdict(settings).items() if name != "record"}
+        head["settings"] = {name: value for name, value in asdict(settings).items() if name not in STOPS}
     head["manifest"] = (manifest or Manifest()).to_object()
     columns = _columns(timeline)
     with replacing(path) as temporary:

@@ -8,7 +8,7 @@
     receive    receive_overhead; with `before` ahead of the bytes   rounded up to cycles     receive_overhead, after
 
 All costs are those of the message's size. A request, a grant and a signal take half of `signal` on a processor at each
-end and hops · hop between them, at the cost of 0 bytes.
+end and hops · hop between them, at the cost of 0 bytes; in `flit` each of these is rounded up to cycles.
 """
 
 from __future__ import annotations
@@ -96,9 +96,10 @@ class Needs:
         zero = np.zeros(workload.messages)
         ready = workload.phases > 0 and parse_sync(settings.sync).kind == "ready"
         flit = model == "flit"
-        cycle = costs.flit_B / costs.link_Bps if flit else 0.0
+        cycle = cycle_of(costs, model)
         send, receive = (whole_cycles(cost.of(size), cycle) for cost in (costs.send_overhead, costs.receive_overhead))
-        half, way = costs.signal_s / 2, np.asarray(zero if flit else hops * costs.hop.at(0), np.float64)
+        half = rounded_up(costs.signal_s / 2, cycle)
+        way = np.asarray(hops * rounded_up(costs.hop.at(0), cycle), np.float64)
         signal = np.where(crosses, 2 * half + way, 0.0)
         if flit:
             latency = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
@@ -119,6 +120,16 @@ class Needs:
 
 def _entering(costs: Costs, size: Ints) -> Floats:
     return np.asarray(costs.per_transfer_s + costs.inject.of(size) + costs.eject.of(size), np.float64)
+
+
+def cycle_of(costs: Costs, model: str) -> float:
+    """What a flit needs on a link [s]; 0 in other models: nothing else happens in steps."""
+    return costs.flit_B / costs.link_Bps if model == "flit" else 0.0
+
+
+def rounded_up(seconds: float, cycle_s: float) -> float:
+    """As `whole_cycles`, of one time."""
+    return float(whole_cycles(np.array([seconds]), cycle_s)[0])
 
 
 def whole_cycles(seconds: Floats, cycle_s: float) -> Floats:
