@@ -22,7 +22,7 @@ public:
           size_(size),
           costs_(costs),
           partners_(routes, costs),
-          waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal > 0),
+          waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal + costs.signal_hop > 0),
           nodes_(routes.network.nodes()),
           ranks_(ranks.ranks),
           links_(costs.link.empty() ? 0 : routes.network.link_slots()),
@@ -83,7 +83,7 @@ private:
     // From when transfer k may start: set-ups at both ends, and its ready signal (of an exchange both signals).
     double released(std::size_t k, const Rank& sender, const Rank& receiver, const Message& m) const {
         double from = sender.entered;
-        if (m.leaves && costs_.signal > 0) {
+        if (m.signal > 0) {
             from = std::max(from, receiver.entered + m.signal);
             if (waits_for_both_ && pairs_.both(routes_.source[k], routes_.target[k]))
                 from = std::max(from, sender.entered + m.signal);

@@ -7,7 +7,7 @@ O(nodes + ranks + links + phases + transfers of a phase) memory.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
