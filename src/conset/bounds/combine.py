@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.bounds.bounds import Bounds, Candidate
+from conset.bounds.flit_time import bound_flit_time
 from conset.bounds.question import Question, Routes
 from conset.bounds.table import LOAD_BOUNDS, PHASE_BOUNDS, TIME_BOUNDS
 from conset.errors import InputError, UsageError, unknown_name
@@ -100,6 +101,17 @@ def bound_schedule(schedule: Schedule) -> Bounds:
         routes="fixed" if schedule.route_offsets is None else "free", split=schedule.parts is not None,
         timetable=schedule.timetable is not None, method=schedule.method, phases=schedule.phases, in_flight=slots,
     )  # fmt: skip
+
+
+def bound_for_model(schedule: Schedule, model: str) -> float:
+    """What no execution of the class of `schedule` beats where `model` says what the network does [s].
+
+    `flit` counts cycles of routers and reads no ports, nodes or latencies: it has a bound of its own, about the routes
+    of the schedule; all others have that of `bound_schedule`.
+    """
+    if model == "flit":
+        return bound_flit_time(schedule).value * (1 - ROUNDING)
+    return bound_schedule(schedule).time_s
 
 
 def _combine(question: Question) -> Bounds:
