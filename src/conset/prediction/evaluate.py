@@ -1,6 +1,6 @@
 """Evaluate: a schedule, a policy and a machine's costs to a time, by the formulas of `policies`.
 
-The core walks every route at most five times: O(transfers + sum of hops) time, with limited slots · log(slots);
+The core walks every route at most three times: O(transfers + sum of hops) time, with limited slots · log(slots);
 O(nodes + ranks + links + phases + transfers of a phase) memory.
 """
 
