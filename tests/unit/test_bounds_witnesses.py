@@ -136,9 +136,7 @@ def test_time_of_ports_and_links_in_words() -> None:
     pattern = Pattern.from_messages(6, [0, 1, 2], [5, 5, 5], [10, 20, 30])
     bounds = bound(pattern, machine, ANY)
     assert bounds.time_s == pytest.approx(24 + 2 * 5)
-    assert bounds.time_witness == (
-        "node 5 receives 3 messages, 60 B: 24 s, and synchronization of 3 phases 10 s"
-    )
+    assert bounds.time_witness == ("node 5 receives 3 messages, 60 B: 24 s, and synchronization of 3 phases 10 s")
     assert bounds.time_class == "barrier after every phase, whole messages, the machine's routes, " + (
         "send 1, receive 1, link 1 in a phase"
     )
@@ -239,3 +237,30 @@ def test_words_that_are_none() -> None:
         bound(complete_exchange(4), machine, ANY, sync="bariers")
     with pytest.raises(InputError, match="node 8 holds a rank of alltoall: mesh has 4 endpoints"):
         bound(complete_exchange(9), machine, ANY)
+
+
+def test_slots_and_processors_are_named() -> None:
+    """Rank 0 sends three messages of 10 s: one after the other in one slot; two slots halve that."""
+    costs = {"send_overhead": Steps((2.0,)), "inject": Steps((3.0,)), "port_out_Bps": 2.0}
+    machine = machine_of(Topology.crossbar(4), in_flight=1, **costs)
+    pattern = Pattern.from_messages(4, [0, 0, 0], [1, 2, 3], [10, 10, 10])
+    one = bound(pattern, machine, Limits(), sync="none")
+    assert named(one, "slots time") == (pytest.approx(3 * 10), "rank 0 sends 3 messages, 1 in flight: 30 s")
+    assert one.time_class.endswith("at most 1 messages of a rank in flight")
+    more = bound(pattern, machine, Limits(), sync="none", in_flight=2)
+    assert named(more, "slots time")[0] == pytest.approx(15)
+    every = bound(pattern, machine, Limits(), sync="none", in_flight="all")
+    assert all(c.name != "slots time" for c in every.candidates)
+    assert named(every, "processor time") == (
+        pytest.approx(3 * 2 + 3 + 5),
+        "a processor of rank 0, which sends 3 messages: 14 s",
+    )
+
+
+def test_a_chain_adds_up_its_messages() -> None:
+    """a = 1 + 10 / 5 = 3 s; with a barrier after every phase each has its set-up, too."""
+    pattern = Pattern.from_messages(4, [0, 1, 2], [1, 2, 3], [10] * 3, before=[[0, 1], [1, 2]])
+    machine = machine_of(Topology.crossbar(4), inject=Steps((1.0,)), port_out_Bps=5.0, setup_s=0.5)
+    alone = bound(pattern, machine, Limits(), sync="local")
+    assert named(alone, "chain time")[0] == pytest.approx(3 * 3 + 0.5)
+    assert named(bound(pattern, machine, Limits(), sync="barrier"), "chain time")[0] == pytest.approx(3 * 3.5)

@@ -183,4 +183,5 @@ def _time_class(question: Question) -> str:
     sync = question.sync
     policy = SYNC_WORDS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
     messages = "split messages" if question.split else "whole messages"
-    return f"{policy}, {messages}, {_routes_words(question)}, {_limits_words(question.limits)}"
+    slots = "" if question.in_flight is None else f", at most {question.in_flight} messages of a rank in flight"
+    return f"{policy}, {messages}, {_routes_words(question)}, {_limits_words(question.limits)}{slots}"
