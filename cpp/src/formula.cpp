@@ -25,7 +25,8 @@ public:
           nodes_(routes.network.nodes()),
           ranks_(ranks.ranks),
           links_(costs.link.empty() ? 0 : routes.network.link_slots()),
-          slots_(costs.in_flight > 0 ? ranks.ranks : 0) {}
+          slots_(costs.in_flight > 0 ? ranks.ranks : 0),
+          walks_(walks(costs)) {}
 
     void open_batch() {
         ++batch_;
@@ -47,14 +48,12 @@ public:
         const std::int32_t s = ranks_of_.sender[k], t = ranks_of_.receiver[k];
         Rank &sender = rank(s), &receiver = rank(t);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
-        std::int64_t hops = 0;
         const bool leaves = routes_.leaves(k);
-        if (leaves && (!links_.empty() || costly_hops()))
-            routes_.each_link(k, [&](std::int32_t l) {
-                ++hops;
-                if (!links_.empty()) slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
-            });
-        const Message m = message_of(costs_, bytes, hops, slowest, leaves);
+        way_.clear();
+        if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { way_.push_back(l); });
+        if (!links_.empty())
+            for (const std::int32_t l : way_) slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
+        const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves);
         const double wait = costs_.setup + m.signal;
         sender.send.add(m.send, 0, m.alone - m.send);
         receiver.receive.add(m.receive, wait + m.to_receive, m.left);
@@ -99,10 +98,6 @@ private:
         std::int64_t bytes = 0, load = 0, batch = 0, phase = 0;
         double head = never, tail = never;
     };
-
-    bool costly_hops() const {
-        return costs_.signal_hop > 0 || std::any_of(costs_.hop.begin(), costs_.hop.end(), [](double h) { return h > 0; });
-    }
 
     Node& node(std::int32_t v) {
         Node& it = nodes_[static_cast<std::size_t>(v)];
@@ -152,7 +147,7 @@ private:
             target.both.add(work, head, m.after);
         }
         if (links_.empty()) return;
-        routes_.each_link(k, [&](std::int32_t l) {
+        for (const std::int32_t l : way_) {
             Link& link = links_[static_cast<std::size_t>(l)];
             if (link.phase != phase_) {
                 if (link.batch != batch_) link = {0, 0, 0, batch_, 0};
@@ -163,7 +158,7 @@ private:
             ++link.load;
             link.head = std::min(link.head, head);
             link.tail = std::min(link.tail, m.after);
-        });
+        }
     }
 
     void close_node(std::int32_t v) {
@@ -207,6 +202,8 @@ private:
     std::vector<Rank> ranks_;
     std::vector<Link> links_;
     std::vector<Slots> slots_;
+    bool walks_;                      // whether links or their number cost anything
+    std::vector<std::int32_t> way_;  // links of the transfer at hand
     std::vector<std::int32_t> touched_nodes_, touched_ranks_, touched_links_;
     std::array<double, kBusyKinds> most_{};
     std::array<std::int64_t, kBusyKinds> where_{}, setups_{};

@@ -14,6 +14,9 @@ namespace {
 
 using namespace formula;
 
+// Transfers of a phase whose routes are kept rather than walked twice.
+constexpr std::size_t kKept = std::size_t{1} << 18U;
+
 class RankClock {
 public:
     RankClock(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size, const MessageCosts& costs)
@@ -22,19 +25,23 @@ public:
           size_(size),
           costs_(costs),
           partners_(routes, costs),
-          waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal > 0),
+          waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal + costs.signal_hop > 0),
           nodes_(routes.network.nodes()),
           ranks_(ranks.ranks),
           links_(costs.link.empty() ? 0 : routes.network.link_slots()),
-          slots_(costs.in_flight > 0 ? ranks.ranks : 0) {}
+          slots_(costs.in_flight > 0 ? ranks.ranks : 0),
+          walks_(walks(costs)) {}
 
     void run_phase(std::size_t first, std::size_t last, Ends& ends) {
         ++phase_;
         messages_.clear();
+        ways_.clear();
+        offsets_.assign(1, 0);
+        keeps_ways_ = last - first <= kKept;
         partners_.meet(first, last);
         if (waits_for_both_) pair_up(first, last);
         for (std::size_t k = first; k < last; ++k) start(k);
-        for (std::size_t k = first; k < last; ++k) end(k, messages_[k - first]);
+        for (std::size_t k = first; k < last; ++k) end(k, k - first);
         ends.end.push_back(last_end_);
         ends.rank.push_back(last_rank_);
         ends.setups.push_back(last_rank_ < 0 ? 0 : ranks_[static_cast<std::size_t>(last_rank_)].setups);
@@ -51,8 +58,8 @@ private:
         std::int64_t setups = 0, phase = 0;
     };
     struct Link {
-        std::int64_t bytes = 0, load = 0, phase = 0;
-        double head = never, tail = never;
+        std::int64_t bytes = 0, load = 0, phase = 0, ended = 0;
+        double head = never, tail = never, end = 0;
     };
 
     Node& node(std::int32_t v) {
@@ -83,7 +90,7 @@ private:
     // From when transfer k may start: set-ups at both ends, and its ready signal (of an exchange both signals).
     double released(std::size_t k, const Rank& sender, const Rank& receiver, const Message& m) const {
         double from = sender.entered;
-        if (m.leaves && costs_.signal > 0) {
+        if (m.signal > 0) {
             from = std::max(from, receiver.entered + m.signal);
             if (waits_for_both_ && pairs_.both(routes_.source[k], routes_.target[k]))
                 from = std::max(from, sender.entered + m.signal);
@@ -97,14 +104,15 @@ private:
         const std::int64_t bytes = entry(size_, k);
         Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
-        std::int64_t hops = 0;
         const bool leaves = routes_.leaves(k);
-        if (leaves)
-            routes_.each_link(k, [&](std::int32_t l) {
-                ++hops;
-                if (!links_.empty()) slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
-            });
-        const Message m = message_of(costs_, bytes, hops, slowest, leaves);
+        if (!keeps_ways_) ways_.clear();
+        const std::size_t begins = ways_.size();
+        if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { ways_.push_back(l); });
+        offsets_.push_back(ways_.size());
+        if (!links_.empty())
+            for (std::size_t i = begins; i < ways_.size(); ++i)
+                slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(ways_[i])));
+        const Message m = message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves);
         const double from = released(k, sender, receiver, m);
         sender.send.add(m.send, from, m.alone - m.send);
         receiver.receive.add(m.receive, from + m.to_receive, m.left);
@@ -118,10 +126,10 @@ private:
             sender.slots = std::max(sender.slots, delivered);
         }
         messages_.push_back(delivered);
-        if (leaves) add_bytes(k, bytes, m, from + m.to_bytes);
+        if (leaves) add_bytes(k, bytes, m, from + m.to_bytes, begins);
     }
 
-    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double head) {
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double head, std::size_t begins) {
         const double b = static_cast<double>(bytes);
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
         source.out.add(b * costs_.out, head, m.after);
@@ -133,14 +141,14 @@ private:
             target.both.add(work, head, m.after);
         }
         if (links_.empty()) return;
-        routes_.each_link(k, [&](std::int32_t l) {
-            Link& link = links_[static_cast<std::size_t>(l)];
-            if (link.phase != phase_) link = {0, 0, phase_};
+        for (std::size_t i = begins; i < ways_.size(); ++i) {
+            Link& link = links_[static_cast<std::size_t>(ways_[i])];
+            if (link.phase != phase_) link = {0, 0, phase_, 0};
             link.bytes += bytes;
             ++link.load;
             link.head = std::min(link.head, head);
             link.tail = std::min(link.tail, m.after);
-        });
+        }
     }
 
     // The later of: work from when the rank is there, work from when its first message is.
@@ -152,7 +160,8 @@ private:
         return it.own + it.send.work + it.receive.work + std::min(it.send.tail, it.receive.tail);
     }
 
-    void end(std::size_t k, double delivered) {
+    void end(std::size_t k, std::size_t at) {
+        const double delivered = messages_[at];
         Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
         double end = std::max({delivered, sender.slots, processor(sender.own, sender.send),
                                processor(receiver.own, receiver.receive)});
@@ -161,8 +170,7 @@ private:
             const Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
             end = std::max({end, source.out.time(), target.in.time()});
             if (costs_.node > 0) end = std::max({end, source.both.time(), target.both.time()});
-            if (!links_.empty())
-                routes_.each_link(k, [&](std::int32_t l) { end = std::max(end, link_end(static_cast<std::size_t>(l))); });
+            if (!links_.empty()) end = std::max(end, way_end(k, at));
         }
         for (const std::int32_t r : {who_.sender[k], who_.receiver[k]}) {
             Rank& it = ranks_[static_cast<std::size_t>(r)];
@@ -174,10 +182,24 @@ private:
         }
     }
 
-    double link_end(std::size_t l) const {
-        const Link& link = links_[l];
+    // When the links on the way of transfer k, which is number `at` of the phase, are done.
+    double way_end(std::size_t k, std::size_t at) {
+        double end = 0;
+        const auto see = [&](std::int32_t l) { end = std::max(end, link_end(static_cast<std::size_t>(l))); };
+        if (keeps_ways_)
+            for (std::size_t i = offsets_[at]; i < offsets_[at + 1]; ++i) see(ways_[i]);
+        else
+            routes_.each_link(k, see);
+        return end;
+    }
+
+    // Worked out once in a phase.
+    double link_end(std::size_t l) {
+        Link& link = links_[l];
+        if (link.ended == phase_) return link.end;
+        link.ended = phase_;
         const double time = static_cast<double>(link.bytes) * entry(costs_.link, l) * loss(costs_, link.load, l);
-        return link.head + time + link.tail;
+        return link.end = link.head + time + link.tail;
     }
 
     const Routes& routes_;
@@ -190,7 +212,11 @@ private:
     std::vector<Rank> ranks_;
     std::vector<Link> links_;
     std::vector<Slots> slots_;
-    std::vector<double> messages_;  // when each of the phase is delivered at the earliest
+    bool keeps_ways_ = true;
+    bool walks_;                        // whether links or their number cost anything
+    std::vector<std::int32_t> ways_;    // links of the transfers of the phase
+    std::vector<std::size_t> offsets_;  // into them
+    std::vector<double> messages_;      // when each of the phase is delivered at the earliest
     Exchanges pairs_;
     double last_end_ = 0;
     std::int64_t last_rank_ = -1, phase_ = 0;

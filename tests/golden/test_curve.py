@@ -11,6 +11,7 @@ import pytest
 
 from conset.comparison import curve_bounds, trace_curve
 from conset.compiler import Request
+from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
 from conset.machine.work import synchronization_s
 from conset.pattern.spec import parse_pattern
@@ -66,7 +67,7 @@ def test_the_curve_runs_through_the_texts_pairs_up_to_one_group(side: int) -> No
 
 def test_contention_3_on_12_x_12_which_the_text_could_not_have() -> None:
     """144 steps of 848 us + 566 us: 203.7 ms at (1, 3); 216 at c = 2: 305.5 ms; several phases a barrier are better."""
-    machine = parse_machine("paragon:12x12")
+    machine = with_settings(parse_machine("paragon:12x12"), "hop=0,in_flight=1")
     curve = trace_curve(parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology), machine, Request())
     at = {(point.node, point.link): point for point in curve.points}
     assert at[1, 2].predicted_s * 1e3 == pytest.approx(305.5, abs=0.05)

@@ -88,22 +88,22 @@ def test_predict_prints_terms_and_formula(schedule_file: Path) -> None:
 
 
 def test_predict_as_an_object(schedule_file: Path) -> None:
-    """003: 231 us + 0.022 us/B; barriers of 137 · log2(4) - 134 = 140 us, before both phases."""
+    """003: 231 us + 0.022 us/B, 0.04 us a hop; barriers of 137 · log2(4) - 134 = 140 us, before both phases."""
     body = json.loads(invoke(predict.command, str(schedule_file), "--json").stdout)
     assert body["schema"] == "conset/predict@1"
     assert body["machine"] == "paragon:1x4"
-    assert body["phase_s"] == pytest.approx([591e-6, 591e-6])
-    assert body["terms"] == pytest.approx({"synchronization": 280e-6, "setup": 0, "transfer": 902e-6})
-    assert body["time_s"] == pytest.approx(1182e-6)
+    assert body["phase_s"] == pytest.approx([591.08e-6, 591.08e-6])
+    assert body["terms"] == pytest.approx({"synchronization": 280e-6, "setup": 0, "transfer": 902.16e-6})
+    assert body["time_s"] == pytest.approx(1182.16e-6)
     assert (body["sync"], body["warnings"]) == ("barrier", [])
     assert body["manifest"]["command"] == "conset predict line.json"
 
 
 def test_predict_what_if(schedule_file: Path) -> None:
     words = ("--sync", "none", "--set", "overhead=31us", "--json")
-    assert json.loads(invoke(predict.command, str(schedule_file), *words).stdout)["time_s"] == pytest.approx(251e-6)
+    assert json.loads(invoke(predict.command, str(schedule_file), *words).stdout)["time_s"] == pytest.approx(251.08e-6)
     free = ("--set", "synchronization=0", "--json")
-    assert json.loads(invoke(predict.command, str(schedule_file), *free).stdout)["time_s"] == pytest.approx(902e-6)
+    assert json.loads(invoke(predict.command, str(schedule_file), *free).stdout)["time_s"] == pytest.approx(902.16e-6)
 
 
 def test_predict_on_another_machine(schedule_file: Path) -> None:

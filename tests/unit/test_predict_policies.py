@@ -54,35 +54,40 @@ def test_naive_loses_where_messages_block_each_other() -> None:
 
 
 def test_terms_phases_and_witness_of_a_barrier_schedule() -> None:
-    """Out of node 0: 2 + 10/5 = 4 s; into node 3: 2 · (2 + 20/5) = 12 s."""
+    """Set-up 0.5 s, latency 2 s; out of node 0: 10/5 = 2 s; into node 3: 2 · 20/5 = 8 s; out of node 2: 5/5 = 1 s."""
     machine = machine_of(
         Topology.crossbar(4), inject=Steps((1.0,)), eject=Steps((1.0,)), port_out_Bps=5.0, port_in_Bps=5.0,
         synchronization=Synchronization(1.0, 2.0), setup_s=0.5,
     )  # fmt: skip
     schedule = schedule_of(machine, [[(0, 1, 10)], [(1, 3, 20), (2, 3, 20)], [(2, 0, 5)]])
     prediction = predict(schedule)
-    assert prediction.phase_s == pytest.approx([4.5, 17.5, 8.5]), (
+    assert prediction.phase_s == pytest.approx([4.5, 15.5, 8.5]), (
         "barriers of 1 + 2 · log2(4) = 5 s before all but the first"
     )
-    assert prediction.terms == {"synchronization": 10.0, "setup": 1.5, "transfer": 19.0}
-    assert prediction.time_s == 30.5
+    assert prediction.terms == {"synchronization": 10.0, "setup": 1.5, "transfer": 17.0}
+    assert prediction.time_s == 28.5
     assert (prediction.witness_kind, prediction.witness) == ("port in", "phase 1: port into node 3")
     entered = replace(machine, costs=replace(machine.costs, first_barrier=True))
-    assert predict(schedule, machine=entered).phase_s == pytest.approx([9.5, 17.5, 8.5])
+    assert predict(schedule, machine=entered).phase_s == pytest.approx([9.5, 15.5, 8.5])
     pairs = predict(schedule, machine=entered, sync="barrier:2")
-    assert pairs.terms == {"synchronization": 10.0, "setup": 1.5, "transfer": 15.0}
-    assert pairs.phase_s == pytest.approx([9.5, 8.5, 8.5]), "what each phase adds to its group"
+    assert pairs.terms == {"synchronization": 10.0, "setup": 1.0, "transfer": 13.0}, "a set-up before the busiest port"
+    assert pairs.phase_s == pytest.approx([9.5, 6, 8.5]), "what each phase adds to its group"
     assert pairs.witness == "phases 0 to 1: port into node 3"
-    together = predict(schedule, sync="local")
-    assert together.terms == {"synchronization": 0.0, "setup": 1.5, "transfer": 12.0}
+    together = predict(schedule, sync="none")
+    assert together.terms == {"synchronization": 0.0, "setup": 0.5, "transfer": 10.0}
     assert together.witness == "all phases: port into node 3"
+    apart = predict(schedule, sync="local")
+    assert apart.phase_s == pytest.approx([4.5, 11 - 4.5, 14 - 11]), "1 → 3 from 5 s on, 2 → 0 when 2 → 3 is over"
+    assert apart.terms == {"synchronization": 0.0, "setup": 1.0, "transfer": 13.0}, "two phases of node 0"
+    assert apart.witness == "all phases: waiting for partners up to node 0"
 
 
-def test_ready_adds_a_signal_to_every_message_at_its_ports() -> None:
+def test_ready_adds_a_signal_before_what_waits_for_it() -> None:
+    """Node 2 enters phase 1 at once, so that only the first signal is waited for."""
     machine = machine_of(Topology.crossbar(3), port_out_Bps=1.0, signal_s=0.25)
     schedule = schedule_of(machine, [[(0, 1, 4)], [(0, 2, 4)]])
     assert predict(schedule, sync="local").time_s == 8
-    assert predict(schedule, sync="ready").time_s == 8.5
+    assert predict(schedule, sync="ready").time_s == 8.25
 
 
 def half_duplex() -> Machine:
@@ -100,12 +105,12 @@ def test_an_exchange_of_a_half_duplex_node() -> None:
     uneven = schedule_of(half_duplex(), [[(0, 1, 10), (1, 0, 4)]])
     assert predict(uneven, sync="ready").time_s == 6 + 10, "4 of 10 bytes meet, the longer message decides"
     apart = schedule_of(half_duplex(), [[(0, 1, 10)], [(1, 0, 10)]])
-    assert predict(apart, sync="ready").time_s == 6 + 20, "in different phases nothing meets"
+    assert predict(apart, sync="ready").time_s == 2 * (6 + 10), "in different phases nothing meets"
     ring = schedule_of(half_duplex(), [[(0, 1, 10), (1, 3, 10), (3, 0, 10)]])
     assert predict(ring, sync="ready").time_s == 6 + 20, "a permutation that is no exchange takes two units"
-    assert predict(ring, sync="ready").witness == "phase 0: both ports of node 1"
+    assert predict(ring, sync="ready").witness == "phase 0: both ports of node 0"
     crowd = schedule_of(half_duplex(), [[(0, 1, 10), (1, 0, 10), (0, 2, 10), (2, 0, 10)]])
-    assert predict(crowd, sync="ready").time_s == 12 + 40, "a node with two partners at once synchronizes with neither"
+    assert predict(crowd, sync="ready").time_s == 6 + 40, "a node with two partners at once synchronizes with neither"
 
 
 def test_width_and_rates_of_links() -> None:
@@ -123,15 +128,18 @@ def test_nothing_to_send_takes_no_time() -> None:
         assert (prediction.time_s, prediction.phase_s.size, prediction.witness) == (0.0, 0, "no messages")
 
 
-def test_messages_inside_a_node_take_no_work() -> None:
-    machine = machine_of(Topology.mesh(2), setup_s=1.0, inject=Steps((7.0,)))
+def test_messages_inside_a_node_are_copied_and_have_no_latency() -> None:
+    machine = machine_of(
+        Topology.mesh(2), setup_s=1.0, inject=Steps((7.0,)), send_overhead=Steps((2.0,)), receive_overhead=Steps((3.0,)),
+        copy_Bps=50.0,
+    )  # fmt: skip
     pattern = Pattern.from_messages(2, [0], [1], [100])
     inside = Schedule(
         pattern, machine, "hand", Limits(), np.array([0, 1]), np.array([0]), placement=np.array([1, 1], np.int32)
     )
     prediction = predict(inside)
-    assert (prediction.time_s, prediction.witness_kind) == (1.0, "nothing")
-    assert prediction.witness == "no message leaves its node"
+    assert (prediction.time_s, prediction.witness_kind) == (1 + 2 + 100 / 50 + 3, "message")
+    assert prediction.terms["setup"] == 1.0
 
 
 def test_warnings() -> None:

@@ -170,6 +170,12 @@ private:
     std::priority_queue<double, std::vector<double>, std::greater<>> held_;
 };
 
+// Whether routes need to be walked.
+inline bool walks(const MessageCosts& costs) {
+    const auto costly = [](double hop) { return hop > 0; };
+    return !costs.link.empty() || costs.signal_hop > 0 || std::any_of(costs.hop.begin(), costs.hop.end(), costly);
+}
+
 inline double loss(const MessageCosts& costs, std::int64_t load, std::size_t link) {
     if (costs.blocking <= 0) return 1;
     const double over = static_cast<double>(load) / (costs.tolerance * entry(costs.width, link));

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.bounds.bounds import Bounds, Candidate
+from conset.bounds.flit_time import bound_flit_time
 from conset.bounds.question import Question, Routes
 from conset.bounds.table import LOAD_BOUNDS, PHASE_BOUNDS, TIME_BOUNDS
 from conset.errors import InputError, UsageError, unknown_name
@@ -102,6 +103,17 @@ def bound_schedule(schedule: Schedule) -> Bounds:
     )  # fmt: skip
 
 
+def bound_for_model(schedule: Schedule, model: str) -> float:
+    """What no execution of the class of `schedule` beats where `model` says what the network does [s].
+
+    `flit` counts cycles of routers and reads no ports, nodes or latencies: it has a bound of its own, about the routes
+    of the schedule; all others have that of `bound_schedule`.
+    """
+    if model == "flit":
+        return bound_flit_time(schedule).value * (1 - ROUNDING)
+    return bound_schedule(schedule).time_s
+
+
 def _combine(question: Question) -> Bounds:
     phases_class, time_class, load_class = _phases_class(question), _time_class(question), _load_class(question)
     if question.pattern.messages == 0:
@@ -171,4 +183,5 @@ def _time_class(question: Question) -> str:
     sync = question.sync
     policy = SYNC_WORDS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
     messages = "split messages" if question.split else "whole messages"
-    return f"{policy}, {messages}, {_routes_words(question)}, {_limits_words(question.limits)}"
+    slots = "" if question.in_flight is None else f", at most {question.in_flight} messages of a rank in flight"
+    return f"{policy}, {messages}, {_routes_words(question)}, {_limits_words(question.limits)}{slots}"

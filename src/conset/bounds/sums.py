@@ -88,7 +88,7 @@ def costs_of_parts(costs: Costs) -> Costs:
     return replace(
         costs, send_overhead=least(costs.send_overhead), receive_overhead=least(costs.receive_overhead),
         inject=least(costs.inject), eject=least(costs.eject), hop_by_size=least(costs.hop),
-        eager_B=None if costs.eager_B is None else inf,
+        eager_B=None if costs.eager_B is None else inf, copy_Bps=inf,
     )  # fmt: skip
 
 
@@ -122,7 +122,8 @@ def _add(sums: Sums, question: Question, costs: Costs, chunk: slice) -> None:
     ready = question.sync.kind == "ready"
     signal = np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0) if ready else np.zeros(size.shape)
     wait = np.maximum(costs.setup_s, signal)
-    _add_ranks(sums, ranks, times, wait, leaves, np.where(leaves, size * slowest, 0.0) if question.split else None)
+    flow = np.where(leaves, size * slowest, size / question.costs.copy_Bps) if question.split else None
+    _add_ranks(sums, ranks, times, wait, leaves, flow)
     if ready:
         half, (senders, receivers) = costs.signal_s / 2, (each[leaves] for each in ranks)
         for work, lead, at in ((sums.send, sums.sending, receivers), (sums.receive, sums.receiving, senders)):

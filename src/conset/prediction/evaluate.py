@@ -1,13 +1,13 @@
 """Evaluate: a schedule, a policy and a machine's costs to a time, by the formulas of `policies`.
 
-The core walks every route at most five times: O(transfers + sum of hops) time, with limited slots · log(slots);
+The core walks every route at most three times: O(transfers + sum of hops) time, with limited slots · log(slots);
 O(nodes + ranks + links + phases + transfers of a phase) memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray

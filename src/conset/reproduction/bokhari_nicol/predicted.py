@@ -10,12 +10,15 @@ from conset.pattern.pattern import Pattern
 from conset.reproduction.bokhari_nicol.exchange import SLICE_B, Pair, bounded, machine
 from conset.schedule.schedule import Schedule
 
+FORMULA = "hop=0,per_transfer=0,in_flight=1"
+"""What the text's formula has: no latency, and the steps of a node one after the other."""
+
 
 @lru_cache
 def one_message(side: int, size: int) -> Schedule:
     """One message of `size` bytes from the first node to its neighbour."""
     pattern = Pattern.from_messages(side * side, [0], [1], [size], name="one message")
-    return conset.compile(pattern, machine(side), method="naive")
+    return conset.compile(pattern, machine(side, FORMULA), method="naive")
 
 
 def message_s(side: int, size: int) -> float:

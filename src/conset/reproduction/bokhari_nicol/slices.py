@@ -18,6 +18,7 @@ from conset.reproduction.bokhari_nicol.exchange import (
     Setting,
     bounded,
     bounded_s,
+    machine,
     naive_s,
     pairs,
     refusal,
@@ -194,7 +195,8 @@ def _careful(points: list[Point]) -> Claim:
 
 
 def _terms(pair: Pair) -> dict[str, float]:
-    return dict(conset.predict(bounded(pair.side, pair.contention), sync=pair.sync).terms)
+    on = machine(pair.side, predicted.FORMULA)
+    return dict(conset.predict(bounded(pair.side, pair.contention), machine=on, sync=pair.sync).terms)
 
 
 def _times(points: list[Point]) -> Table:

@@ -33,8 +33,10 @@ from conset.schedule.schedule import Schedule
 
 IN_FLIGHT = (1, 2, 3, 4)
 """Messages that a cell has under way at once, in message passing."""
-ACCESS_ONLY = "link=none,setup=26us"
-"""What the predicted columns know of connections: 520 clocks a phase, no links."""
+ACCESS_ONLY = "link=none,setup=26us,hop=0,per_transfer=0"
+"""What the predicted columns know of connections: 520 clocks a phase, no links and no latency."""
+ONE_BY_ONE = "link=none,blocking=0,hop=0,in_flight=1"
+"""What they know of message passing: one message of a cell after the other, no links and no latency."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def predicted_connections(table: int, words: int) -> float:
 def predicted_messages(table: int, words: int) -> float:
     """800 clocks a message and 2 a word at the busiest port [clocks]; the one to the cell itself costs as any other."""
     which = BASICS[table - 1]
-    on = machine(MESSAGES, "link=none,blocking=0")
+    on = machine(MESSAGES, ONE_BY_ONE)
     schedule = conset.compile(pattern_of(which, words, on), on, method="naive", placement=which.placement)
     total = conset.predict(schedule).time_s
     if which is ALL_TO_ALL:

@@ -23,6 +23,8 @@ from conset.schedule.schedule import Schedule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FORMULA = "hop=0,per_transfer=0"
+"""The text's formula has no latency."""
 EXECUTIONS = {"interleaved": "all", "one in flight": "1"}
 ABOUT = (
     "Complete exchange on iwarp:8x8, 12 channels, method connections by three of its routers; predicted by formula, "
@@ -71,8 +73,8 @@ def compiled(table: int, words: int, made: Made, lists: bool = False) -> Schedul
 
 @lru_cache(maxsize=256)
 def predicted(table: int, words: int, made: Made) -> float:
-    """By formula, interleaved [clocks]."""
-    return clocks(conset.predict(compiled(table, words, made)).time_s)
+    """By formula, interleaved and without latency [clocks]."""
+    return clocks(conset.predict(compiled(table, words, made), machine=machine(CONNECTIONS, FORMULA)).time_s)
 
 
 @lru_cache(maxsize=256)
