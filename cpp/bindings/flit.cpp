@@ -12,7 +12,7 @@ FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int6
                    In<std::int32_t> flits, std::int64_t worm_flits, std::int64_t watch_first, std::int64_t watch_last,
                    std::int64_t limit, double until, std::int64_t work) {
     nb::gil_scoped_release released;
-    Execution<std::int64_t> routed = execution.with(until, work, false);
+    Execution<std::int64_t> routed = execution.with(until, work, true);
     routed.inside_crosses = true;
     return simulate_flit({ports, view(link_source), view(out_port), view(in_port), view(ring), lanes, buffer},
                          {workload.routes(), workload.messages<std::int64_t>(view(release)), view(flits), worm_flits},
@@ -34,6 +34,9 @@ auto take_cycle(FlitTimes& times) {
 void bind_flit(nb::module_& module) {
     nb::class_<FlitTimes>(module, "FlitTimes")
         .def("take_start", &take<&FlitTimes::start>)
+        .def("take_slot", &take<&FlitTimes::slot>)
+        .def("take_sent", &take<&FlitTimes::sent>)
+        .def("take_left", &take<&FlitTimes::left>)
         .def("take_end", &take<&FlitTimes::end>)
         .def("take_cycle", &take_cycle<&WaitCycle::message>)
         .def("take_cycle_places", &take_cycle<&WaitCycle::place>)

@@ -67,8 +67,10 @@ public:
             if (times_.late || times_.cut) break;
         }
         times_.stopped = now_;
-        times_.end = std::move(release_.times.end);
-        std::replace(times_.end.begin(), times_.end.end(), kNeverOf<std::int64_t>, std::int64_t{-1});
+        take(times_.slot, release_.times.start);
+        take(times_.sent, release_.times.sent);
+        take(times_.left, release_.times.left);
+        take(times_.end, release_.times.end);
         if (!moving) times_.cycle = find_cycle(times_, [&](std::int32_t m) { return waits_for(m); });
         return std::move(times_);
     }
@@ -117,6 +119,11 @@ private:
             ahead_[port] = {sink_, 0};
             behind_[port] = {first_node_ + node, 0};
         }
+    }
+
+    static void take(std::vector<std::int64_t>& to, std::vector<std::int64_t>& from) {
+        to = std::move(from);
+        std::replace(to.begin(), to.end(), kNeverOf<std::int64_t>, std::int64_t{-1});
     }
 
     // What is due by now.

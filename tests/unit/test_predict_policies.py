@@ -130,8 +130,8 @@ def test_nothing_to_send_takes_no_time() -> None:
 
 def test_messages_inside_a_node_are_copied_and_have_no_latency() -> None:
     machine = machine_of(
-        Topology.mesh(2), setup_s=1.0, inject=Steps((7.0,)), send_overhead=Steps((2.0,)), receive_overhead=Steps((3.0,)),
-        copy_Bps=50.0,
+        Topology.mesh(2), setup_s=1.0, inject=Steps((7.0,)), send_overhead=Steps((2.0,)),
+        receive_overhead=Steps((3.0,)), copy_Bps=50.0,
     )  # fmt: skip
     pattern = Pattern.from_messages(2, [0], [1], [100])
     inside = Schedule(

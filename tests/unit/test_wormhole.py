@@ -193,7 +193,9 @@ def test_receive_overhead_after_the_path_is_free() -> None:
     messages = [(1, 2, 100), (3, 2, 100)]
     before = simulate_wormhole(workload_of(messages, 4), machine_of(Topology.mesh(1, 4), costs), Settings(receives=1))
     after_costs = replace(costs, receive="after")
-    after = simulate_wormhole(workload_of(messages, 4), machine_of(Topology.mesh(1, 4), after_costs), Settings(receives=1))
+    after = simulate_wormhole(
+        workload_of(messages, 4), machine_of(Topology.mesh(1, 4), after_costs), Settings(receives=1)
+    )
     assert us(before) == pytest.approx([115, 220], rel=1e-12)
     assert us(after) == pytest.approx([115, 215], rel=1e-12)
 

@@ -73,7 +73,8 @@ struct FlitWatch {
 };
 
 struct FlitTimes {
-    std::vector<std::int64_t> start, end;  // cycle of the first flit's injection and of its delivery, or -1
+    // Cycle of the first flit's injection, then as `Times` has them; -1 where it did not come to that.
+    std::vector<std::int64_t> start, slot, sent, left, end;
     std::int64_t moves = 0;                // flits that crossed a switch
     std::int64_t cycles = 0;               // cycles that were looked at
     std::int64_t stopped = 0;              // the cycle at which it ended

@@ -68,7 +68,9 @@ class Begins:
             for place in (sending, receiving):
                 np.maximum.at(last, place, end_s)
             entered = _before_each(last, rank)
-        return Begins(rank, phase, sending, receiving, entered, _paid(entered, rank, rounded_up(costs.setup_s, cycle_s)))
+        return Begins(
+            rank, phase, sending, receiving, entered, _paid(entered, rank, rounded_up(costs.setup_s, cycle_s))
+        )
 
 
 def _after_barriers(workload: Workload, sync: Sync, end_s: Floats, barrier_s: float, first: bool) -> Floats:

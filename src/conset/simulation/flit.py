@@ -3,8 +3,8 @@
 One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its links (`link`); the latencies of the
 machine (`inject`, `eject`, `per_transfer`, `hop`) and its port rates are what the routers do: a message takes
 5 + 4 hops + flits cycles between its overheads. Overheads, barriers, set-ups and signals take the machine's times,
-rounded up to cycles; receives are always there. The routers are BookSim2's of its usual parameters, to the cycle; how they work
-is said in `cpp/include/conset/flit.hpp`.
+rounded up to cycles; so is `hop` for each link of a signal, which crosses no router. Receives are always there. The
+routers are BookSim2's of its usual parameters, to the cycle; how they work is said in `cpp/include/conset/flit.hpp`.
 
 Ranks that share a node share its way into the network: one worm after the other.
 """
@@ -49,7 +49,10 @@ class Run:
 
     Attributes:
         start: shape=(messages), int64: injection of the first flit; -1: not in the time looked at.
-        end: shape=(messages), int64: delivery of the last flit; -1 likewise.
+        slot: shape=(messages), int64: when a message took its slot; -1 likewise.
+        sent: shape=(messages), int64: when its send overhead was paid; -1 likewise.
+        left: shape=(messages), int64: delivery of the last flit; -1 likewise.
+        end: shape=(messages), int64: as `left`, with the receive overhead; -1 likewise.
         moves: flits that crossed a switch.
         stopped: the cycle at which the simulation ended.
         elapsed_s: what it took [s].
@@ -58,6 +61,9 @@ class Run:
     """
 
     start: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    sent: NDArray[np.int64]
+    left: NDArray[np.int64]
     end: NDArray[np.int64]
     moves: int
     stopped: int
@@ -93,16 +99,21 @@ def simulate_flit(
     flits = flits_of(workload.bytes, costs.flit_B)
     release = cycles_of(workload.time_s, cycle_s)
     run = run_flit(workload, machine, release, flits, settings=settings, packet_B=packet_B)
-    end_s = np.where(run.end < 0, inf, _seconds(run.end, cycle_s))
+
+    def seconds(cycles: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.where(cycles < 0, inf, _seconds(cycles, cycle_s))
+
+    end_s = seconds(run.end)
     links = link_totals(workload, machine, np.stack([workload.bytes, flits.astype(np.int64)]))
     crosses = workload.crosses
     out = [np.bincount(workload.source[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
     into = [np.bincount(workload.target[crosses], x[crosses], workload.nodes) for x in (workload.bytes, flits)]
     return Timeline(
-        "flit", settings.sync, settings.in_flight, machine.name, _seconds(run.start, cycle_s), end_s,
+        "flit", settings.sync, settings.in_flight, machine.name, seconds(run.slot), end_s,
         phase_ends(workload, end_s), links[0], _seconds(links[1], cycle_s),
         out[0].astype(np.int64), _seconds(out[1], cycle_s), into[0].astype(np.int64), _seconds(into[1], cycle_s),
         mean_latency(workload, end_s), events=run.moves, elapsed_s=run.elapsed_s, workload=workload,
+        sent_s=seconds(run.sent), first_byte_s=seconds(run.start), left_s=seconds(run.left),
         figures=_figures(run, flits, cycle_s, lanes_of(costs, settings)),
     )  # fmt: skip
 
@@ -163,8 +174,8 @@ def run_flit(
         where = f"{workload.name} on {machine.name}"
         text = describe_cycle(workload, stuck, lane_waits(topology, ports, lanes, result.take_cycle_places()))
         raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {text}")
-    start, end = result.take_start(), result.take_end()
-    return Run(start, end, result.moves, result.stopped, elapsed_s, result.late or result.cut, result.cut)
+    times = result.take_start(), result.take_slot(), result.take_sent(), result.take_left(), result.take_end()
+    return Run(*times, result.moves, result.stopped, elapsed_s, result.late or result.cut, result.cut)
 
 
 def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.CycleExecution:

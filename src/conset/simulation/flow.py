@@ -24,12 +24,15 @@ from __future__ import annotations
 import time
 
 from conset import _core
+from conset.errors import UsageError
 from conset.machine.machine import Machine
+from conset.schedule.sync import parse_sync
 from conset.simulation.nanoseconds import (
     core_execution,
     core_messages,
     core_network_costs,
     core_stops,
+    exchanges_count,
     release_ns,
     require_no_cycle,
     timeline_of,
@@ -51,7 +54,7 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
         settings: how it is executed; None: everything at once.
 
     Raises:
-        UsageError: an unknown policy.
+        UsageError: an unknown policy, or `rtt` where bytes of exchanges count less or sends preempt receives.
         InputError: more receives than the machine can have posted.
         NoScheduleError: messages wait for each other in a cycle; names them.
     """
@@ -67,6 +70,10 @@ def run_flow(workload: Workload, machine: Machine, settings: Settings) -> _core.
     """As `simulate_flow`; what the core gives back, in nanoseconds."""
     costs = machine.costs_for(workload.method)
     check_receives(workload, machine, costs, settings)
+    if settings.fairness == "rtt" and (costs.preempts or exchanges_count(costs, parse_sync(settings.sync).kind)):
+        raise UsageError(
+            f"--fairness rtt: {machine.name} shares a node's rate between directions or preempts receives; must be equal"
+        )
     result = _core.simulate_flow(
         core_messages(workload, machine, release_ns(workload)),
         core_execution(workload, machine, costs, settings, in_list=settings.receive_order != "any"),

@@ -39,7 +39,7 @@ class Timeline:
         in_flight: sends a rank kept open at once; None: all.
         machine: the machine's name.
         workload: what was played; None where the timeline was read from a file.
-        start_s: shape=(messages), float64 [s]: when a message took its slot (`flit`: its first flit was injected).
+        start_s: shape=(messages), float64 [s]: when a message took its slot.
         end_s: shape=(messages), float64 [s]: when it was delivered, with its receive overhead; infinite where the
             simulation ended before.
         phase_end_s: shape=(phases), float64 [s]: the last delivery of each phase and of those before; one entry for a

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from conset.arrays import frozen, frozen_ints
 from conset.errors import InputError
 from conset.schedule.loads import chosen_links
+from conset.schedule.order import order_of_transfers
 from conset.schedule.schedule import Schedule
 
 
@@ -143,16 +144,20 @@ class Workload:
 
     @staticmethod
     def of_schedule(schedule: Schedule) -> Workload:
-        """The transfers of a schedule, in list order: start in the timetable where there is one, else as stored."""
+        """The transfers of a schedule, in list order: start in the timetable where there is one, else as stored.
+
+        Of a partial order of the pattern's messages: every part of the second waits for every part of the first.
+        """
         pattern, message = schedule.pattern, schedule.message
         order = np.zeros(0, np.int32)
         if schedule.timetable is not None:
             order = np.lexsort((schedule.timetable[:, 0], schedule.phase_of)).astype(np.int32)
         placed = schedule.placement is not None
         offsets, links = chosen_links(schedule)
+        dep_offsets, deps = _dependences(schedule)
         return Workload(
             schedule.source_node, schedule.target_node, schedule.size, schedule.machine.topology.nodes,
-            phase_offsets=schedule.phase_offsets, order=order,
+            dep_offsets=dep_offsets, deps=deps, phase_offsets=schedule.phase_offsets, order=order,
             sender=pattern.source[message] if placed else np.zeros(0, np.int32),
             receiver=pattern.target[message] if placed else np.zeros(0, np.int32),
             link_offsets=offsets, links=links, name=f"{pattern.name} by {schedule.method}", method=schedule.method,
@@ -160,3 +165,12 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"Workload({self.name}, messages={self.messages}, phases={self.phases})"
+
+
+def _dependences(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, transfers) that each transfer waits for; both empty where the pattern has no order."""
+    if schedule.pattern.before is None or not len(schedule.pattern.before):
+        return _no_int64(), _no_int32()
+    first, second = order_of_transfers(schedule.pattern.before, schedule.message)
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(second, minlength=schedule.transfers))))
+    return offsets.astype(np.int64), first[np.argsort(second, kind="stable")].astype(np.int32)

@@ -72,9 +72,9 @@ def simulate_wormhole(workload: Workload, machine: Machine, settings: Settings |
 
     Returns:
         A timeline. `held_by` is where a header waited longest: a link slot, `link_slots + nodes + node` for a receive,
-        -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all; with an eager
-        threshold `buffered`, messages that system buffers took, and `buffered_bytes_max`, the most at any rank at one
-        time.
+        -1 nowhere. `figures`: `lanes`, `pools`, `solves`, and `blocked_s`, how long headers waited in all; with an
+        eager threshold `buffered`, messages that system buffers took, and `buffered_bytes_max`, the most at any rank at
+        one time.
 
     Raises:
         UsageError: an unknown policy.
@@ -108,9 +108,7 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
     return timeline_of(result, workload, machine, settings, model=model, elapsed_s=elapsed, figures=figures)
 
 
-def run_wormhole(
-    workload: Workload, machine: Machine, settings: Settings, *, circuit: bool = False
-) -> _core.Simulated:
+def run_wormhole(workload: Workload, machine: Machine, settings: Settings, *, circuit: bool = False) -> _core.Simulated:
     """As `simulate_wormhole` or `simulate_circuit`; what the core gives back, in nanoseconds."""
     costs = machine.costs_for(workload.method)
     if circuit and settings.lanes not in (None, 1):
@@ -127,9 +125,7 @@ def run_wormhole(
     return result
 
 
-def _channels(
-    machine: Machine, settings: Settings, lanes: int, circuit: bool
-) -> tuple[int, NDArray[np.uint8], int]:
+def _channels(machine: Machine, settings: Settings, lanes: int, circuit: bool) -> tuple[int, NDArray[np.uint8], int]:
     """(lanes, datelines, pools) of the links."""
     if circuit:
         return 1, _no_datelines(), 1
@@ -157,4 +153,3 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
             crosses[:, k, 0] = at == side - 1
             crosses[:, k, 1] = at == 0
     return crosses.ravel()
-
