@@ -102,7 +102,10 @@ assert set(FIELDS) | LEFT_OUT == {field.name for field in fields(Costs)}, "every
 @st.composite
 def costs(draw: st.DrawFn, **given: Any) -> Costs:
     """Costs with every field drawn but those given."""
-    return Costs(**{name: given[name] if name in given else draw(values) for name, values in FIELDS.items()})
+    drawn = {name: given[name] if name in given else draw(values) for name, values in FIELDS.items()}
+    if drawn["preempts"] and "processors" not in given:
+        drawn["processors"] = "one"
+    return Costs(**drawn)
 
 
 @st.composite

@@ -33,6 +33,11 @@ def max_min(run: Release) -> dict[int, float]:
     return rate
 
 
+def most_alone(run: Release, m: int) -> float:
+    """The least rate on the way of a message."""
+    return min(_capacity(run, resource) for resource in _uses(run, m, set()))
+
+
 def _uses(run: Release, m: int, flowing: set[int]) -> dict[Any, float]:
     """What a byte of m counts at every resource; ("alone", m): one message takes one unit of width."""
     s, t = int(run.work.source[m]), int(run.work.target[m])

@@ -22,9 +22,8 @@ def slow(model: str, work: Workload, machine: Machine, settings: Settings) -> li
 class Fluid(Release):
     """A latency for all hops, then bytes: nothing is held."""
 
-    def send(self, m: int) -> None:
-        latency = self.latency(m) + len(self.links[m]) * self.hop(self.size[m])
-        self.at(self.now + latency, HEADER, m)
+    def delay(self, m: int) -> float:
+        return self.latency(m) + len(self.links[m]) * self.hop(self.size[m])
 
     def header(self, m: int) -> None:
         self.path_is_there(m)
@@ -54,8 +53,8 @@ class Channels(Release):
             way.append(((u, v), crossed))
         return way
 
-    def send(self, m: int) -> None:
-        self.at(self.now + self.latency(m), HEADER, m)
+    def delay(self, m: int) -> float:
+        return self.latency(m)
 
     def header(self, m: int) -> None:
         if self.taken[m] == len(self.ways[m]):

@@ -17,9 +17,9 @@ from conset.schedule.sync import parse_sync
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
 from hand_made import route
-from slow_max_min import max_min
+from slow_max_min import max_min, most_alone
 
-ENDED, GATE, SIGNAL, RECEIVED, SENT, HEADER, ARRIVED, STREAM, IDLE = range(9)
+ENDED, GATE, SIGNAL, RECEIVED, COPIED, HEADER, ARRIVED, STREAM, IDLE = range(9)
 """What happens, in the order in which it does at one time."""
 
 TOGETHER = 1e-10
@@ -27,7 +27,7 @@ TOGETHER = 1e-10
 
 
 class Release:
-    """One run; `end` holds the deliveries. A network says what `send`, `header` and `leave` do."""
+    """One run; `end` holds the deliveries. A network says what `delay`, `header` and `leave` do."""
 
     def __init__(self, work: Workload, machine: Machine, settings: Settings) -> None:
         self.work, self.machine, self.settings = work, machine, settings
@@ -48,7 +48,7 @@ class Release:
         self.partner = self.exchanges()
         self.state = ["waits"] * work.messages  # waits, posted, left, delivered
         self.released = {m for m in self.all if work.time_s[m] == 0}
-        self.signalled = {m for m in self.all if self.sender[m] == self.receiver[m]}
+        self.signalled = {m for m in self.all if not self.leaves[m]}
         self.entered = [-1] * len(self.ranks)  # the phase a rank is in
         self.group = -1  # the last group that is open
         self.setting_up: dict[int, int] = {}  # by rank
@@ -156,7 +156,7 @@ class Release:
                 self.advance(r)
 
     def dispatch(self, kind: int, which: int, what: str) -> None:
-        if kind == ENDED:
+        if kind in (ENDED, COPIED):
             self.bytes_have_left(which)
         elif kind == GATE:
             self.gate(which, what)
@@ -164,8 +164,6 @@ class Release:
             self.signal_goes_on(which, what)
         elif kind == RECEIVED:
             self.deliver(which)
-        elif kind == SENT:
-            self.sent(which)
         elif kind == HEADER:
             self.header(which)
         elif kind == ARRIVED:
@@ -181,6 +179,7 @@ class Release:
             self.group = min((group for group in groups if group > self.group), default=self.group)
         elif what == "set up":
             self.is_set_up[which].add(self.setting_up.pop(which))
+            self.signal_sources(which)
         else:
             self.enter(which)
             self.post_receives(which)
@@ -265,11 +264,16 @@ class Release:
             return
         phase = self.entered[r] = later[0]
         self.set_up(r)
-        if self.sync.kind == "ready":
-            for m in [m for m in self.receives[r] if self.phase[m] == phase and self.sender[m] != r]:
-                self.signal(m, r, "ready")
+        if not self.pays_setup():
+            self.signal_sources(r)
         if all(self.state[m] == "delivered" for m in self.own(r, phase)):
             self.at(self.now, GATE, r, "enter")
+
+    def signal_sources(self, r: int) -> None:
+        """Under `ready`, in list order, as soon as a phase is set up; what stays inside a node needs no signal."""
+        for m in self.receives[r] if self.sync.kind == "ready" else []:
+            if self.phase[m] == self.entered[r] and self.leaves[m]:
+                self.signal(m, r, "ready")
 
     def synchronization(self) -> float:
         return self.costs.synchronization.at(self.machine.topology.endpoints)
@@ -331,13 +335,11 @@ class Release:
     # --- steps 3 to 7
 
     def overhead(self, m: int) -> None:
-        self.at(self.send_on(self.sender[m], self.costs.send_overhead.at(self.size[m])), SENT, m)
-
-    def sent(self, m: int) -> None:
+        sent = self.send_on(self.sender[m], self.costs.send_overhead.at(self.size[m]))
         if self.leaves[m]:
-            self.send(m)
+            self.at(sent + self.delay(m), HEADER, m)
         else:
-            self.at(self.now + self.size[m] / self.costs.copy_Bps, ENDED, m)
+            self.at(sent + self.size[m] / self.costs.copy_Bps, COPIED, m)
 
     def path_is_there(self, m: int) -> None:
         """The end of step 4: a receive is asked for."""
@@ -357,23 +359,22 @@ class Release:
 
     def bytes_flow(self, m: int) -> None:
         self.bytes_left[m], self.rate[m] = float(self.size[m]), 0.0
-        if not self.size[m] or max_min(self)[m] == inf:
+        if not self.size[m] or most_alone(self, m) == inf:
             del self.bytes_left[m]
             self.at(self.now, ENDED, m)
 
     def bytes_have_left(self, m: int) -> None:
-        self.state[m] = "left"  # its slot is free
-        if not self.leaves[m]:
-            self.receive(m, "received")
-            return
-        self.leave(m)
+        if self.leaves[m]:
+            self.leave(m)
+            if m not in self.buffering:
+                self.end_receive(self.receiver[m])
+        self.state[m] = "left"
+        self.advance(self.sender[m])  # its slot is free: before its receiver works
         if m in self.buffering:
             self.buffered.add(m)
             if m in self.has_receive:
                 self.receive(m, "received")
-            return
-        self.end_receive(self.receiver[m])
-        if self.costs.receive == "after":
+        elif self.costs.receive == "after" or not self.leaves[m]:
             self.receive(m, "received")
         else:
             self.deliver(m)
@@ -467,7 +468,7 @@ class Release:
 
     # --- a network's
 
-    def send(self, m: int) -> None:
+    def delay(self, m: int) -> float:
         raise NotImplementedError
 
     def header(self, m: int) -> None:

@@ -63,8 +63,8 @@ def test_the_same_as_the_slow_one(
 ) -> None:
     one, preempts, after = flags
     costs = replace(
-        COSTS, eager_B=protocol[0], buffers_B=protocol[1], processors="one" if one else "two", preempts=preempts,
-        receive="after" if after else "before",
+        COSTS, eager_B=protocol[0], buffers_B=protocol[1], processors="one" if one or preempts else "two",
+        preempts=preempts, receive="after" if after else "before",
     )  # fmt: skip
     machine = replace(parse_machine(network), costs=costs)
     how = Settings(sync, execution[0], execution[1], execution[2], lanes=lanes)  # type: ignore[arg-type]

@@ -113,7 +113,7 @@ def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], N
 def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
     """In nanoseconds: one entry where all messages pay the same."""
     rounded = replace(steps, seconds=tuple(to_ns(seconds) for seconds in steps.seconds))
-    return np.array(rounded.seconds) if len(set(steps.seconds)) == 1 else rounded.of(size)
+    return np.array(rounded.seconds[:1]) if len(set(rounded.seconds)) == 1 else rounded.of(size)
 
 
 def require_no_cycle(
