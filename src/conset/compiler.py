@@ -30,8 +30,8 @@ AUTO = "auto"
 DEFAULT_METHOD = AUTO
 FORMULA = "formula"
 """The word for choosing by predicted time; the others are models."""
-JUDGE = "first-fit"
-"""The cheap method that placements are judged by."""
+PROBE_METHOD = "first-fit"
+"""The cheap method that placements are compared by."""
 BOUNDED_BY = "first-fit"
 """The method whose limits a bound has that names none: any of ports and links."""
 
@@ -57,8 +57,8 @@ class Request:
         min_bandwidth: what every connection must be guaranteed: a rate, or a file of rates; for `connections` alone.
         routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it can (with method
             `auto`: negotiated).
-        rank_by: what method and policy are chosen by, where they are: `formula`, or a model that simulates the best by
-            formula: `flow`, `wormhole`, `circuit`.
+        rank_by: what method and policy are chosen by, where they are: `flow`, `wormhole` or `circuit`, which simulate,
+            or `formula`; None: the machine's model.
     """
 
     method: str = DEFAULT_METHOD
@@ -75,9 +75,9 @@ class Request:
     objective: str = "time"
     min_bandwidth: str | None = None
     routes: str = "fixed"
-    rank_by: str = FORMULA
+    rank_by: str | None = None
 
-    def asked_limits(self, own: Limits) -> Limits | None:
+    def user_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""
         words = [f"link={self.contention}"] if self.contention is not None else []
         words += [f"channels={self.channels}"] if self.channels is not None else []
@@ -85,16 +85,25 @@ class Request:
         return own.changed(",".join(words)) if words else None
 
 
-def effective_limits(method: Method, machine: Machine, request: Request) -> tuple[Limits, bool]:
+def effective_limits(
+    method: Method, machine: Machine, request: Request, contention: int | None = None
+) -> tuple[Limits, bool]:
     """(limits of the compile, whether options changed them).
 
     The method's own row, made as strict as the machine's hard limits; or what options asked for, which may be looser.
+
+    Args:
+        method: whose row.
+        machine: whose hard limits.
+        request: the options.
+        contention: a limit of links in place of the method's own that nobody asked for; hard limits remain.
 
     Raises:
         InputError: the method cannot keep what is asked or what the machine demands.
     """
     own = method.limits(machine.topology)
-    asked = request.asked_limits(own)
+    own = own if contention is None else replace(own, link=contention)
+    asked = request.user_limits(own)
     if asked is not None:
         return method.limits_for(machine.topology, asked), True
     return method.limits_for(machine.topology, own.tightened(machine.hard_limits(method.name))), False
@@ -139,50 +148,50 @@ def _site(pattern: Pattern, machine: Machine, request: Request) -> dict[str, Any
 
 
 def _compile_best_placed(pattern: Pattern, machine: Machine, request: Request, manifest: Manifest) -> Schedule:
-    """`--placement auto`: several placements judged by first fit, the best and the identity compiled as asked."""
+    """`--placement auto`: several placements compared by first fit, the best and the identity compiled as asked."""
     from conset.choice import choose_placed
 
-    quick = replace(request, method=JUDGE, effort=1, timetable=None, router=None, min_bandwidth=None)
+    quick = replace(request, method=PROBE_METHOD, effort=1, timetable=None, router=None, min_bandwidth=None)
     quick = replace(quick, routes="fixed", rank_by=FORMULA)
     if request.method != AUTO:
         limits, _ = effective_limits(find_method(request.method), machine, request)
         words = ",".join(f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
         quick = replace(quick, contention=None, channels=None, limits=words)
 
-    def judge(placement: NDArray[np.int32] | None) -> Schedule:
+    def probe(placement: NDArray[np.int32] | None) -> Schedule:
         return compile_placed(pattern, machine, quick, placement, manifest)
 
     def compile_on(placement: NDArray[np.int32] | None) -> Schedule:
         return compile_placed(pattern, machine, request, placement, manifest)
 
-    return choose_placed(candidates(**_site(pattern, machine, request)), judge, compile_on, objective=request.objective)
+    return choose_placed(candidates(**_site(pattern, machine, request)), probe, compile_on, objective=request.objective)
 
 
 def compile_placed(
     pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
 ) -> Schedule:
     """A schedule for ranks that have their nodes."""
-    from conset.choice import best_trial, choose_schedule
+    from conset.choice import choose_policy, choose_schedule
     from conset.choice.simulated import require_affordable
 
     if AUTO in (request.method, request.sync):
         require_affordable(pattern, request.rank_by, request.effort)
     sync = None if request.sync in (None, AUTO) else str(parse_sync(request.sync))
-    asked = request.asked_limits(Limits()) is not None
+    limited = request.user_limits(Limits()) is not None
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        changed = replace(request, method=method, effort=effort, contention=contention or request.contention)
-        return _compile_by(pattern, machine, changed, placement, manifest)
+        changed = replace(request, method=method, effort=effort)
+        return _compile_by(pattern, machine, changed, placement, manifest, contention)
 
     if request.method == AUTO:
         start = time.perf_counter()
         chosen = choose_schedule(
-            make, pattern, machine, sync=sync, asked=asked, effort=request.effort, rank_by=request.rank_by
+            make, pattern, machine, sync=sync, user_limits=limited, effort=request.effort, rank_by=request.rank_by
         )
         return replace(chosen, compile_s=time.perf_counter() - start)
     schedule = make(request.method, None, request.effort)
     if request.sync == AUTO:
-        return best_trial(schedule, asked=asked, rank_by=request.rank_by).ranked
+        return choose_policy(schedule, user_limits=limited, rank_by=request.rank_by, effort=request.effort)
     return schedule if sync is None else replace(schedule, sync=sync)
 
 
@@ -212,7 +221,7 @@ def check_request(request: Request) -> Request:
 
 
 def _checked_ranking(request: Request) -> Request:
-    if request.rank_by != FORMULA and AUTO not in (request.method, request.sync):
+    if request.rank_by not in (None, FORMULA) and AUTO not in (request.method, request.sync):
         raise UsageError(
             f"--rank-by {request.rank_by}: goes with --method auto or --sync auto, given --method {request.method}"
         )
@@ -220,11 +229,16 @@ def _checked_ranking(request: Request) -> Request:
 
 
 def _compile_by(
-    pattern: Pattern, machine: Machine, request: Request, placement: NDArray[np.int32] | None, manifest: Manifest
+    pattern: Pattern,
+    machine: Machine,
+    request: Request,
+    placement: NDArray[np.int32] | None,
+    manifest: Manifest,
+    contention: int | None,
 ) -> Schedule:
-    """A schedule by one method of the table, under its default policy."""
+    """A schedule by one method of the table, under its default policy; `contention` as in `effective_limits`."""
     method = find_method(request.method)
-    limits, asked = effective_limits(method, machine, request)
+    limits, asked = effective_limits(method, machine, request, contention)
     problem = Problem(
         pattern, machine, limits, placement, request.seed, request.effort,
         routes="free" if request.routes == "free" else "fixed", router=request.router,

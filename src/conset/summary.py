@@ -13,10 +13,11 @@ from conset.schedule.schedule import Schedule
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
     """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
 
-    Keys: method, auto (whether `auto` chose it), why (in one sentence), rank_by (by what method or policy were chosen),
-    note, pattern, machine, limits, phases, load, phase_bytes, bound, gap, sync, predicted_s, simulated_s (by `rank_by`,
-    where that is a model), compile_s, stopped_early, placement (its name), verified, units, guaranteed. Sizes in [B],
-    times in [s]; a gap is at least 1.
+    Keys: method, auto (whether `auto` chose method or policy), why (in one sentence), rank_by (by what), model (the
+    machine's), verdict (what each model says of the choice), note, pattern, machine, limits, phases, load, phase_bytes,
+    bound, gap, sync, in_flight (sends a rank keeps open, or `all`), posting (the order in which they are posted),
+    predicted_s, simulated_s (by `rank_by`, where that is a model), compile_s, stopped_early, placement (its name),
+    verified, units, guaranteed. Sizes in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
@@ -36,6 +37,8 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "auto": bool(schedule.reason),
         "why": schedule.reason or None,
         "rank_by": schedule.rank_by or None,
+        "model": schedule.machine.costs.model,
+        "verdict": None if schedule.verdict is None else dict(schedule.verdict),
         "note": schedule.note or None,
         "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
@@ -51,6 +54,8 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         },
         "gap": {"phases": gap(schedule.phases, bounds.phases), "time": gap(prediction.time_s, bounds.time_s)},
         "sync": schedule.sync,
+        "in_flight": in_flight_of(schedule),
+        "posting": schedule.posting,
         "predicted_s": prediction.time_s,
         "simulated_s": schedule.simulated_s,
         "compile_s": schedule.compile_s,
@@ -60,6 +65,14 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
         "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),
     }  # fmt: skip
+
+
+def in_flight_of(schedule: Schedule) -> int | str:
+    """Sends a rank keeps open at once: the schedule's number, else the machine's, else `all`."""
+    if schedule.in_flight is not None:
+        return schedule.in_flight
+    own = schedule.machine.costs_for(schedule.method).in_flight
+    return "all" if own is None else own
 
 
 def gap(value: float, bound: float) -> float:

@@ -1,21 +1,27 @@
-"""`--rank-by` on any small pattern: nothing on the shortlist is simulated faster under any policy that is allowed."""
+"""The choice on any small pattern and machine: never slower than posting everything, nor than what a search tries."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset import api
 from conset.choice.candidates import candidates, contentions
-from conset.choice.trial import receives_fit
+from conset.choice.chooser import choose_schedule
+from conset.choice.policies import allowed_policies
+from conset.choice.simulated import BLOCKING, EQUAL, end_time, settings_of
+from conset.choice.trial import Base
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, NoScheduleError
+from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 
-MACHINES = ("mesh:2x3", "torus:3x3", "hypercube:3", "crossbar:4", "ipsc860:8", "paragon:3x3", "delta:2x4")
+MACHINES = ("mesh:2x3", "torus:3x3", "hypercube:3", "crossbar:4", "ipsc860:8", "paragon:3x3", "delta:2x4", "iwarp:2x4")
 
 
 @st.composite
@@ -26,27 +32,91 @@ def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
     return Pattern.from_messages(ranks, [a for a, _ in pairs], [b for _, b in pairs], sizes)
 
 
+@st.composite
+def machines(draw: st.DrawFn) -> Machine:
+    """A preset or a bare network, with some of its costs drawn."""
+    machine = parse_machine(draw(st.sampled_from(MACHINES)))
+    seconds = st.sampled_from((0.0, 1e-7, 1e-6, 2e-5))
+    drawn = {
+        "setup_s": draw(seconds),
+        "signal_s": draw(seconds),
+        "in_flight": draw(st.sampled_from((None, 1, 2, 5))),
+        "model": draw(st.sampled_from(("flow", "wormhole", "circuit"))),
+        "lanes": draw(st.integers(1, 2)),
+    }
+    return replace(machine, costs=replace(machine.costs, **drawn), method_costs={})
+
+
+def time_of(schedule: Schedule, sync: str | None = None) -> float:
+    """Simulated by its machine's model [s]."""
+    machine = schedule.machine
+    settings = settings_of(schedule, sync or schedule.sync, schedule.in_flight)
+    return end_time(Base(schedule).workload, machine, settings, machine.costs.model).time_s
+
+
+def no_circuits_on_lanes(machine: Machine) -> Machine:
+    return machine if machine.costs.model != "circuit" else replace(machine, costs=replace(machine.costs, lanes=1))
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_the_choice_is_never_slower_than_posting_everything(data: st.DataObject) -> None:
+    machine = no_circuits_on_lanes(data.draw(machines()))
+    pattern = data.draw(patterns(machine.topology.endpoints))
+    try:
+        chosen = compile_pattern(pattern, machine, Request())
+    except NoScheduleError:
+        return  # everything deadlocks
+    assert verify_schedule(chosen).ok
+    assert chosen.simulated_s == time_of(chosen)
+    naive = compile_pattern(pattern, machine, Request("naive"))
+    try:
+        posted_s = time_of(naive)
+    except (InputError, NoScheduleError):
+        return
+    assert chosen.simulated_s <= posted_s * (1 + 1e-9)
+    assert chosen.verdict is not None
+    assert chosen.verdict["times"][machine.costs.model]["posted_s"] == posted_s
+
+
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
 @settings(max_examples=12)
 @given(data=st.data())
 def test_nothing_tried_is_simulated_faster(model: str, data: st.DataObject) -> None:
     machine = parse_machine(data.draw(st.sampled_from(MACHINES)))
+    machine = no_circuits_on_lanes(replace(machine, costs=replace(machine.costs, model=model), method_costs={}))
     pattern = data.draw(patterns(machine.topology.endpoints))
-    chosen = compile_pattern(pattern, machine, Request(rank_by=model))
-    assert verify_schedule(chosen).ok
-    assert chosen.simulated_s == api.simulate(chosen, model=model).time_s
+    chosen = compile_pattern(pattern, machine, Request())
+    assert chosen.simulated_s is not None
+    most = chosen.simulated_s / (EQUAL if model in BLOCKING else 1 + 1e-9)
     for candidate in candidates(pattern, machine, 1):
         for contention in contentions(candidate, pattern, machine):
-            request = Request(candidate.method, contention, effort=1 - candidate.searches)
+            request = Request(candidate.method, contention, effort=candidate.effort(pattern, 1))
             try:
                 other = compile_pattern(pattern, machine, request)
+                times = [time_of(other, policy) for policy in allowed_policies(other)]
             except (InputError, NoScheduleError):
-                break
-            for policy in ("none", "local", "ready", "barrier"):
-                if not receives_fit(other, policy):
-                    continue
-                try:
-                    time_s = api.simulate(other, model=model, sync=policy).time_s
-                except (InputError, NoScheduleError):
-                    continue
-                assert chosen.simulated_s <= time_s * (1 + 1e-9), (candidate.method, contention, policy)
+                continue
+            assert most <= min(times) * (1 + 1e-9), (candidate.method, contention)
+
+
+@settings(max_examples=10)
+@given(data=st.data())
+def test_one_thread_and_three_choose_the_same(data: st.DataObject) -> None:
+    machine = no_circuits_on_lanes(data.draw(machines()))
+    pattern = data.draw(patterns(machine.topology.endpoints))
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        return compile_pattern(pattern, machine, Request(method, contention, effort=effort))
+
+    found = []
+    for threads in (1, 3):
+        try:
+            chosen = choose_schedule(make, pattern, machine, threads=threads)
+        except NoScheduleError:
+            found.append(None)
+            continue
+        found.append(
+            (chosen.method, chosen.sync, chosen.in_flight, chosen.posting, chosen.message.tolist(), chosen.reason)
+        )
+    assert found[0] == found[1]

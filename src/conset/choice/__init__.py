@@ -1,11 +1,10 @@
-"""Which method, at which contention, under which policy: `choose_schedule`, and `best_policy` of a schedule.
+"""Which method, contention, policy, sends in flight and posting order: `choose_schedule`.
 
-Ranked by formula or by simulation: `best_trial`. Which placement: `choose_placed`.
+The policy alone, of a schedule that is made: `choose_policy`. Which placement: `choose_placed`.
 """
 
 from conset.choice.chooser import choose_schedule
 from conset.choice.placed import choose_placed
-from conset.choice.simulated import best_trial
-from conset.choice.trial import best_policy
+from conset.choice.policy import best_trial, choose_policy
 
-__all__ = ["best_policy", "best_trial", "choose_placed", "choose_schedule"]
+__all__ = ["best_trial", "choose_placed", "choose_policy", "choose_schedule"]

@@ -1,44 +1,50 @@
-"""auto: the method, contention and synchronization with the least predicted time for a machine, and why.
+"""auto: method, contention, policy, sends in flight and posting order with the least time for a machine, and why.
 
-Problem: which of all methods, at which contention, under which policy sends a pattern fastest on this machine?
-Idea: try the methods of a literal list (`CANDIDATES`) as far as they are in the table and apply; predict each schedule
-under the policies that can matter; take the least time. Among equals, which are frequent where the busiest port
-decides, the one that takes the least with a barrier after every phase: it loses least when ranks wait for each other,
-which the formulas without barriers leave out; then the fewest phases, then the order of the list.
-Guarantee: never above what any candidate that was tried is predicted to take, under any policy that is allowed.
-Stop: no schedule over the machine's routes is faster than its busiest port, node, link or message with every penalty
-of contention left out. Where posting everything reaches that, nothing can be gained and nothing else is tried.
-Complexity: of the methods tried; `Candidate.messages` bounds them by the size of the pattern, in messages and never in
-seconds, so that the same input gives the same choice. Above 2^21 messages only methods that are O(messages) are left.
-Ranked by a model, all of this is the first half: what formulas find best is simulated (`conset.choice.shortlist`), and
-nothing stops early, as the formula of posting everything does not see it block.
+Problem: which of all methods, at which contention, under which policy, with how many sends in flight and in which order
+sends a pattern fastest on this machine?
+Idea: the machine's model decides. What posting everything takes is simulated first, to its end, and stands until a
+trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as they are in the table and apply, each at
+several contentions and under every policy, and posting everything in several orders, ordered by formula (`Search`);
+then the best of them with fewer sends in flight. Of trials that the model can hardly tell apart the one that needs the
+least to go as simulated is taken (`robust_choice`).
+Guarantee: not slower by the deciding model than posting everything, nor than any trial that was simulated.
+Stop: where the best is what no schedule over the machine's routes can beat (`conset.bounds`), nothing else is tried.
+Effort is counted in work of the models and bounded by the size of the pattern, never timed, so that the same input
+gives the same choice. Above `MAX_MESSAGES` the formula stands in. The verdict says that, and what was left out.
+By formula: every trial is predicted. Among equals, which are frequent where the busiest port decides, the one that
+takes the least with a barrier after every phase; then the fewest phases, then the order of the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from math import inf
-from typing import Protocol
 
 from conset import _core
-from conset.choice.candidates import LARGE, candidates, contentions
-from conset.choice.shortlist import choose_simulated
-from conset.choice.trial import FORMULA, SAME, Trial, best_of, best_policy
-from conset.errors import ConsetError, InputError, NoScheduleError
-from conset.machine.costs import Costs
+from conset.choice.candidates import LARGE
+from conset.choice.making import Make, make_naive, make_others, naive_orders
+from conset.choice.opinions import verdict_by_formula, verdict_by_model
+from conset.choice.policies import allowed_policies
+from conset.choice.search import THREADS, Search
+from conset.choice.simulated import EQUAL, FORMULA, MAX_MESSAGES, allowed_work, is_affordable, ranking_of
+from conset.choice.stages import (
+    FIRST_SHARE,
+    POSTED_SHARE,
+    SLACK,
+    all_trials,
+    least_time,
+    refined_trials,
+    robust_choice,
+    robust_trials,
+)
+from conset.choice.trial import REL_TOL, Base, Trial, best_of, predicted_trials
+from conset.choice.verdict import Verdict
+from conset.errors import NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
 from conset.schedule.schedule import Schedule
-from conset.units import format_time
-
-
-class Make(Protocol):
-    """Makes a schedule by a method of the table; a contention of None is what options ask for or the method's own."""
-
-    def __call__(self, method: str, contention: int | None, effort: int) -> Schedule:
-        """Raises `InputError` or `NoScheduleError` where the method does not apply."""
 
 
 def choose_schedule(
@@ -47,110 +53,132 @@ def choose_schedule(
     machine: Machine,
     *,
     sync: str | None = None,
-    asked: bool = False,
+    user_limits: bool = False,
     effort: int = 1,
-    rank_by: str = FORMULA,
+    rank_by: str | None = None,
+    threads: int = THREADS,
 ) -> Schedule:
-    """The schedule with the least predicted or simulated time, its `reason` in one sentence.
+    """The schedule with the least simulated or predicted time, with the verdict on it.
 
     Args:
         make: compiles by one method.
         pattern: what is sent.
         machine: what it costs.
         sync: a policy that is fixed; None: the best.
-        asked: whether options fix limits, so that no other contention is tried.
-        effort: sweeps of search.
-        rank_by: `formula`, or the model that simulates the best by formula, which must be one of
-            `conset.choice.simulated.MOST`.
+        user_limits: whether options fix limits, so that no other contention is tried.
+        effort: multiplies what may be simulated, and sweeps of methods that search.
+        rank_by: `formula` or a model of `conset.choice.simulated.MAX_MESSAGES`; None: the machine's model.
+        threads: how many work at once; the choice does not depend on it.
 
     Raises:
-        ConsetError: no candidate applies; what the last one said, which takes the most.
+        ConsetError: no candidate applies; what the last one said.
+        NoScheduleError: none can be simulated; what the last one said.
+        KeyboardInterrupt: stopped before there was anything to choose from.
     """
-    if rank_by == FORMULA:
-        floor = least_time(make, pattern, machine)
-        return _chosen(_try_all(make, pattern, machine, sync=sync, asked=asked, effort=effort, floor=floor), floor)
-    trials = _try_all(make, pattern, machine, sync=sync, asked=asked, effort=effort, floor=0.0)
-    try:
-        return choose_simulated(trials, rank_by, sync=sync, asked=asked, effort=effort)
-    except KeyboardInterrupt:
-        return _chosen(trials, 0.0)
+    model, stands_in = ranking_of(machine, rank_by), ""
+    if not is_affordable(pattern, model, effort):
+        stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
+        model = FORMULA
+    with ThreadPoolExecutor(threads) as executor:
+        maker = _Maker(make, pattern, machine, executor, not user_limits, effort)
+        if model == FORMULA:
+            verdict = _choose_by_formula(maker, sync, user_limits, stands_in)
+        else:
+            verdict = _choose_by_model(maker, model, sync, user_limits)
+    return verdict.to_schedule()
 
 
-def _try_all(
-    make: Make, pattern: Pattern, machine: Machine, *, sync: str | None, asked: bool, effort: int, floor: float
-) -> list[Trial]:
-    """Every candidate under its best policy by formula; no more once one reaches `floor` [s] or a stop is asked for."""
+class _Maker:
+    """What makes the schedules of a choice."""
+
+    def __init__(
+        self, make: Make, pattern: Pattern, machine: Machine, executor: Executor, ladder: bool, effort: int
+    ) -> None:
+        self.make, self.pattern, self.machine, self.executor = make, pattern, machine, executor
+        self.ladder, self.effort = ladder, effort
+        self.naive = make_naive(make)
+
+    def others(self) -> list[Base]:
+        """All candidates but naive."""
+        return make_others(
+            self.make, self.pattern, self.machine, self.naive, self.executor, ladder=self.ladder, effort=self.effort
+        )
+
+
+def _choose_by_formula(maker: _Maker, sync: str | None, user_limits: bool, stands_in: str) -> Verdict:
+    """The least predicted time; nothing beside posting everything where that is what the bound says."""
     trials: list[Trial] = []
-    error: ConsetError | None = None
-    for candidate in candidates(pattern, machine, effort):
-        for contention in (None,) if asked else contentions(candidate, pattern, machine):
-            try:
-                schedule = make(candidate.method, contention, effort - candidate.searches)
-            except (InputError, NoScheduleError) as reason:
-                error = reason
+    optimal = False
+    if maker.naive is not None:
+        trials += _predicted(maker.naive, sync)
+        floor = _floor_s(maker, maker.naive)
+        optimal = any(trial.fits and trial.time_s <= floor * REL_TOL for trial in trials)
+    if not optimal:
+        for base in maker.others():
+            trials += _predicted(base, sync)
+            if _core.stop_asked():
                 break
-            except KeyboardInterrupt:
-                if not trials:
-                    raise
-                return trials  # the search was stopped: what was tried before counts
-            trials.append(best_policy(schedule, sync, asked=asked))
-            reached = trials[-1].fits and schedule.phases <= 1 and trials[-1].time_s <= floor * SAME
-            if reached or _core.stop_asked():
-                return trials
-    if not trials:
-        raise error or NoScheduleError(f"{pattern.name} on {machine.name}: no method applies")
-    return trials
+    return verdict_by_formula(trials, best_of(trials), user_limits=user_limits, stands_in=stands_in, optimal=optimal)
 
 
-def least_time(make: Make, pattern: Pattern, machine: Machine) -> float:
-    """No schedule over the machine's routes takes less [s]: the busiest resource without any loss by contention.
+def _predicted(base: Base, sync: str | None) -> list[Trial]:
+    """Under every policy; of large patterns, whose predictions take long, under few."""
+    if sync is not None:
+        return predicted_trials(base, [sync])
+    allowed = allowed_policies(base.schedule)
+    if base.schedule.transfers > LARGE:
+        allowed = tuple(policy for policy in allowed if ":" not in policy)
+    return predicted_trials(base, allowed)
 
-    Above `LARGE` messages the busiest port or node only, which need no routes. 0 where the pattern has an order or
-    limits are asked for: then naive, which is what is measured, does not apply.
-    """
+
+def _floor_s(maker: _Maker, naive: Base) -> float:
+    """`least_time` where it is affordable: it walks every route."""
+    return least_time(maker.pattern, maker.machine, naive.schedule) if maker.pattern.messages <= LARGE else 0.0
+
+
+def _choose_by_model(maker: _Maker, model: str, sync: str | None, user_limits: bool) -> Verdict:
+    """The least simulated time; by formula where a stop came before any simulation ended."""
+    search = Search(model, allowed_work(maker.pattern, model, maker.effort), maker.executor)
+    posted = None if maker.naive is None else predicted_trials(maker.naive, [sync or "none"])[0]
+    trials: list[Trial] = []
+    bases: list[Base] = []
+    too_long = False
     try:
-        everything = make("naive", None, 0)
-    except InputError:
-        return 0.0
-    least = []
-    for costs in {id(costs): costs for costs in (machine.costs, *machine.method_costs.values())}.values():
-        kind = replace(machine, costs=_without_loss(costs, routes=pattern.messages <= LARGE), method_costs={})
-        if pattern.messages > LARGE and kind.topology.link_rate_Bps is not None:
-            return 0.0
-        least.append(predict(replace(everything, machine=kind), sync="none").time_s)
-    return min(least)
+        if maker.naive is not None and posted is not None:
+            search.floor_s = _floor_s(maker, maker.naive)
+            search.run([replace(posted, time_s=inf)], share=POSTED_SHARE, single=POSTED_SHARE)
+            too_long = search.left_out > 0
+        bases = maker.others()
+        orders = [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
+        trials = all_trials([*orders, *bases], sync, search)
+        search.run((trial for trial in trials if not trial.posts_everything), slack=SLACK, share=FIRST_SHARE)
+        search.run(refined_trials(search, bases, orders, sync))
+        search.run(robust_trials(search, trials), slack=EQUAL, equals=True)
+    except KeyboardInterrupt:
+        if search.best is None and not bases and maker.naive is None:
+            raise
+    if search.best is None:
+        return _without_times(maker, search, bases, trials, sync, user_limits)
+    if posted is not None and too_long and posted.time_s < search.best.time_s:
+        stands_in = f"the formula stands in for {model}, by which posting everything takes too many steps to simulate"
+        return verdict_by_formula([posted, *search.finished], posted, user_limits=user_limits, stands_in=stands_in)
+    return verdict_by_model(search, robust_choice(search), trials, maker.machine, user_limits=user_limits)
 
 
-def _without_loss(costs: Costs, *, routes: bool) -> Costs:
-    """`costs` if contention were free, and every byte at a half-duplex node one of a synchronized exchange."""
-    weight = costs.exchange_weight if costs.exchange_syncs else 1.0
-    link = costs.link_Bps if routes else inf
-    return replace(costs, blocking=0.0, node_Bps=costs.node_Bps / weight, exchange_syncs=(), link_Bps=link)
+def _without_times(
+    maker: _Maker, search: Search, bases: Sequence[Base], trials: list[Trial], sync: str | None, user_limits: bool
+) -> Verdict:
+    """By formula, where no simulation ended: stopped, or too much for the effort.
 
-
-def _chosen(trials: Sequence[Trial], floor: float) -> Schedule:
-    best = best_of(trials)
-    return replace(best.ranked, reason=reason_of(best, trials, floor))
-
-
-def reason_of(best: Trial, trials: Sequence[Trial], floor: float) -> str:
-    """One sentence: what was chosen, its time, and what the next best and posting everything would take."""
-    schedule, time = best.schedule, format_time(best.time_s)
-    if not schedule.transfers:
-        return "nothing is sent"
-    posted = schedule.method == "naive" and schedule.sync == "none"
-    if best.time_s <= floor * SAME:
-        what = "post everything: nothing to gain" if posted else f"{best.words}: nothing can be faster"
-        where = best.witness.partition(": ")[2]
-        return f"{what}, any schedule takes {time} at {'the ' if where.startswith('port') else ''}{where}"
-    others = [trial for trial in trials if trial.schedule.method != schedule.method]
-    rival = min((t for t in others if t.fits), key=lambda trial: trial.time_s, default=None)
-    what = "post everything: nothing to gain" if posted else f"{best.words} is predicted fastest"
-    parts = [f"{what}, {time}"]
-    if rival is not None:
-        parts.append(f"against {format_time(rival.time_s)} by {rival.words}")
-    naive = next((t for t in others if t.schedule.method == "naive"), None)
-    if naive is not None and naive is not rival:
-        crowded = "" if naive.fits else ", more receives than a node has room for"
-        parts.append(f"and {format_time(naive.time_s)} by {naive.words}{crowded}")
-    return " ".join(parts)
+    Raises:
+        NoScheduleError: none can be simulated; what the last one said.
+    """
+    if search.refused and not search.left_out and not _core.stop_asked():
+        raise NoScheduleError(
+            f"none of the {search.simulated} trials can be simulated by {search.model}: {search.refused[-1][1]}"
+        )
+    naive = [] if maker.naive is None else [maker.naive]
+    made = [replace(trial, time_s=trial.predicted_s) for trial in trials]
+    made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, sync)]
+    stands_in = f"the formula stands in for {search.model}: no simulation ended"
+    return verdict_by_formula(made, best_of(made), user_limits=user_limits, stands_in=stands_in)

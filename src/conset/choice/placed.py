@@ -1,7 +1,7 @@
 """auto: the placement under which a compile comes out best, and never worse than the ranks as they are numbered.
 
 Problem: where to put ranks before it is known how well they can be scheduled there.
-Idea: judge every candidate of `conset.placement` by compiling it with a cheap method under the limits of the one that
+Idea: try every candidate of `conset.placement` by compiling it with a cheap method under the limits of the one that
 was asked for; compile the best of them, and the ranks as numbered, with the method itself; keep the better.
 Guarantee: the result has no more phases than the identity's and is not predicted to take longer, or simulated where a
 simulation ranks. Beyond that the objective decides: `time` that time, then phases; `phases` the phases, then ΣL.
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.choice.trial import REL_TOL
 from conset.errors import InputError, NoScheduleError
 from conset.prediction import predict
 from conset.schedule.loads import phase_loads
@@ -24,9 +25,6 @@ from conset.schedule.schedule import Schedule
 
 Placement = NDArray[np.int32] | None
 Compile = Callable[[Placement], Schedule]
-
-SAME = 1 + 1e-9
-"""Times closer than this are one time: sums in another order."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Merit:
 
     def loses_nothing_to(self, other: Merit) -> bool:
         """No more phases, no more time."""
-        return self.phases <= other.phases and self.time_s <= other.time_s * SAME
+        return self.phases <= other.phases and self.time_s <= other.time_s * REL_TOL
 
     def key(self, objective: str) -> tuple[float, ...]:
         """Smaller is better."""
@@ -55,13 +53,13 @@ class Merit:
 
 
 def choose_placed(
-    candidates: Iterable[tuple[str, Placement]], judge: Compile, compile_on: Compile, *, objective: str
+    candidates: Iterable[tuple[str, Placement]], probe: Compile, compile_on: Compile, *, objective: str
 ) -> Schedule:
     """The schedule of the best placement.
 
     Args:
         candidates: (name, placement), the identity first.
-        judge: a cheap compile on a placement.
+        probe: a cheap compile on a placement.
         compile_on: the compile that was asked for.
         objective: `time` or `phases`.
 
@@ -74,7 +72,7 @@ def choose_placed(
     if _core.stop_asked():
         return base
     try:
-        chosen = _rank(names, judge, judge(identity), objective)
+        chosen = _rank(names, probe, probe(identity), objective)
         if chosen is None or _core.stop_asked():
             return base
         placed = replace(compile_on(chosen[1]), placement_name=chosen[0])
@@ -90,16 +88,16 @@ def choose_placed(
 
 
 def _rank(
-    candidates: Iterable[tuple[str, Placement]], judge: Compile, base: Schedule, objective: str
+    candidates: Iterable[tuple[str, Placement]], probe: Compile, base: Schedule, objective: str
 ) -> tuple[str, Placement] | None:
-    """The candidate that the judge finds best, None where none beats the identity."""
+    """The candidate that the probe finds best, None where none beats the identity."""
     least, best = Merit.of(base), None
     lowest = least
     for name, placement in candidates:
         if _core.stop_asked():
             break
         try:
-            merit = Merit.of(judge(placement))
+            merit = Merit.of(probe(placement))
         except (InputError, NoScheduleError):
             continue
         if merit.loses_nothing_to(least) and merit.key(objective) < lowest.key(objective):

@@ -1,99 +1,134 @@
-"""Simulated trials: a schedule under the policy with the least simulated time, and how much may be simulated.
+"""Simulated times of trials: one call of a model, how much of it may be spent, and which model ranks.
 
-A formula adds up what every port carries; it does not see a message that blocks others while it waits, nor ranks that
-run ahead or wait for each other. So policies that cannot win by the formulas (`conset.choice.trial`) may win here:
-- `none` over several phases posts in schedule order, which spreads the load over time without waiting for anybody;
-- `barrier` keeps apart what would block each other, which `local` lets drift;
-- `ready` paces senders by their receivers.
-All four are simulated, unless limits must be kept; of one phase those that the formulas tell apart. A policy under
-which a node has no room for its receives, or messages wait in a circle, drops out. Sends in flight and receives at once
-are the machine's own.
+A machine names the model that tells what it does (`Costs.model`); that one ranks unless options name another. A
+pattern above `MAX_MESSAGES` is ranked by formula: the choice says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 
-from conset.choice.trial import FORMULA, Trial, best_of, best_policy, keeping_policies, policies
-from conset.errors import InputError, NoScheduleError, UsageError, unknown_name
+from conset.choice.candidates import SMALL
+from conset.errors import UsageError, unknown_name
+from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
+from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import KINDS
 from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
 from conset.simulation.workload import Workload
 
-MOST: Mapping[str, int] = MappingProxyType({"flow": 1 << 16, "wormhole": 1 << 18, "circuit": 1 << 18})
-"""Models that may rank, and the most messages of a pattern each does, per unit of effort: a pattern is simulated some
-twenty times, and all at once it may take `flow` fifty microseconds a message."""
+FORMULA = "formula"
+"""The ranking by predicted time; the others are models of `conset.simulation`."""
+
+MAX_MESSAGES: Mapping[str, int] = MappingProxyType({"flow": 1 << 17, "wormhole": 1 << 17, "circuit": 1 << 17})
+"""Models that may rank, and the most messages of a pattern each does, per unit of effort."""
+
+EQUAL = 1.02
+"""Factor up to which two times are called equal: a model is not that exact."""
+BLOCKING = ("wormhole", "circuit")
+"""Models in which a message that waits keeps what it holds."""
 
 
-def check_ranking(rank_by: str) -> None:
-    """Raises `UsageError` where `rank_by` is neither `formula` nor a model that may rank."""
-    if rank_by != FORMULA and rank_by not in MOST:
-        raise unknown_name("ranking", rank_by, (FORMULA, *MOST))
+@dataclass(frozen=True)
+class Allowance:
+    """Counted work that a search may spend per unit of effort.
 
-
-def require_affordable(pattern: Pattern, rank_by: str, effort: int = 1) -> None:
-    """Raises `UsageError` as `check_ranking`, or where a pattern is too large to be ranked; says what may rank it."""
-    check_ranking(rank_by)
-    able = [FORMULA, *(name for name, most in MOST.items() if pattern.messages <= most * effort)]
-    if rank_by not in able:
-        raise UsageError(
-            f"--rank-by {rank_by}: at most {MOST[rank_by] * effort:,} messages at effort {effort}, {pattern.name} has "
-            f"{pattern.messages:,}; what ranks that many: {', '.join(able)}"
-        )
-
-
-def best_trial(schedule: Schedule, sync: str | None = None, *, asked: bool = False, rank_by: str = FORMULA) -> Trial:
-    """The schedule under its best policy by formula or by a model; arguments as `best_policy` and `best_simulated`."""
-    if rank_by == FORMULA:
-        return best_policy(schedule, sync, asked=asked)
-    return best_simulated(schedule, rank_by, sync, asked=asked)
-
-
-def best_simulated(schedule: Schedule, model: str, sync: str | None = None, *, asked: bool = False) -> Trial:
-    """The schedule under the policy with the least simulated time; under `sync` where one is given.
-
-    Args:
-        schedule: its own policy does not count.
-        model: a row of `conset.simulation.table`.
-        sync: a policy that is fixed.
-        asked: whether its limits were asked for, so that what is in flight must keep them.
-
-    Raises:
-        InputError: it has no room for its receives under any policy. NoScheduleError: it deadlocks under all.
+    Attributes:
+        each: for each message of a pattern.
+        least: at least.
+        most: at most, up to `SMALL` messages.
+        large: at most, above; what a cache does not hold takes longer.
     """
-    workload = Workload.of_schedule(schedule)
-    trials: list[Trial] = []
-    error: InputError | NoScheduleError | None = None
-    for policy in (sync,) if sync is not None else simulated_policies(schedule, asked=asked):
-        try:
-            time_s = simulated_time(schedule, model, policy, workload=workload)
-        except (InputError, NoScheduleError) as reason:
-            error = reason
-            continue
-        trials.append(Trial(replace(schedule, sync=policy), time_s, True, "", model))
-    if not trials:
-        raise error or NoScheduleError(f"{workload.name}: no policy to simulate")
-    return best_of(trials)
+
+    each: int
+    least: int
+    most: int
+    large: int
 
 
-def simulated_policies(schedule: Schedule, *, asked: bool) -> tuple[str, ...]:
-    """The policies that are simulated; see the head."""
-    if schedule.phases <= 1:
-        return policies(schedule, asked=asked)
-    return keeping_policies(schedule, asked=asked) or KINDS
+HEADERS = Allowance(4_800, 5_000_000, 40_000_000, 40_000_000)
+"""Most of the work is events."""
+RATES = Allowance(16_000, 16_000_000, 64_000_000, 40_000_000)
+"""Most of the work is visits to flows whose rates change, several of which take the time of one event."""
+ALLOWANCES: Mapping[str, Allowance] = MappingProxyType({"flow": RATES, "wormhole": HEADERS, "circuit": HEADERS})
 
 
-def simulated_time(schedule: Schedule, model: str, sync: str, *, workload: Workload | None = None) -> float:
-    """What a model says a schedule takes under a policy [s], as `conset simulate` does.
+@dataclass(frozen=True)
+class Outcome:
+    """What a simulation came to.
+
+    Attributes:
+        time_s: when it ended [s]; infinite where it was stopped.
+        work: what it took, counted.
+        cut: whether it was stopped because its work exceeded what was allowed.
+    """
+
+    time_s: float
+    work: int
+    cut: bool = False
+
+
+def ranking_of(machine: Machine, rank_by: str | None) -> str:
+    """What ranks: what options name, else the machine's model."""
+    return machine.costs.model if rank_by is None else rank_by
+
+
+def check_ranking(rank_by: str | None) -> None:
+    """Raises `UsageError` where `rank_by` is neither None nor `formula` nor a model that may rank."""
+    if rank_by is not None and rank_by != FORMULA and rank_by not in MAX_MESSAGES:
+        raise unknown_name("ranking", rank_by, (FORMULA, *MAX_MESSAGES))
+
+
+def require_affordable(pattern: Pattern, rank_by: str | None, effort: int = 1) -> None:
+    """Raises `UsageError` as `check_ranking`, or where a pattern is too large for the model that was asked for."""
+    check_ranking(rank_by)
+    if rank_by is None or is_affordable(pattern, rank_by, effort):
+        return
+    most = MAX_MESSAGES[rank_by] * effort
+    able = [FORMULA, *(name for name in MAX_MESSAGES if is_affordable(pattern, name, effort))]
+    raise UsageError(
+        f"--rank-by {rank_by}: at most {most:,} messages at effort {effort}, {pattern.name} has "
+        f"{pattern.messages:,}; what ranks that many: {', '.join(able)}"
+    )
+
+
+def is_affordable(pattern: Pattern, rank_by: str, effort: int) -> bool:
+    """Whether a pattern is small enough to be ranked so."""
+    return rank_by == FORMULA or pattern.messages <= MAX_MESSAGES[rank_by] * effort
+
+
+def allowed_work(pattern: Pattern, model: str, effort: int) -> int:
+    """Counted work of a model that a search over a pattern may spend."""
+    allowance = ALLOWANCES[model]
+    most = allowance.most if pattern.messages <= SMALL else allowance.large
+    return effort * min(max(allowance.each * pattern.messages, allowance.least), most)
+
+
+def end_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Outcome:
+    """What a model says a workload takes, as `conset simulate` does.
 
     Raises:
         InputError: it has no room for its receives. NoScheduleError: it deadlocks.
     """
-    settings = Settings.of(schedule.machine.costs_for(schedule.method), sync=sync)
-    work = Workload.of_schedule(schedule) if workload is None else workload
-    return find_model(model).simulate(work, schedule.machine, settings).time_s
+    timeline = find_model(model).simulate(workload, machine, settings)
+    return Outcome(timeline.time_s, int(timeline.figures["work"]), bool(timeline.figures.get("cut", False)))
+
+
+def settings_of(
+    schedule: Schedule, sync: str, in_flight: InFlight | None, *, until_s: float = inf, max_work: int | None = None
+) -> Settings:
+    """How a schedule is executed under a policy; `in_flight` None: the machine's number.
+
+    Args:
+        schedule: whose machine and method say what it costs.
+        sync: the policy.
+        in_flight: sends a rank keeps open at once.
+        until_s: a simulation whose clock passes this ends without a time [s].
+        max_work: so does one that takes more than this, counted.
+    """
+    costs = schedule.machine.costs_for(schedule.method)
+    return Settings.of(costs, in_flight=in_flight, sync=sync, until_s=until_s, max_work=max_work)

@@ -66,7 +66,7 @@ def command(
     curve: CurveOption = False,
     map_: MapOption = False,
     reuse: ReuseOption = "inf",
-    rank_by: o.RankByOption = "formula",
+    rank_by: o.RankByOption = None,
     simulate: SimulateOption = False,
     models: ModelsOption = None,
     measure: MeasureOption = False,
@@ -100,8 +100,8 @@ def command(
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern, parse_machine(on), asked_methods, policies, request, reuse, rank_by, output, markdown=markdown,
-            as_json=json,
+            pattern, parse_machine(on), asked_methods, policies, request, reuse, rank_by or FORMULA, output,
+            markdown=markdown, as_json=json,
         )  # fmt: skip
     else:
         with progress("reading"):
@@ -128,7 +128,7 @@ def command(
             "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
             "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
             "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
-            "rank_by": None if rank_by == "formula" else rank_by, "simulate": simulate, "models": models,
+            "rank_by": rank_by, "simulate": simulate, "models": models,
             "measure": measure,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, asked)
@@ -150,14 +150,14 @@ def _names(methods: str | None) -> list[str]:
     return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
 
 
-def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str, *, chooses: bool, beside: bool) -> None:
+def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, beside: bool) -> None:
     from conset.errors import UsageError
 
     if curve and map_:
         raise UsageError("--curve and --map exclude each other")
     if reuse != "inf" and not map_:
         raise UsageError(f"--reuse {reuse}: goes with --map")
-    if rank_by != "formula" and not (map_ or chooses):
+    if rank_by not in (None, "formula") and not (map_ or chooses):
         raise UsageError(f"--rank-by {rank_by}: goes with --map, --methods auto or --sync auto")
     if beside and (curve or map_):
         raise UsageError(f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}")

@@ -28,7 +28,7 @@ def command(
     timetable: o.TimetableOption = None,
     router: o.RouterOption = None,
     objective: o.ObjectiveOption = "time",
-    rank_by: o.RankByOption = "formula",
+    rank_by: o.RankByOption = None,
     min_bandwidth: o.MinBandwidthOption = None,
     routes: o.RoutesOption = "fixed",
     parts: o.PartsOption = None,
@@ -60,7 +60,7 @@ def command(
         "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
         "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
         "objective": None if objective == "time" else objective,
-        "rank_by": None if rank_by == "formula" else rank_by, "min_bandwidth": min_bandwidth,
+        "rank_by": rank_by, "min_bandwidth": min_bandwidth,
         "routes": None if routes == "fixed" else routes, "parts": parts, "rows_to": rows_to,
         "word": None if word == "8" else word,
     }  # fmt: skip
@@ -97,28 +97,39 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
 
     pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
     local = f", {format_size(pattern['local_bytes'])} stay local" if pattern["local_bytes"] else ""
+    flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
+    order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
     lines = [
         f"[bold]{schedule.pattern.name}[/] on [bold]{summary['machine']}[/]: {pattern['ranks']:,} ranks, "
         f"{pattern['messages']:,} messages, {format_size(pattern['bytes'])}{local}",
-        f"  method     {summary['method']} under {schedule.limits}, scheduled in {format_time(summary['compile_s'])}",
+        f"  method     {summary['method']} under {schedule.limits}{order}{flight}, "
+        f"scheduled in {format_time(summary['compile_s'])}",
+        *_chosen_lines(summary),
         f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): "
         f"{bound['phases_witness']}",
         f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, "
         f"channels {load['channels']} at most; sum of largest {load['sum']:,}",
         f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] by formula under sync {summary['sync']}, "
         f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
-        "  verified   yes: every message once, every limit kept, figures recounted",
     ]
     if summary["simulated_s"] is not None:
         simulated = f"[bold]{format_time(summary['simulated_s'])}[/] by {summary['rank_by']}"
-        lines.insert(-1, f"  simulated  {simulated} under sync {summary['sync']}")
+        lines.append(f"  simulated  {simulated} under sync {summary['sync']}")
+    lines.append("  verified   yes: every message once, every limit kept, figures recounted")
     if schedule.stopped_early:
         lines.append("  stopped    early: the search was interrupted, this is its best so far")
     if summary["note"]:
         lines.append(f"  note       {summary['note']}")
-    if summary["auto"]:
-        lines.insert(2, f"  why        {summary['why']}")
-    if summary["units"] is not None:
-        units = f"  units      {summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)"
-        lines.insert(3 + summary["auto"], units)
     return "\n".join(lines)
+
+
+def _chosen_lines(summary: dict[str, Any]) -> list[str]:
+    """Why, what every model says, which limits do not hold in flight, what was cut; units of a half-duplex machine."""
+    lines = [f"  why        {summary['why']}"] if summary["auto"] else []
+    verdict = summary["verdict"] or {}
+    lines += [f"  models     {verdict['text']}"] if verdict.get("text") else []
+    lines += [f"  limits     {verdict['drift']}"] if verdict.get("drift") else []
+    lines += [f"  cut        {line}" for line in verdict.get("cut", ())]
+    if summary["units"] is not None:
+        lines.append(f"  units      {summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)")
+    return lines

@@ -79,9 +79,11 @@ ObjectiveOption = Annotated[
     str, typer.Option("--objective", metavar="O", help="time, or phases: fewest phases, then least ΣL.")
 ]
 RankByOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--rank-by", metavar="R", help="What the best is chosen by: formula, or simulated by flow, wormhole, circuit."
+        "--rank-by",
+        metavar="R",
+        help="What chooses: flow, wormhole, circuit (simulated) or formula; default: the machine's model.",
     ),
 ]
 MinBandwidthOption = Annotated[

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from conset.choice import best_trial
-from conset.choice.simulated import check_ranking, require_affordable
-from conset.choice.trial import FORMULA, SAME
+from conset.choice.simulated import FORMULA, check_ranking, require_affordable
+from conset.choice.trial import REL_TOL
 from conset.comparison.curve import Watch
 from conset.compiler import AUTO, Request, compile_pattern
 from conset.errors import InputError, NoScheduleError
@@ -222,7 +222,7 @@ def _time(schedule: Schedule, ways: Ways, size: int) -> tuple[float, float, str]
     schedule = _resized(schedule, ways.request, size)
     trials = [best_trial(schedule, policy, rank_by=ways.rank_by) for policy in ways.policies or (None,)]
     best = min(trials, key=lambda trial: trial.time_s)
-    return best.time_s + share, predict(schedule, sync="barrier").time_s + share, best.schedule.sync
+    return best.time_s + share, predict(schedule, sync="barrier").time_s + share, best.sync
 
 
 def _resized(schedule: Schedule, request: Request, size: int) -> Schedule:
@@ -235,12 +235,12 @@ def _resized(schedule: Schedule, request: Request, size: int) -> Schedule:
 
 
 def _cell(degree: int, size: int, times: dict[str, tuple[float, float, str]]) -> Cell:
-    least = min(time for time, _, _ in times.values()) * SAME
+    least = min(time for time, _, _ in times.values()) * REL_TOL
     equals = [method for method in times if times[method][0] <= least]
     best = min(equals, key=lambda method: times[method][1])
     others = sorted((method for method in times if method != best), key=lambda method: times[method][:2])
     time, _, sync = times[best]
     second = others[0] if others else ""
     margin = max(times[second][0] / time - 1, 0.0) if others and time > 0 else 0.0
-    margin = 0.0 if margin < SAME - 1 else margin
+    margin = 0.0 if margin < REL_TOL - 1 else margin
     return Cell(degree, size, best, sync, time, second, margin, {method: times[method][0] for method in times})

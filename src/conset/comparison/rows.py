@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conset.choice import best_trial
+from conset.choice import choose_policy
 from conset.choice.simulated import require_affordable
 from conset.comparison.curve import Watch
 from conset.comparison.simulated import simulate_by
-from conset.compiler import AUTO, FORMULA, Request, compile_pattern
+from conset.compiler import AUTO, Request, compile_pattern
 from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -66,7 +66,7 @@ def compare(
     result = Comparison()
     first: ConsetError | None = None
     for name, policies in methods.items():
-        rank_by = request.rank_by if name == AUTO else FORMULA
+        rank_by = request.rank_by if name == AUTO else None
         with watching(f"scheduling by {name}"):
             try:
                 schedule = compile_pattern(pattern, machine, replace(request, method=name, rank_by=rank_by))
@@ -88,9 +88,10 @@ def compare(
 def _under(schedule: Schedule, policy: str, request: Request) -> Schedule:
     """The schedule under another policy, about which nothing is known that was simulated before."""
     if policy == AUTO:
-        chosen = best_trial(schedule, asked=schedule.limits_asked, rank_by=request.rank_by).ranked
-        return replace(chosen, reason=schedule.reason)
-    return schedule if policy == schedule.sync else replace(schedule, sync=policy, simulated_s=None)
+        return choose_policy(
+            schedule, user_limits=schedule.limits_asked, rank_by=request.rank_by, effort=request.effort
+        )
+    return schedule if policy == schedule.sync else replace(schedule, sync=policy, simulated_s=None, verdict=None)
 
 
 def _add_rows(result: Comparison, versions: Sequence[Schedule]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +54,7 @@ class Schedule:
         reason: why this method and policy, in one sentence, where they were chosen by `auto`; never in a file.
         rank_by: by what method or policy were chosen by `auto`: `formula` or a model; never in a file.
         simulated_s: what that model said it takes [s]; never in a file.
+        verdict: what was chosen against and what each model says of it, as in `compile --json`; never in a file.
     """
 
     pattern: Pattern
@@ -78,6 +81,7 @@ class Schedule:
     reason: str = ""
     rank_by: str = ""
     simulated_s: float | None = None
+    verdict: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__

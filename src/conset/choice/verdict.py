@@ -1,0 +1,190 @@
+"""Verdict: why a trial was chosen, what every model says of it, and whether they agree on what is fastest.
+
+A model that does not see a message block others finds posting everything as good as any schedule; one that sees it may
+find a schedule twice as fast. Which of them is right on a machine is a question for a measurement. So the sentences say
+which model decided, what it says of the choice, of the next best and of posting everything; then what the other models
+say of the same choice, and where they differ on what is fastest, to measure. Where the choice is to post everything the
+others are asked what they find faster (`conset.choice.opinions`). Times within `EQUAL` are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from conset.choice.simulated import EQUAL, FORMULA
+from conset.choice.trial import Trial
+from conset.schedule.schedule import Schedule
+from conset.units import format_time
+
+MEASURE = "decide by measuring (`conset run`, `conset calibrate`)"
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one model says; None where it says nothing.
+
+    Attributes:
+        chosen_s: time of the choice [s].
+        posted_s: time of posting everything [s].
+        best_s: time of the best that it knows beside both [s].
+        best: what that is.
+        refused: why posting everything cannot run, if so.
+    """
+
+    chosen_s: float | None
+    posted_s: float | None = None
+    best_s: float | None = None
+    best: str = ""
+    refused: str = ""
+
+    def to_object(self) -> dict[str, Any]:
+        """As in `compile --json`."""
+        return {"chosen_s": self.chosen_s, "posted_s": self.posted_s, "best_s": self.best_s, "best": self.best or None}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of a choice.
+
+    Attributes:
+        model: what decided: a model or `formula`.
+        chosen: the trial.
+        opinions: by model, that of `model` too; of its own `best` is the next best by another method.
+        tried: trials that were simulated, or predicted where the formula decided.
+        optimal: whether nothing can be faster by a bound.
+        stands_in: why the formula decided in place of the machine's model, if so.
+        left_out: trials left out for lack of effort.
+        allowed_work: the counted work that was allowed.
+        is_fastest: whether no trial takes less; else some do, but equal times.
+        drifts: whether limits that were asked for hold in every phase, but not over what is in flight at once.
+    """
+
+    model: str
+    chosen: Trial
+    opinions: Mapping[str, Opinion]
+    tried: int = 0
+    optimal: bool = False
+    stands_in: str = ""
+    left_out: int = 0
+    allowed_work: int = 0
+    is_fastest: bool = True
+    drifts: bool = False
+
+    @property
+    def agree(self) -> bool:
+        """Whether all models that simulate say the same of the choice beside posting everything and their best."""
+        return len({_finding(self, name) for name in self.opinions if name != FORMULA} - {""}) <= 1
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """What was not done, a line each."""
+        lines = [self.stands_in] if self.stands_in else []
+        if self.left_out:
+            trials = f"{self.left_out:,} trial{'' if self.left_out == 1 else 's'}"
+            lines.append(f"{trials} left out after {self.allowed_work:,} steps of simulation; --effort allows more")
+        return tuple(lines)
+
+    @property
+    def reason(self) -> str:
+        """One sentence: the choice, its time, that of the next best and of posting everything."""
+        if not self.chosen.base.schedule.transfers:
+            return "nothing is sent"
+        own = self.opinions[self.model]
+        time = format_time(self.chosen.time_s)
+        if self.optimal:
+            parts = [f"{self.chosen.description}: {time} by {self.model}, which no schedule beats by its bound"]
+        else:
+            what = "predicted" if self.model == FORMULA else "simulated"
+            rank = "fastest" if self.is_fastest else "as fast as any"
+            parts = [f"{self.chosen.description} is {rank} of {self.tried:,} {what} by {self.model}, {time}"]
+        if own.best_s is not None and not self.optimal:
+            parts.append(f"against {format_time(own.best_s)} by {own.best}")
+        if own.refused:
+            parts.append(f"(posting everything is not among them: {own.refused})")
+        elif own.posted_s is not None and not self.chosen.posts_everything:
+            parts.append(f"and {format_time(own.posted_s)} by posting everything")
+        return " ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """What the models say beside each other; "" where they have nothing to compare."""
+        said = [words for name, opinion in self.opinions.items() if (words := _describe(self, name, opinion))]
+        if not said:
+            return ""
+        return "; ".join(said) if self.agree else f"{'; '.join(said)}: {MEASURE}"
+
+    @property
+    def drift(self) -> str:
+        """That limits do not hold over what is in flight, or ""."""
+        if not self.drifts:
+            return ""
+        return (
+            f"under {self.chosen.sync} ranks may be in different phases at once: {self.chosen.base.schedule.limits} "
+            "holds in every phase, not over all that is in flight (--sync barrier keeps it there too)"
+        )
+
+    def to_object(self) -> dict[str, Any]:
+        """As in `compile --json`."""
+        return {
+            "model": self.model,
+            "chosen": self.chosen.description,
+            "times": {name: opinion.to_object() for name, opinion in self.opinions.items()},
+            "tried": self.tried,
+            "agree": self.agree,
+            "text": self.text or None,
+            "drift": self.drift or None,
+            "cut": list(self.cut),
+        }
+
+    def to_schedule(self) -> Schedule:
+        """The chosen schedule with what is said of it."""
+        return self.chosen.to_schedule(reason=self.reason, verdict=MappingProxyType(self.to_object()))
+
+
+def _finding(verdict: Verdict, model: str) -> str:
+    """What a model finds of the choice beside posting everything; where it is that, whether its best is faster."""
+    opinion = verdict.opinions[model]
+    if opinion.chosen_s is None:
+        return ""
+    if verdict.chosen.posts_everything:
+        if model == verdict.model:
+            return "chosen"
+        if opinion.best_s is None:
+            return ""
+        return "best" if opinion.best_s * EQUAL < opinion.chosen_s else "chosen"
+    if opinion.posted_s is None:
+        return "faster" if opinion.refused else ""
+    return _compare(opinion.chosen_s, opinion.posted_s)[0]
+
+
+def _describe(verdict: Verdict, model: str, opinion: Opinion) -> str:
+    """`by wormhole 1.6 times faster than posting everything`, `by flow equal`."""
+    if opinion.chosen_s is None:
+        return f"by {model} it cannot run" if opinion.refused else ""
+    if verdict.chosen.posts_everything:
+        if model == verdict.model and verdict.tried > 1:
+            return f"by {model} nothing that was tried is faster"
+        if opinion.best_s is None:
+            return ""
+        word, ratio = _compare(opinion.best_s, opinion.chosen_s)
+        if word == "faster":
+            return f"by {model} {opinion.best} {ratio:.2g} times faster"
+        return f"by {model} nothing that was tried is faster"
+    than = " than posting everything" if model == verdict.model else ""
+    if opinion.posted_s is None:
+        return f"by {model} posting everything cannot run: {opinion.refused}" if opinion.refused else ""
+    word, ratio = _compare(opinion.chosen_s, opinion.posted_s)
+    if word == "equal":
+        return f"by {model} equal{' to posting everything' if than else ''}"
+    return f"by {model} {ratio:.2g} times {word}{than}"
+
+
+def _compare(one: float, other: float) -> tuple[str, float]:
+    """(`faster`, `equal` or `slower`, the ratio, at least 1) of `one` beside `other`."""
+    low, high = min(one, other), max(one, other)
+    if high <= low * EQUAL:
+        return "equal", 1.0
+    return ("faster" if one < other else "slower"), high / low if low > 0 else float("inf")
