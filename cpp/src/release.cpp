@@ -114,6 +114,7 @@ Time Release<Time>::send_on(std::int32_t rank, Time work) {
 
 template <class Time>
 void Release<Time>::free_slot(std::int32_t m) {
+    state_[m] |= kLeft;
     if (!in_lists_) return;
     --open_[messages_.sender[m]];
     advance(messages_.sender[m]);

@@ -33,7 +33,7 @@ std::int32_t Release<Time>::blocker_of(std::int32_t m) const {
         }
     if (in_lists_)  // in front of it, or in a slot
         for (const std::int32_t other : sends_.of(messages_.sender[m]))
-            if (other != m && !is_delivered(other)) return other;
+            if (other != m && (state_[other] & kLeft) == 0) return other;
     return -1;
 }
 

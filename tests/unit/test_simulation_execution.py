@@ -49,7 +49,8 @@ def test_sequential_the_order_of_a_list_matters() -> None:
         ("none", [300, 200, 500, 500, 400]),
         ("barrier", [350, 250, 600, 600, 600]),
         ("barrier:2", [350, 250, 550, 550, 450]),
-        ("ready", [320, 220, 520, 540, 420]),
+        # half of a signal is work of a sender: r waits behind node 0's for v from 320 to 330, v for its end at 340
+        ("ready", [320, 220, 530, 540, 540]),
         ("local", [300, 200, 500, 500, 400]),
     ],
 )
@@ -86,9 +87,9 @@ def test_a_rank_pays_nothing_for_a_phase_in_which_it_has_nothing() -> None:
 
 
 def test_set_ups_of_a_rank_come_one_after_the_other() -> None:
-    """Nothing else holds them back: phase 0 goes at 30, phase 1 at 60."""
+    """Nothing else holds them back: phase 0 goes at 30, phase 1 at 60; node 1's second set-up keeps it from receiving."""
     phases: list[list[Triple]] = [[(0, 1, 10)], [(2, 1, 10)]]
-    assert ends(phases, "setup=30us", sync="none") == pytest.approx([50, 80])
+    assert ends(phases, "setup=30us", sync="none") == pytest.approx([60, 80])
 
 
 def test_each_transfer_of_a_phase_may_cost_something() -> None:

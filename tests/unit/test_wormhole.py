@@ -69,18 +69,13 @@ def one_way_ring(nodes: int) -> Topology:
 
 
 @pytest.mark.parametrize(
-    ("lanes", "link", "in_flight", "ends"),
-    [
-        (1, 2, None, [183, 76, 229, 36]),
-        (2, 2, None, [141, 76, 187, 36]),
-        (2, 1, None, [176, 111, 222, 36]),
-        (1, 2, 1, [183, 76, 239, 36]),
-    ],
+    ("lanes", "link", "ends"),
+    [(1, 2, [183, 76, 239, 36]), (2, 2, [141, 76, 197, 36]), (2, 1, [176, 111, 232, 36])],
 )
-def test_row_of_four(lanes: int, link: float, in_flight: int | None, ends: list[float]) -> None:
+def test_row_of_four(lanes: int, link: float, ends: list[float]) -> None:
     machine = machine_of(Topology.mesh(1, 4), replace(ROW, link_Bps=link * MB))
-    settings = Settings(in_flight=in_flight, lanes=lanes)
-    timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, replace(settings, in_flight=1, receives=1))
+    settings = Settings(in_flight=1, receives=1, lanes=lanes)
+    timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, settings)
     assert us(timeline) == pytest.approx(ends, rel=1e-12)
     assert timeline.model == "wormhole"
 
@@ -158,7 +153,7 @@ def test_the_stored_examples_are_these(shared_golden: Path) -> None:
 @pytest.mark.parametrize("model", ["wormhole", "circuit"])
 @pytest.mark.parametrize("spec", ["mesh:4x4", "torus:5x5", "hypercube:4", "crossbar:16", "paragon:4x4", "delta:4x4"])
 def test_alone(model: str, spec: str) -> None:
-    # machines.md 2.1: α_send + hops · hop + α_receive + bytes / min(out, in, node, link)
+    # closed form 1: overheads + latencies + bytes / min(out, in, node, link)
     machine = parse_machine(spec)
     costs = machine.costs
     size = 10_000
@@ -168,7 +163,8 @@ def test_alone(model: str, spec: str) -> None:
         assert machine.topology.coordinates[15].tolist() == [3, 0]
     link = costs.link_Bps if hops else np.inf
     rate = min(costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps, link)
-    expected = costs.inject.at(size) + hops * costs.hop_s + costs.eject.at(size) + size / rate
+    overheads = costs.send_overhead.at(size) + costs.receive_overhead.at(size)
+    expected = overheads + costs.inject.at(size) + costs.eject.at(size) + hops * costs.hop_s + size / rate
     assert timeline.time_s == pytest.approx(expected, rel=1e-12)
 
 
@@ -227,7 +223,7 @@ def test_barriers(sync: str, first: bool, ends: list[float]) -> None:
 
 def test_local_waits_for_its_own_receives_only() -> None:
     # phase 0: 0 → 1 long, 2 → 3 short; phase 1: 1 → 2 (1 waits for its receive), 3 → 2 (3 is done early)
-    costs = replace(ROW, hop_s=0.0, inject=Steps(), eject=Steps())
+    costs = replace(ROW, hop_s=0.0, send_overhead=Steps(), receive_overhead=Steps())
     messages = [(0, 1, 100), (2, 3, 10), (1, 2, 10), (3, 2, 10)]
     workload = workload_of(messages, 4, phase_offsets=np.array([0, 2, 4]))
     machine = machine_of(Topology.mesh(1, 4), costs)
@@ -237,14 +233,14 @@ def test_local_waits_for_its_own_receives_only() -> None:
 
 def test_receives_of_ranks_that_are_ahead_count_later() -> None:
     # node 1 gets phase 1's message while it is still in phase 0, and then sends in phase 2
-    costs = replace(ROW, hop_s=0.0, inject=Steps(), eject=Steps())
+    costs = replace(ROW, hop_s=0.0, send_overhead=Steps(), receive_overhead=Steps())
     workload = workload_of([(1, 2, 100), (0, 1, 10), (1, 0, 10)], 3, phase_offsets=np.array([0, 1, 2, 3]))
     timeline = simulate_wormhole(workload, machine_of(Topology.mesh(1, 3), costs), Settings(sync="local"))
     assert us(timeline) == pytest.approx([100, 10, 110], rel=1e-12)
 
 
 def test_dependencies_and_release_times() -> None:
-    costs = replace(ROW, hop_s=0.0, inject=Steps(), eject=Steps())
+    costs = replace(ROW, hop_s=0.0, send_overhead=Steps(), receive_overhead=Steps())
     workload = workload_of(
         [(0, 1, 10), (1, 2, 10), (0, 2, 10)], 3, time_s=np.array([0, 0, 50 * US]),
         dep_offsets=np.array([0, 0, 1, 2]), deps=np.array([0, 1]),
@@ -258,7 +254,7 @@ def test_dependencies_and_release_times() -> None:
 
 def test_receives_in_list_order_may_deadlock() -> None:
     # node 0's list has the far message first, its own sends are in the other order
-    costs = replace(ROW, hop_s=0.0, inject=Steps(), eject=Steps())
+    costs = replace(ROW, hop_s=0.0, send_overhead=Steps(), receive_overhead=Steps())
     machine = machine_of(Topology.mesh(1, 3), costs)
     workload = workload_of([(2, 0, 10), (1, 0, 100)], 3)
     ordered = simulate_wormhole(workload, machine, Settings(receives=1, receive_order="list"))
@@ -267,7 +263,7 @@ def test_receives_in_list_order_may_deadlock() -> None:
     assert us(simulate_wormhole(crossed, machine, Settings(in_flight=1, receives=1, receive_order="any"))).max() < 40
     # 1's first send waits for its turn at 2 behind a message that waits for 1's second one
     waiting = replace(crossed, order=np.array([2, 1, 0]), dep_offsets=np.array([0, 0, 0, 1]), deps=np.array([0]))
-    with pytest.raises(NoScheduleError, match=r"waits for a channel into node 2 \(0, 2\) of message 2"):
+    with pytest.raises(NoScheduleError, match=r"waits for a receive at node 2 \(0, 2\) of message 2"):
         simulate_wormhole(waiting, machine, Settings(in_flight=1, receives=1, receive_order="list"))
 
 
@@ -339,6 +335,6 @@ def test_where_headers_waited() -> None:
     timeline = simulate_wormhole(workload_of(ROW_MESSAGES, 4), machine, Settings(lanes=1, in_flight=1, receives=1))
     slots = machine.topology.link_slots
     names = [machine.topology.link_name(k) if 0 <= k < slots else k - slots for k in timeline.held_by]
-    # A for link 1 → 2 from 11 to 76, C for node 0's injection channel from 20 to 183
-    assert names == ["link 1 (0, 1) → 2 (0, 2)", -1 - slots, 0, -1 - slots]
-    assert timeline.figures["blocked_s"] == pytest.approx((65 + 163) * US, rel=1e-12)
+    # A for link 1 → 2 from 11 to 76; C has no header before its slot is free
+    assert names == ["link 1 (0, 1) → 2 (0, 2)", -1 - slots, -1 - slots, -1 - slots]
+    assert timeline.figures["blocked_s"] == pytest.approx(65 * US, rel=1e-12)

@@ -124,7 +124,7 @@ def test_lists_in_unlike_orders_deadlock_without_buffers() -> None:
             simulate_wormhole(crossed(CROSSED), row_of(3, **costs), one)
         assert str(caught.value).split("deadlock at ")[1].split(": ", 1)[1] == (
             "message 0 (2 → 1) waits for the delivery of message 2 (0 → 2), which waits for the delivery of "
-            "message 1 (0 → 1), which waits for a channel into node 1 (0, 1) of message 0 (2 → 1)"
+            "message 1 (0 → 1), which waits for a receive at node 1 (0, 1) of message 0 (2 → 1)"
         )
 
 
@@ -144,7 +144,7 @@ def test_full_buffers_deadlock_and_say_how() -> None:
     assert str(caught.value) == (
         "workload on row: deadlock at 82 us: message 0 (2 → 1) waits for the delivery of message 3 (0 → 2), which "
         "waits for the delivery of message 2 (0 → 1), which waits for room in the buffer of node 1 (0, 1) beside "
-        "message 1 (0 → 1), which waits for a channel into node 1 (0, 1) of message 0 (2 → 1)"
+        "message 1 (0 → 1), which waits for a receive at node 1 (0, 1) of message 0 (2 → 1)"
     )
     assert simulate_wormhole(crossed(messages), row_of(3, eager_B=100, buffers_B=120), settings).time_s < 300 * US
 
@@ -152,7 +152,7 @@ def test_full_buffers_deadlock_and_say_how() -> None:
 @pytest.mark.parametrize(("receives", "ends"), [(1, [60, 70]), (2, [60, 10])])
 def test_receives_in_list_order_are_the_first_of_the_list(receives: int, ends: list[float]) -> None:
     # the first of node 1's list comes at 50; the second one's receive is there beside it, or behind it
-    machine = row_of(3, inject=Steps(), eject=Steps(), hop_s=0.0)
+    machine = row_of(3, send_overhead=Steps(), receive_overhead=Steps(), hop_s=0.0)
     workload = workload_of([(2, 1, 10), (0, 1, 10)], 3, time_s=np.array([50 * US, 0]))
     timeline = simulate_wormhole(workload, machine, Settings(receives=receives, receive_order="list"))
     assert us(timeline) == pytest.approx(ends, rel=1e-12)

@@ -154,7 +154,7 @@ public:
     Times<Time> times;
 
 private:
-    static constexpr std::uint8_t kPosted = 1, kDelivered = 2;
+    static constexpr std::uint8_t kPosted = 1, kDelivered = 2, kLeft = 4;
     enum Gate : std::uint8_t { kRelease, kGroup, kEnter, kSetUp };
     enum Signal : std::uint8_t {
         kReadyArrives,
