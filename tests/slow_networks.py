@@ -12,11 +12,17 @@ from slow_max_min import link_width
 from slow_release import HEADER, Release
 
 
-def slow(model: str, work: Workload, machine: Machine, settings: Settings) -> list[float] | None:
+def slow(
+    model: str, work: Workload, machine: Machine, settings: Settings, *, backwards: bool = False
+) -> list[float] | None:
     """Delivery of every message [s] by `flow`, `wormhole` or `circuit`; None for a deadlock."""
+    run: Release
     if model == "flow":
-        return Fluid(work, machine, settings).run()
-    return Channels(work, machine, settings, circuit=model == "circuit").run()
+        run = Fluid(work, machine, settings)
+    else:
+        run = Channels(work, machine, settings, circuit=model == "circuit")
+    run.backwards = backwards
+    return run.run()
 
 
 class Fluid(Release):

@@ -27,7 +27,12 @@ TOGETHER = 1e-10
 
 
 class Release:
-    """One run; `end` holds the deliveries. A network says what `delay`, `header` and `leave` do."""
+    """One run; `end` holds the deliveries. A network says what `delay`, `header` and `leave` do.
+
+    `backwards` turns the order of messages round at one time: whether that matters is asked of it.
+    """
+
+    backwards = False
 
     def __init__(self, work: Workload, machine: Machine, settings: Settings) -> None:
         self.work, self.machine, self.settings = work, machine, settings
@@ -150,7 +155,7 @@ class Release:
         while batch or (self.events and self.events[0][0] <= self.until):
             while self.events and self.events[0][0] <= self.until:
                 batch.append(heapq.heappop(self.events)[1:])
-            batch.sort()
+            batch.sort(key=lambda event: (event[0], -event[1] if self.backwards else event[1], event[2]))
             self.dispatch(*batch.pop(0))
             for r in self.ranks:
                 self.advance(r)
