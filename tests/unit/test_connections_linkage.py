@@ -214,7 +214,7 @@ def test_bandwidths_from_a_rate_and_from_a_file(tmp_path: Path) -> None:
     pattern = Pattern.from_messages(4, [0, 1, 2], [1, 2, 0], [8, 8, 8])
     assert read_bandwidths("5MB/s", pattern).tolist() == [5e6] * 3
     path = tmp_path / "demands.csv"
-    path.write_text("# what must be there\nsource,target,rate\n1,2,8 Mb/s\n\n2,0,3e6\n")
+    path.write_text("# what must be there\nsource,target,rate\n1,2,8 Mb/s\n\n2,0,3MB/s\n")
     assert read_bandwidths(str(path), pattern).tolist() == [0, 1e6, 3e6]
     for text, words in (
         ("1,2,3\n", "line 1: the header must be source,target,rate"),

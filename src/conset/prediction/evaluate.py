@@ -68,12 +68,12 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
     costs = machine.costs_for(schedule.method)
     batches = batch_offsets(policy, schedule.phases)
     busy = _busy(schedule, costs, policy, batches, latest_ends=own)
-    charged = synchronizations(policy, schedule.phases, costs.first_barrier)
+    charged = synchronizations(policy, schedule.phase_offsets, batches, costs.first_barrier)
     phase_s, terms = _add_up(busy, batches, charged, synchronization_s(machine, costs), costs.setup_s)
     witness_kind, witness = _witness(schedule, busy, batches)
     time_s = sum(terms.values())
     return Prediction(
-        time_s, str(policy), phase_s, terms, _warnings(schedule, costs, charged, policy),
+        time_s, str(policy), phase_s, terms, _warnings(schedule, costs, int(charged.sum()), policy),
         _formula(schedule, policy), witness, witness_kind, machine.name, _computation(schedule, costs, batches, time_s),
     )  # fmt: skip
 
@@ -189,17 +189,16 @@ def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], t
 
 
 def _add_up(
-    busy: Busy, batches: NDArray[np.int64], charged: int, synchronization: float, setup: float
+    busy: Busy, batches: NDArray[np.int64], charged: NDArray[np.bool_], synchronization: float, setup: float
 ) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """(phase_s, terms) from the time of each batch; the last `charged` batches start with a synchronization."""
+    """(phase_s, terms) from the time of each batch; `charged` batches start with a synchronization."""
     first, last = batches[:-1], batches[1:] - 1
     phase_s = np.diff(busy.time, prepend=0.0)
     phase_s[first] = busy.time[first]
-    if charged:
-        phase_s[first[-charged:]] += synchronization
+    phase_s[first[charged]] += synchronization
     opened = float(np.minimum(busy.setups[last] * setup, busy.time[last]).sum())
     terms = {
-        "synchronization": charged * synchronization,
+        "synchronization": int(charged.sum()) * synchronization,
         "setup": opened,
         "transfer": max(0.0, float(busy.time[last].sum()) - opened),
     }

@@ -123,7 +123,16 @@ def formula_of(sync: Sync) -> str:
     )
 
 
-def synchronizations(sync: Sync, phases: int, first_barrier: bool) -> int:
-    """Barriers that are charged: one between groups, and one before the first where the machine charges it."""
-    entered = 1 if first_barrier and sync.kind == "barrier" and phases > 0 else 0
-    return sync.barriers(phases) + entered
+def synchronizations(
+    sync: Sync, phase_offsets: NDArray[np.int64], batches: NDArray[np.int64], first_barrier: bool
+) -> NDArray[np.bool_]:
+    """shape=(batches): whether a batch of phases starts with a barrier that is charged.
+
+    A batch without messages has none, nor has the first one with messages unless the machine charges it.
+    """
+    charged: NDArray[np.bool_] = np.diff(phase_offsets[batches]) > 0
+    if sync.kind != "barrier":
+        charged[:] = False
+    elif not first_barrier:
+        charged[np.argmax(charged) : np.argmax(charged) + 1] = False
+    return charged

@@ -66,7 +66,7 @@ def core_execution(
 ) -> _core.Execution:
     """Policy, slots, receives and what processors do; `in_list`: whether receives go by the list."""
     sync = parse_sync(settings.sync)
-    copy = NOTHING if costs.copy_Bps == inf else np.round(workload.bytes / per_ns(costs.copy_Bps), 6)
+    copy = NOTHING if costs.copy_Bps == inf else workload.bytes / per_ns(costs.copy_Bps)
     return _core.Execution(
         policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0,
         receives=settings.receives or 0, receive_list=in_list, receive_before=costs.receive == "before",
