@@ -240,13 +240,13 @@ def test_a_search_ends_with_the_least_time_and_leaves_out_what_effort_does_not_a
     best = full.best
     assert best is not None
     assert best.time_s == min(simulated_s(trial.base.schedule, "wormhole", trial.sync) for trial in trials)
-    assert full.left_out == 0
+    assert full.skipped == set()
     assert 0 < full.spent < 10**9
     few = Search("wormhole", 1, executor)
     few.run(trials)
     assert few.best is None
     assert few.simulated == BATCH
-    assert few.left_out == len(trials)
+    assert few.skipped == {trial.key for trial in trials}
 
 
 def test_a_search_stops_at_the_bound_and_skips_what_barriers_alone_make_slower(executor: Executor) -> None:
@@ -330,7 +330,7 @@ def test_the_verdict_in_words() -> None:
     )
     assert apart.reason == (
         "bounded at contention 1 under barrier is fastest of 7 simulated by wormhole, 1 s "
-        "and 1.6 s by posting everything"
+        "with no other method within 5% and 1.6 s by posting everything"
     )
     alike = Verdict("wormhole", phased, opinions(wormhole=(1.0, 1.6), flow=(1.0, 1.5), formula=(1.2, 1.0)))
     assert alike.agree

@@ -28,16 +28,18 @@ from conset.choice.making import Make, make_naive, make_others, naive_orders
 from conset.choice.opinions import verdict_by_formula, verdict_by_model
 from conset.choice.policies import allowed_policies
 from conset.choice.search import THREADS, Search
-from conset.choice.simulated import EQUAL, FORMULA, MAX_MESSAGES, allowed_work, is_affordable, ranking_of
+from conset.choice.simulated import EQUAL, FORMULA, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
 from conset.choice.stages import (
     FIRST_SHARE,
     POSTED_SHARE,
-    SLACK,
     all_trials,
+    corrected_trials,
+    first_trials,
     least_time,
     refined_trials,
     robust_choice,
     robust_trials,
+    second_trials,
 )
 from conset.choice.trial import REL_TOL, Base, Trial, best_of, predicted_trials
 from conset.choice.verdict import Verdict
@@ -147,11 +149,13 @@ def _choose_by_model(maker: _Maker, model: str, sync: str | None, user_limits: b
         if maker.naive is not None and posted is not None:
             search.floor_s = _floor_s(maker, maker.naive)
             search.run([replace(posted, time_s=inf)], share=POSTED_SHARE, single=POSTED_SHARE)
-            too_long = search.left_out > 0
+            too_long = bool(search.skipped)
         bases = maker.others()
         orders = [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
         trials = all_trials([*orders, *bases], sync, search)
-        search.run((trial for trial in trials if not trial.posts_everything), slack=SLACK, share=FIRST_SHARE)
+        search.run(first_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
+        search.run(second_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
+        search.run(corrected_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
         search.run(refined_trials(search, bases, orders, sync))
         search.run(robust_trials(search, trials), slack=EQUAL, equals=True)
     except KeyboardInterrupt:
@@ -161,7 +165,8 @@ def _choose_by_model(maker: _Maker, model: str, sync: str | None, user_limits: b
         return _without_times(maker, search, bases, trials, sync, user_limits)
     if posted is not None and too_long and posted.time_s < search.best.time_s:
         stands_in = f"the formula stands in for {model}, by which posting everything takes too many steps to simulate"
-        return verdict_by_formula([posted, *search.finished], posted, user_limits=user_limits, stands_in=stands_in)
+        made = [posted, *(replace(trial, time_s=trial.predicted_s) for trial in trials)]
+        return verdict_by_formula(made, best_of(made), user_limits=user_limits, stands_in=stands_in)
     return verdict_by_model(search, robust_choice(search), trials, maker.machine, user_limits=user_limits)
 
 
@@ -173,7 +178,7 @@ def _without_times(
     Raises:
         NoScheduleError: none can be simulated; what the last one said.
     """
-    if search.refused and not search.left_out and not _core.stop_asked():
+    if search.refused and not search.skipped and not _core.stop_asked():
         raise NoScheduleError(
             f"none of the {search.simulated} trials can be simulated by {search.model}: {search.refused[-1][1]}"
         )

@@ -57,7 +57,7 @@ def verdict_by_model(
             opinions[model] = _opinion(model, best, asked, trials, search)
     opinions[FORMULA] = Opinion(_predicted(best), None if asked is None else _predicted(asked))
     return Verdict(
-        search.model, best, opinions, search.simulated, best.time_s <= search.floor_s, left_out=search.left_out,
+        search.model, best, opinions, search.simulated, best.time_s <= search.floor_s, left_out=len(search.skipped),
         allowed_work=search.budget,
         is_fastest=best.time_s <= search.best_s * REL_TOL, drifts=user_limits and _drifts(best),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from math import inf, isfinite
 
 from conset import _core
 from conset.choice.simulated import Outcome, end_time, settings_of
-from conset.choice.trial import REL_TOL, Trial
+from conset.choice.trial import REL_TOL, Base, Trial, TrialKey
 from conset.errors import InputError, NoScheduleError
 from conset.machine.work import synchronization_s
 from conset.schedule.sync import parse_sync
@@ -42,8 +42,10 @@ class Search:
         floor_s: no schedule over the machine's routes takes less, whatever its policy [s].
         spent: counted work.
         finished: trials with a simulated time, in the order in which they were simulated.
+        least_s: of every schedule and policy that was simulated with the machine's sends in flight, what it takes, or
+            when it was stopped [s].
         simulated: trials that were begun.
-        left_out: trials that were not, or not to an end, for lack of effort.
+        skipped: those that were not, or not to an end, for lack of effort.
         refused: what the models said of trials that cannot run.
     """
 
@@ -53,8 +55,9 @@ class Search:
     floor_s: float = 0.0
     spent: int = 0
     finished: list[Trial] = field(default_factory=list)
+    least_s: dict[tuple[Base, str], float] = field(default_factory=dict)
     simulated: int = 0
-    left_out: int = 0
+    skipped: set[TrialKey] = field(default_factory=set)
     refused: list[tuple[Trial, InputError | NoScheduleError]] = field(default_factory=list)
 
     @property
@@ -100,7 +103,7 @@ class Search:
             if (self.best_s <= self.floor_s * REL_TOL and not equals) or _core.stop_asked():
                 return
             if self.spent >= allowed:
-                self.left_out += len(batch) + sum(1 for trial in left if self.may_win(trial, reach))
+                self.skipped |= {t.key for t in (*batch, *(t for t in left if self.may_win(t, reach)))}
                 return
             most = min((allowed - self.spent) // len(batch), int(self.budget * single))
             self._simulate(batch, slack, max(most, 1))
@@ -130,11 +133,15 @@ class Search:
 
         for trial, outcome in zip(batch, list(self.executor.map(play, batch)), strict=True):
             self.simulated += 1
+            self.skipped.discard(trial.key)
             if not isinstance(outcome, Outcome):
                 self.refused.append((trial, outcome))
                 continue
             self.spent += outcome.work
-            self.left_out += outcome.cut
+            if outcome.cut:
+                self.skipped.add(trial.key)
+            if trial.in_flight is None:
+                self.least_s[trial.base, trial.sync] = min(outcome.time_s, until_s)
             if isfinite(outcome.time_s) and outcome.time_s <= until_s:
                 self.finished.append(replace(trial, time_s=outcome.time_s, rank_by=self.model))
 

@@ -29,6 +29,8 @@ MAX_MESSAGES: Mapping[str, int] = MappingProxyType({"flow": 1 << 17, "wormhole":
 
 EQUAL = 1.02
 """Factor up to which two times are called equal: a model is not that exact."""
+SLACK = 1.05
+"""Trials that take up to so many times the best are simulated to their end."""
 BLOCKING = ("wormhole", "circuit")
 """Models in which a message that waits keeps what it holds."""
 

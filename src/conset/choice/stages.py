@@ -1,4 +1,8 @@
-"""Stages of a search by a model: all schedules under all policies, then the best with fewer sends in flight."""
+"""Stages of a search by a model: all schedules under all policies, then the best with fewer sends in flight.
+
+What is simulated first tells how far the formula is off: one trial under each policy, then every schedule under the
+best of these. The rest goes by predicted times that are corrected by that (`corrected_trials`).
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,6 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 
-SLACK = 1.05
-"""Trials that take up to so many times the best are simulated to their end, so that the next stage knows them."""
 POSTED_SHARE = 0.5
 """Of the effort, for posting everything."""
 FIRST_SHARE = 0.8
@@ -64,6 +66,42 @@ def all_trials(bases: Sequence[Base], sync: str | None, search: Search) -> list[
 
     trials = [replace(trial, time_s=inf) for found in search.executor.map(predict, bases) for trial in found]
     return sorted(trials, key=lambda trial: _rounded(trial.predicted_s))
+
+
+def first_trials(search: Search, trials: Sequence[Trial]) -> list[Trial]:
+    """The first under each policy."""
+    return list({trial.sync: trial for trial in reversed(_unknown(search, trials))}.values())[::-1]
+
+
+def second_trials(search: Search, trials: Sequence[Trial]) -> list[Trial]:
+    """Every schedule under the policy that is best so far."""
+    best = search.best
+    return [trial for trial in _unknown(search, trials) if best is not None and trial.sync == best.sync]
+
+
+def corrected_trials(search: Search, trials: Sequence[Trial]) -> list[Trial]:
+    """What is left, by predicted times corrected by what was simulated: a factor for each policy and each schedule.
+
+    A formula may be wrong by much, but it is so in like manner for what shares a policy or a schedule.
+    """
+    predicted = {(trial.base, trial.sync): trial.predicted_s for trial in trials}
+    known = {key: least for key, least in search.least_s.items() if predicted.get(key, 0.0) > 0 and least < inf}
+    of_policy: dict[str, float] = {}
+    for (base, sync), least in known.items():
+        of_policy[sync] = min(of_policy.get(sync, inf), least / predicted[base, sync])
+    of_base: dict[Base, float] = {}
+    for (base, sync), least in known.items():
+        of_base[base] = min(of_base.get(base, inf), least / predicted[base, sync] / of_policy[sync])
+
+    def corrected_s(trial: Trial) -> float:
+        return _rounded(trial.predicted_s * of_policy.get(trial.sync, 1.0) * of_base.get(trial.base, 1.0))
+
+    return sorted(_unknown(search, trials), key=corrected_s)
+
+
+def _unknown(search: Search, trials: Sequence[Trial]) -> list[Trial]:
+    refused = {(trial.base, trial.sync) for trial, _ in search.refused}
+    return [t for t in trials if (t.base, t.sync) not in search.least_s and (t.base, t.sync) not in refused]
 
 
 def is_as_posted(trial: Trial, model: str) -> bool:

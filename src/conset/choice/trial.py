@@ -36,6 +36,10 @@ class Base:
         return self.schedule.method == "naive"
 
 
+TrialKey = tuple[Base, str, InFlight | None]
+"""Schedule, policy, sends in flight."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A schedule under a policy.
@@ -59,6 +63,11 @@ class Trial:
     rank_by: str = FORMULA
     fits: bool = True
     witness: str = ""
+
+    @property
+    def key(self) -> TrialKey:
+        """What tells it from other trials."""
+        return self.base, self.sync, self.in_flight
 
     @property
     def posts_everything(self) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from conset.choice.simulated import EQUAL, FORMULA
+from conset.choice.simulated import EQUAL, FORMULA, SLACK
 from conset.choice.trial import Trial
 from conset.schedule.schedule import Schedule
 from conset.units import format_time
@@ -102,6 +102,8 @@ class Verdict:
             parts = [f"{self.chosen.description} is {rank} of {self.tried:,} {what} by {self.model}, {time}"]
         if own.best_s is not None and not self.optimal:
             parts.append(f"against {format_time(own.best_s)} by {own.best}")
+        elif self.model != FORMULA and not self.optimal and self.tried > 1:
+            parts.append(f"with no other method within {SLACK - 1:.0%}")
         if own.refused:
             parts.append(f"(posting everything is not among them: {own.refused})")
         elif own.posted_s is not None and not self.chosen.posts_everything:
@@ -171,7 +173,7 @@ def _describe(verdict: Verdict, model: str, opinion: Opinion) -> str:
             return ""
         word, ratio = _compare(opinion.best_s, opinion.chosen_s)
         if word == "faster":
-            return f"by {model} {opinion.best} {ratio:.2g} times faster"
+            return f"by {model} {opinion.best} {_times(ratio)} faster"
         return f"by {model} nothing that was tried is faster"
     than = " than posting everything" if model == verdict.model else ""
     if opinion.posted_s is None:
@@ -179,7 +181,11 @@ def _describe(verdict: Verdict, model: str, opinion: Opinion) -> str:
     word, ratio = _compare(opinion.chosen_s, opinion.posted_s)
     if word == "equal":
         return f"by {model} equal{' to posting everything' if than else ''}"
-    return f"by {model} {ratio:.2g} times {word}{than}"
+    return f"by {model} {_times(ratio)} {word}{than}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g} times" if ratio >= 1.1 else f"{ratio:.2f} times"
 
 
 def _compare(one: float, other: float) -> tuple[str, float]:
