@@ -87,7 +87,7 @@ def test_a_rank_pays_nothing_for_a_phase_in_which_it_has_nothing() -> None:
 
 
 def test_set_ups_of_a_rank_come_one_after_the_other() -> None:
-    """Nothing else holds them back: phase 0 goes at 30, phase 1 at 60; node 1's second set-up keeps it from receiving."""
+    """Phase 0 goes at 30, phase 1 at 60; until then node 1's second set-up keeps it from receiving."""
     phases: list[list[Triple]] = [[(0, 1, 10)], [(2, 1, 10)]]
     assert ends(phases, "setup=30us", sync="none") == pytest.approx([60, 80])
 
@@ -133,7 +133,9 @@ def test_phases_end_with_their_last_delivery() -> None:
 def test_messages_that_wait_in_a_cycle_are_named() -> None:
     """Message 0 waits for message 1, which stands behind it in the list."""
     work = trace([(0, 1, 8), (0, 2, 8)], 4, dep_offsets=np.array([0, 1, 1]), deps=np.array([1]))
-    with pytest.raises(NoScheduleError, match=r"deadlock .*message 0 \(0 → 1\) waits for .* message 1 \(0 → 2\), which .* message 0"):
+    with pytest.raises(
+        NoScheduleError, match=r"deadlock .*message 0 \(0 → 1\) waits for .* message 1 \(0 → 2\), which .* message 0"
+    ):
         simulate_flow(work, row_of_nodes(4), Settings(in_flight=1))
     assert simulate_flow(work, row_of_nodes(4)).time_s == pytest.approx(32e-6)
 

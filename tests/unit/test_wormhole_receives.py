@@ -186,7 +186,9 @@ def test_a_threshold_nothing_passes_changes_nothing_where_receives_are_there(
 ) -> None:
     # all receives are there from the start but under local, where those of ranks behind are not
     workload = workload_of(messages, 16, phase_offsets=np.array([0, len(messages) // 2, len(messages)]))
-    machine = replace(parse_machine("torus:4x4,hop=1us,signal=3us"), costs=replace(ROW, preempts=preempts))
+    machine = replace(
+        parse_machine("torus:4x4,hop=1us,signal=3us"), costs=replace(ROW, processors="one", preempts=preempts)
+    )
     settings = Settings(sync=sync, in_flight=in_flight)
     plain = simulate_wormhole(workload, machine, settings)
     eager = simulate_wormhole(workload, replace(machine, costs=replace(machine.costs, eager_B=1e9)), settings)
