@@ -134,5 +134,5 @@ def synchronizations(
     if sync.kind != "barrier":
         charged[:] = False
     elif not first_barrier:
-        charged[np.argmax(charged) : np.argmax(charged) + 1] = False
+        charged &= np.cumsum(charged) > 1
     return charged

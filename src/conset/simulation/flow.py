@@ -72,7 +72,7 @@ def run_flow(workload: Workload, machine: Machine, settings: Settings) -> _core.
     check_receives(workload, machine, costs, settings)
     if settings.fairness == "rtt" and (costs.preempts or exchanges_count(costs, parse_sync(settings.sync).kind)):
         raise UsageError(
-            f"--fairness rtt: {machine.name} shares a node's rate between directions or preempts receives; must be equal"
+            f"--fairness rtt: {machine.name} weighs exchanges at a node or preempts receives; must be equal"
         )
     result = _core.simulate_flow(
         core_messages(workload, machine, release_ns(workload)),
