@@ -54,6 +54,7 @@ public:
 
     FlitTimes run() {
         release_.begin();
+        queue_departing();
         bool moving = true;
         while (moving && watched_ > 0 && (watch_.limit == 0 || now_ < watch_.limit)) {
             if ((times_.cycles++ & 1023) == 0) {
@@ -77,7 +78,18 @@ public:
 
     // Its send overhead ends: it stands in its node's queue from then on.
     void depart(std::int32_t m, std::int64_t at) override {
-        events_.at(at, EventKind::header, m);
+        if (at > now_) {
+            events_.at(at, EventKind::header, m);
+        } else {
+            departing_.push_back(m);
+        }
+    }
+
+    // What departs in this cycle, in order of index.
+    void queue_departing() {
+        if (departing_.size() > 1) std::sort(departing_.begin(), departing_.end());
+        for (const std::int32_t m : departing_) queue_message(m);
+        departing_.clear();
     }
 
     void queue_message(std::int32_t m) {
@@ -132,12 +144,13 @@ private:
         while (events_.has_due()) {
             const auto event = events_.take();
             if (event.kind == EventKind::header) {
-                queue_message(event.which);
+                departing_.push_back(event.which);
             } else {
                 release_.handle(event, now_);
             }
         }
         events_.close();
+        queue_departing();
     }
 
     FlitWait waits_for(std::int32_t m) const {
@@ -146,7 +159,7 @@ private:
     }
 
     void step() {
-        handle_events();
+        if (events_.next() <= now_) handle_events();
         credited_.take(reached_[now_ & 3], first_node_);
         credited_.each([&](std::uint32_t node) {
             credited_.remove(node);
@@ -159,6 +172,7 @@ private:
         for (const std::uint32_t worm : delivered) deliver(static_cast<std::int32_t>(worm));
         delivered.clear();
         if (events_.next() <= now_) handle_events();
+        queue_departing();
         busy_.take(reached_[now_ & 3]);
         busy_.each([&](std::uint32_t router) { visit(router); });
     }
@@ -327,6 +341,7 @@ private:
     std::uint32_t nodes_;
     Events<std::int64_t> events_;
     Release<std::int64_t> release_;
+    std::vector<std::int32_t> departing_;
     std::vector<std::int32_t> first_, last_, behind_in_queue_;  // queues of nodes: first, last, next of a message
     FlitWorms worms_;
     std::vector<Router> routers_;

@@ -1,14 +1,18 @@
 #include "conset/release.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace conset {
 
 template <class Time>
 void Release<Time>::begin() {
+    std::vector<typename Events<Time>::Event> releases;
     for (std::size_t m = 0; m < messages_.time.size(); ++m)
         if (messages_.time[m] > 0)
-            events_.at(messages_.time[m], EventKind::gate, static_cast<std::int32_t>(m), kRelease);
+            releases.push_back({messages_.time[m], static_cast<std::int32_t>(m), EventKind::gate, kRelease});
+    events_.load(std::move(releases));
     open_receivers();
     if (execution_.policy == Policy::barrier) next_group(execution_.first_barrier ? execution_.barrier : 0);
     if (in_lists_) {
