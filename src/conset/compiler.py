@@ -186,8 +186,9 @@ def compile_placed(
     if request.method == AUTO:
         start = time.perf_counter()
         chosen = choose_schedule(
-            make, pattern, machine, sync=sync, user_limits=limited, effort=request.effort, rank_by=request.rank_by
-        )
+            make, pattern, machine, sync=sync, user_limits=limited, effort=request.effort, rank_by=request.rank_by,
+            objective=request.objective,
+        )  # fmt: skip
         return replace(chosen, compile_s=time.perf_counter() - start)
     schedule = make(request.method, None, request.effort)
     if request.sync == AUTO:

@@ -278,3 +278,16 @@ def test_a_named_method_was_not_chosen() -> None:
     summary = summarize(compile_pattern(*setting("alltoall", "mesh:2x2"), Request(method="first-fit")))
     assert (summary["auto"], summary["why"], summary["verdict"]) == (False, None, None)
     assert (summary["in_flight"], summary["posting"], summary["model"]) == ("all", "schedule", "flow")
+
+
+def test_the_fewest_phases_go_before_the_least_time() -> None:
+    """Posting everything is one phase; within asked limits a method at the bound is taken, whatever its time."""
+    pattern, machine = parse_pattern("random:degree=5", ranks=16), parse_machine("mesh:4x4")
+    fewest = compile_pattern(pattern, machine, Request(contention=1, objective="phases"))
+    fastest = compile_pattern(pattern, machine, Request(contention=1))
+    every = [
+        compile_pattern(pattern, machine, Request(method=method, contention=1)).phases
+        for method in ("first-fit", "rs-nl", "negotiated", "decreasing")
+    ]
+    assert fewest.phases <= min(*every, fastest.phases)
+    assert compile_pattern(pattern, machine, Request(objective="phases")).phases == 1

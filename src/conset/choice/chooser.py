@@ -46,6 +46,7 @@ from conset.choice.verdict import Verdict
 from conset.errors import NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
+from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 
 
@@ -58,6 +59,7 @@ def choose_schedule(
     user_limits: bool = False,
     effort: int = 1,
     rank_by: str | None = None,
+    objective: str = "time",
     threads: int = THREADS,
 ) -> Schedule:
     """The schedule with the least simulated or predicted time, with the verdict on it.
@@ -70,6 +72,7 @@ def choose_schedule(
         user_limits: whether options fix limits, so that no other contention is tried.
         effort: multiplies what may be simulated, and sweeps of methods that search.
         rank_by: `formula` or a model of `conset.choice.simulated.MAX_MESSAGES`; None: the machine's model.
+        objective: `phases`: only among the schedules with the fewest phases, of these with the least sum of loads.
         threads: how many work at once; the choice does not depend on it.
 
     Raises:
@@ -83,6 +86,8 @@ def choose_schedule(
         model = FORMULA
     with ThreadPoolExecutor(threads) as executor:
         maker = _Maker(make, pattern, machine, executor, not user_limits, effort)
+        if objective == "phases":
+            maker.keep_fewest_phases()
         if model == FORMULA:
             verdict = _choose_by_formula(maker, sync, user_limits, stands_in)
         else:
@@ -100,11 +105,28 @@ class _Maker:
         self.ladder, self.effort = ladder, effort
         self.naive = make_naive(make)
 
+        self.made: list[Base] | None = None
+
     def others(self) -> list[Base]:
         """All candidates but naive."""
-        return make_others(
-            self.make, self.pattern, self.machine, self.naive, self.executor, ladder=self.ladder, effort=self.effort
-        )
+        if self.made is None:
+            self.made = make_others(
+                self.make, self.pattern, self.machine, self.naive, self.executor, ladder=self.ladder, effort=self.effort
+            )
+        return self.made
+
+    def keep_fewest_phases(self) -> None:
+        """Only candidates with the fewest phases, of these with the least sum over phases of the largest load."""
+        bases = self.others() if self.naive is None else [self.naive, *self.others()]
+
+        def figures_of(base: Base) -> tuple[int, int]:
+            return base.schedule.phases, int(phase_loads(base.schedule).largest.sum())
+
+        fewest = min(map(figures_of, bases), default=None)
+        kept = [base for base in bases if figures_of(base) == fewest]
+        if self.naive not in kept:
+            self.naive = None
+        self.made = [base for base in kept if base is not self.naive]
 
 
 def _choose_by_formula(maker: _Maker, sync: str | None, user_limits: bool, stands_in: str) -> Verdict:
