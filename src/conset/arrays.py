@@ -60,5 +60,6 @@ def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[A
         for name, values in entries:
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
+            entry._compresslevel = _LEVEL  # type: ignore[attr-defined]  # an entry of its own forgets the archive's
             with archive.open(entry, "w", force_zip64=True) as target:
                 np.lib.format.write_array(target, np.asarray(values), version=(1, 0), allow_pickle=False)

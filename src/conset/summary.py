@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,13 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     from conset.schedule.guarantees import guarantees
     from conset.schedule.loads import figures
 
-    if verified is None:
-        from conset.verification import verify_schedule
-
-        verified = verify_schedule(schedule).ok
-    bounds = bound_schedule(schedule)
-    prediction = predict(schedule)
+    with ThreadPoolExecutor(1) as beside:
+        judged = beside.submit(_verify, schedule) if verified is None else None
+        bounds = bound_schedule(schedule)
+        prediction = predict(schedule)
+        counted = figures(schedule)
+        verified = judged.result() if judged is not None else verified
     pattern = schedule.pattern
-    counted = figures(schedule)
     return {
         "method": schedule.method,
         "auto": bool(schedule.reason),
@@ -65,6 +65,12 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
         "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),
     }  # fmt: skip
+
+
+def _verify(schedule: Schedule) -> bool:
+    from conset.verification import verify_schedule
+
+    return verify_schedule(schedule).ok
 
 
 def in_flight_of(schedule: Schedule) -> int | str:
