@@ -131,7 +131,7 @@ def main() -> None:
         cases.append(case)
         print(
             f"{case.regret:.3f}  {case.machine}  {case.pattern}  {case.method} {case.sync}  best: {case.best}  "
-            f"decided in {case.decided_s:.2f} s, searching all takes {case.searched_s / case.decided_s:.1f} times as long",
+            f"decided in {case.decided_s:.2f} s, searching all takes {case.searched_s / case.decided_s:.1f} times that",
             flush=True,
         )
         if options.out:
