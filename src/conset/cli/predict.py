@@ -1,16 +1,25 @@
-"""`conset predict`: how long a schedule takes by formula, on its own machine, on another one, or under a what-if."""
+"""`conset predict`: how long a schedule takes, on its own machine, on another one, or under a what-if.
+
+By the machine's model, which simulates it; or by formula, which sees no message block another.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from conset.cli import options as o
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conset.prediction import Prediction
+    from conset.comparison import Timing
 
+ByOption = Annotated[
+    str | None,
+    typer.Option("--by", metavar="BY", help="formula, or a model: flow, wormhole, circuit; default: the machine's."),
+]
 
 def command(
     file: o.FileArgument,
@@ -18,22 +27,27 @@ def command(
     sync: o.SyncOption = None,
     mode: o.ModeOption = None,
     settings: o.SetOption = None,
+    by: ByOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Predict the time of a schedule by one formula per policy, with its terms."""
+    """Predict the time of a schedule by the machine's model or by formula, with its terms."""
     from conset.cli.output import console, print_json
     from conset.cli.programs import predict_file
     from conset.cli.progress import progress
+    from conset.comparison import check_by, time_schedule
+    from conset.compiler import FORMULA
     from conset.errors import UsageError
     from conset.machine.settings import with_settings, words_of
     from conset.machine.spec import parse_machine
-    from conset.prediction import predict
     from conset.schedule.file import read_schedule
     from conset.schedule.manifest import Manifest, sha256_of
     from conset.schedule.program_document import is_program
 
+    check_by(by)
     settings = words_of(mode, settings)
     if is_program(file):
+        if by not in (None, FORMULA):
+            raise UsageError(f"--by {by}: a program is predicted by formula")
         if sync not in (None, "barrier"):
             raise UsageError(f"--sync {sync}: the switches of a program are barriers")
         predict_file(file, on, settings, json)
@@ -43,33 +57,34 @@ def command(
         schedule = read_schedule(file)
     if settings is not None:
         machine = with_settings(machine or schedule.machine, settings)
-    with progress("predicting"):
-        prediction = predict(schedule, sync=sync, machine=machine)
-    given = (("--on", on), ("--sync", sync), ("--set", settings))
+    with progress("predicting", messages=schedule.transfers):
+        timing = time_schedule(schedule, sync=sync, machine=machine, by=by)
+    given = (("--on", on), ("--sync", sync), ("--set", settings), ("--by", by))
     words = [f"{option} {value}" for option, value in given if value is not None]
     manifest = Manifest(" ".join(["conset predict", file.name, *words]), schedule.manifest.seed, sha256_of(file))
     if json:
-        print_json("conset/predict@1", prediction.to_object(), manifest)
-    console(json).print(describe(prediction), markup=False)
+        print_json("conset/predict@1", timing.to_object(), manifest)
+    console(json).print(describe(timing), markup=False)
 
 
-def describe(prediction: Prediction) -> str:
-    """The time, its terms, its formula and what takes longest, for people."""
+def describe(timing: Timing) -> str:
+    """The time, by what, its terms, what the formula says and what takes longest, for people."""
+    from conset.compiler import FORMULA
     from conset.units import format_time
 
-    terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
-    lines = [
-        f"{format_time(prediction.time_s)} on {prediction.machine} under sync {prediction.sync}",
-        f"  terms    {terms}",
-        f"  formula  {prediction.formula}",
-        f"  busiest  {prediction.witness}",
-    ]
-    phases = prediction.phase_s
+    prediction = timing.prediction
+    terms = ", ".join(f"{name} {format_time(value)}" for name, value in timing.terms.items())
+    lines = [f"{format_time(timing.time_s)} by {timing.by} on {prediction.machine} under sync {prediction.sync}"]
+    lines += [f"  instead  {timing.stands_in}"] if timing.stands_in else []
+    lines.append(f"  terms    {terms}")
+    said = "" if timing.by == FORMULA else f"{format_time(prediction.time_s)}, which sees no message block another: "
+    lines += [f"  formula  {said}{prediction.formula}", f"  busiest  {prediction.witness}"]
+    phases = timing.phase_s
     if phases.size > 1:
         spread = " to ".join(dict.fromkeys(format_time(edge) for edge in (phases.min(), phases.max())))
         lines.append(f"  phases   {phases.size:,}, each moves the end by {spread}")
-    if prediction.computation:
-        lines.append(f"  {computation_words(prediction.computation)}")
+    if timing.computation:
+        lines.append(f"  {computation_words(timing.computation)}")
     lines += [f"  warning  {line}" for line in prediction.warnings]
     return "\n".join(lines)
 

@@ -76,7 +76,7 @@ def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -
     if json:
         command = " ".join(["conset predict", file.name, *words])
         manifest = Manifest(command, program.manifest.seed, sha256_of(file))
-        print_json("conset/predict@1", prediction.to_object(), manifest)
+        print_json("conset/predict@1", {**prediction.to_object(), "by": "formula"}, manifest)
     console(json).print(describe(program, prediction, verified=False))
 
 

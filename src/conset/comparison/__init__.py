@@ -4,6 +4,7 @@ from conset.comparison.curve import Curve, CurvePoint, curve_bounds, trace_curve
 from conset.comparison.policies import Policies, parse_policies
 from conset.comparison.regions import Cell, Regions, chart_regions
 from conset.comparison.rows import Comparison, compare
+from conset.comparison.times import Timing, check_by, time_schedule
 
 __all__ = [
     "Cell",
@@ -12,9 +13,12 @@ __all__ = [
     "CurvePoint",
     "Policies",
     "Regions",
+    "Timing",
     "chart_regions",
+    "check_by",
     "compare",
     "curve_bounds",
     "parse_policies",
+    "time_schedule",
     "trace_curve",
 ]
