@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from conset.comparison import curve_bounds, trace_curve
+from conset.comparison import serial_steps, trace_curve
 from conset.compiler import Request
 from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
@@ -40,7 +40,7 @@ def test_the_bounds_are_those_of_table_1(side: int, contention: int, groups: int
     assert message_s == pytest.approx(566.104e-6)
     steps = side**3 // 4
     assert groups == -(-steps // contention)
-    found = curve_bounds(steps, groups, side * side, synchronization_s(machine, costs), message_s)
+    found = serial_steps(steps, groups, side * side, synchronization_s(machine, costs), message_s)
     assert [round(bound * 1e6) for bound in found] == [lower_us, upper_us]
 
 

@@ -25,13 +25,25 @@ SyncsOption = Annotated[
     typer.Option("--sync", metavar="S", help="Policies with commas, a row for each; naive=none: of one method."),
 ]
 CurveOption = Annotated[
-    bool, typer.Option("--curve", help="Predicted time of a complete exchange over contention and barriers.")
+    bool, typer.Option("--curve", help="Time of a complete exchange over contention and phases between barriers.")
 ]
 MapOption = Annotated[
-    bool, typer.Option("--map", help="Regions: the best method over density and message size; PATTERN is random.")
+    bool,
+    typer.Option(
+        "--map", help="Regions: the best method over message size and density (random) or machines (alltoall)."
+    ),
 ]
 ReuseOption = Annotated[
     str, typer.Option("--reuse", metavar="R", help="With --map: uses of a schedule before the next compile.")
+]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--by", metavar="BY", help="What says times: flow, wormhole, circuit, formula; default: the machine's."
+    ),
+]
+SizesOption = Annotated[
+    str | None, typer.Option("--sizes", metavar="S,S,…", help="With --curve, --map: message sizes, as 1KiB,16KiB.")
 ]
 SimulateOption = Annotated[
     bool, typer.Option("--simulate", help="Beside each predicted time what models say: flow, and wormhole or circuit.")
@@ -66,6 +78,8 @@ def command(
     curve: CurveOption = False,
     map_: MapOption = False,
     reuse: ReuseOption = "inf",
+    sizes: SizesOption = None,
+    by: ByOption = None,
     rank_by: o.RankByOption = None,
     simulate: SimulateOption = False,
     models: ModelsOption = None,
@@ -74,16 +88,15 @@ def command(
     output: TableOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Compare methods on one pattern: phases, gap, load, predicted time, compile time; simulated and measured times."""
+    """Compare methods on one pattern: phases, gap, load, time by the machine's model; more models, measured times."""
     from conset.choice.simulated import check_ranking
-    from conset.cli.compare_more import run_curve, run_map
+    from conset.cli.compare_more import parse_sizes, run_curve, run_map
     from conset.cli.compare_simulated import complete, parse_beside
     from conset.cli.inputs import manifest_of, read_inputs
     from conset.cli.output import print_json
     from conset.cli.progress import progress
-    from conset.comparison import compare, parse_policies
+    from conset.comparison import check_by, compare, parse_policies
     from conset.compiler import AUTO, FORMULA, Request
-    from conset.machine.spec import parse_machine
     from conset.units import format_size
 
     _check_output(output)
@@ -91,17 +104,21 @@ def command(
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
     _check_kind(curve, map_, reuse, rank_by, chooses=chooses, beside=simulate or models is not None or measure)
+    check_by(by)
     check_ranking(rank_by)
+    asked_sizes = parse_sizes(sizes, curve or map_)
+    judge = _judge(by, rank_by, curve or map_)
     request = Request(
         contention=contention, channels=channels, limits=limits, placement=placement,
-        ranks_per_node=ranks_per_node, seed=seed, effort=effort, rank_by=FORMULA if map_ or curve else rank_by,
+        ranks_per_node=ranks_per_node, seed=seed, effort=effort,
+        rank_by=FORMULA if map_ or curve else rank_by if chooses and rank_by is not None else by if chooses else None,
     )  # fmt: skip
     body: dict[str, Any] = {"rows": [], "skipped": []}
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern, parse_machine(on), asked_methods, policies, request, reuse, rank_by or FORMULA, output,
-            markdown=markdown, as_json=json,
+            pattern, on, asked_methods, policies, request, reuse, judge, output,
+            sizes=asked_sizes, markdown=markdown, as_json=json,
         )  # fmt: skip
     else:
         with progress("reading"):
@@ -109,16 +126,22 @@ def command(
                 pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
             )
         if curve:
-            body |= run_curve(traffic, machine, request, output, markdown=markdown, as_json=json)
+            body |= run_curve(
+                traffic, machine, request, output, sizes=asked_sizes, by=judge, markdown=markdown, as_json=json
+            )
         else:
             beside = parse_beside(simulate, models, measure, machine, traffic.ranks)
-            result = compare(traffic, machine, request, policies.spread(names), models=beside.models, watch=progress)
+            result = compare(
+                traffic, machine, request, policies.spread(names), models=beside.models, by=judge,
+                named=methods is not None, watch=progress,
+            )  # fmt: skip
             reference = complete(result, beside, machine) if beside else ""
             title = f"{traffic.name} on {machine.name}"
             if output is not None:
                 subtitle = f"{traffic.ranks:,} ranks, {traffic.messages:,} messages, {format_size(traffic.bytes)}"
                 _write(output, result, beside, reference, title, subtitle)
-            body |= {"rows": result.rows, "skipped": result.skipped}
+            body |= {"rows": result.rows, "skipped": result.skipped, "by": result.by}
+            body |= {"stands_in": result.stands_in or None}
             body |= {"errors_against": reference or None} if beside else {}
             _print(result, beside, reference, title, markdown=markdown, as_json=json)
     if json:
@@ -128,7 +151,7 @@ def command(
             "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
             "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
             "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
-            "rank_by": rank_by, "simulate": simulate, "models": models,
+            "sizes": sizes, "by": by, "rank_by": rank_by, "simulate": simulate, "models": models,
             "measure": measure,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, asked)
@@ -161,6 +184,15 @@ def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, cho
         raise UsageError(f"--rank-by {rank_by}: goes with --map, --methods auto or --sync auto")
     if beside and (curve or map_):
         raise UsageError(f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}")
+
+
+def _judge(by: str | None, rank_by: str | None, single: bool) -> str | None:
+    """What says the times: `--by`, else what `--rank-by` names; a curve and a map know only one of them."""
+    from conset.errors import UsageError
+
+    if single and None not in (by, rank_by) and by != rank_by:
+        raise UsageError(f"--by {by}: is what chooses here too, given --rank-by {rank_by}")
+    return rank_by if by is None else by
 
 
 def _check_output(output: Path | None) -> None:
@@ -196,7 +228,7 @@ def _write(output: Path, result: Comparison, beside: Beside, reference: str, tit
 def _markdown(result: Comparison, beside: Beside, reference: str, title: str) -> str:
     from conset.report.table_compare import compare_markdown
 
-    text = compare_markdown(result.rows, result.skipped, title=title)
+    text = compare_markdown(result.rows, result.skipped, title=title, stands_in=result.stands_in)
     if not beside:
         return text
     from conset.report.table_simulated import simulated_markdown
@@ -209,7 +241,7 @@ def _print(result: Comparison, beside: Beside, reference: str, title: str, *, ma
 
     from conset.cli.compare_simulated import print_times
     from conset.cli.output import console
-    from conset.report.table_compare import compare_table, skipped_lines
+    from conset.report.table_compare import compare_table, deciding_lines, skipped_lines
 
     out = console(as_json)
     if markdown:
@@ -217,7 +249,7 @@ def _print(result: Comparison, beside: Beside, reference: str, title: str, *, ma
         return
     out.print(f"[bold]{escape(title)}[/]")
     out.print(compare_table(result.rows))
-    for line in skipped_lines(result.skipped):
+    for line in [*deciding_lines(result.rows, result.stands_in), *skipped_lines(result.skipped)]:
         out.print(f"[dim]{escape(line)}[/]")
     if beside:
         print_times(result.rows, beside, reference, as_json)

@@ -21,6 +21,7 @@ ByOption = Annotated[
     typer.Option("--by", metavar="BY", help="formula, or a model: flow, wormhole, circuit; default: the machine's."),
 ]
 
+
 def command(
     file: o.FileArgument,
     on: o.OtherMachineOption = None,

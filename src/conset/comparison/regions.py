@@ -1,18 +1,20 @@
-"""Regions: which method is best over density and message size, as the Wang-Ranka text's Figure 5.
+"""Regions: which method is best over density and message size, or over machine and message size.
 
-For every degree d the pattern is drawn a few times, each drawing compiled once by each method; phases do not depend on
-size where all sizes are equal, so each schedule is predicted at every size under the policies that can be its best
-(`conset.choice`), or simulated by a model where one is to rank. A cell takes the least mean time; among equals the
-least predicted with a barrier after every phase, as `auto` does; its margin is how much longer the next method takes.
-A schedule that is used R times before the next compile carries the R-th part of the time its compile took here and now;
-R = ∞ is the text's figure.
-Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Figure 5.
+As the Wang-Ranka text's Figure 5: for every degree d the pattern is drawn a few times, each drawing compiled once by
+each method; phases do not depend on size where all sizes are equal, so each schedule takes its time at every size under
+the policies that can be its best (`conset.choice`). As Figure 11 of Bokhari and Nicol: for complete exchanges on
+machines of several sizes; a method that keeps a limit of contention is compiled at all that are worth a try.
+Times are those of the machine's model, of another, or of the formula, which also stands in above a counted size. A cell
+takes the least mean time; among equals the least predicted with a barrier after every phase, as `auto` does; its margin
+is how much longer the next method takes. A schedule that is used R times before the next compile carries the R-th part
+of the time its compile took here and now; R = ∞ is the text's figure.
+References: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Figure 5; Bokhari, Nicol:
+Balancing contention and synchronization on the Intel Paragon (1997), Figure 11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from types import MappingProxyType
@@ -21,11 +23,15 @@ from typing import Any
 import numpy as np
 
 from conset.choice import best_trial
+from conset.choice.candidates import CANDIDATES, contentions
 from conset.choice.simulated import FORMULA, check_ranking, require_affordable
 from conset.choice.trial import REL_TOL
-from conset.comparison.curve import Watch
+from conset.comparison.rows import contention_of
+from conset.comparison.times import deciding
+from conset.comparison.watch import Watch, quiet
 from conset.compiler import AUTO, Request, compile_pattern
 from conset.errors import InputError, NoScheduleError
+from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -53,6 +59,8 @@ class Cell:
         second: the next method, or "" where only one applies.
         margin: how much longer `second` takes, as a share of `time_s`; 0 for equals.
         times: method → time [s].
+        contention: the limit of a link that the method's first drawing keeps; None without one.
+        machine: its name.
     """
 
     degree: int
@@ -63,6 +71,8 @@ class Cell:
     second: str
     margin: float
     times: dict[str, float]
+    contention: int | None = None
+    machine: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ class Regions:
     """A chart of the best methods.
 
     Attributes:
-        degrees: rows.
+        degrees: of each row.
         sizes: columns [B].
         methods: those that apply everywhere, in the order given.
         reuse: how often a schedule is used before the next compile; infinite for the text's figure.
@@ -78,6 +88,8 @@ class Regions:
         skipped: `method` and `reason` of each that does not apply.
         rank_by: `formula`, or the model that says what methods take.
         policies: method → the only policies it was to take; a method without any took its best.
+        stands_in: why that is the formula and not the machine's model, if so.
+        machines: of each row, where that is what rows differ in; else ().
     """
 
     degrees: tuple[int, ...]
@@ -88,6 +100,8 @@ class Regions:
     skipped: tuple[dict[str, str], ...] = ()
     rank_by: str = FORMULA
     policies: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    stands_in: str = ""
+    machines: tuple[str, ...] = ()
 
     def cell(self, row: int, column: int) -> Cell:
         """The cell of `degrees[row]` and `sizes[column]`."""
@@ -98,6 +112,7 @@ class Regions:
         return {
             "degrees": list(self.degrees), "sizes": list(self.sizes), "methods": list(self.methods),
             "reuse": "inf" if self.reuse == inf else self.reuse, "samples": SAMPLES, "rank_by": self.rank_by,
+            "stands_in": self.stands_in or None, "machines": list(self.machines) or None,
             "policies": {method: list(asked) for method, asked in self.policies.items() if asked},
             "cells": [self._cell_object(cell) for cell in self.cells],
         }  # fmt: skip
@@ -108,14 +123,19 @@ class Regions:
         return {name if key == "time_s" else key: value for key, value in asdict(cell).items()}
 
 
+Timed = tuple[float, float, str, "int | None"]
+"""Time and predicted time with barriers [s], policy, contention."""
+
+
 @dataclass(frozen=True)
 class Ways:
-    """How one method is compiled and judged; attributes as the arguments of `chart_regions`."""
+    """How one method is compiled and timed; attributes as the arguments of `chart_regions`."""
 
     request: Request
     policies: Sequence[str]
     rank_by: str
     reuse: float
+    ladder: bool = False
 
 
 def degrees_of(ranks: int) -> tuple[int, ...]:
@@ -132,7 +152,7 @@ def chart_regions(
     request: Request,
     *,
     policies: Asked = (),
-    rank_by: str = FORMULA,
+    rank_by: str | None = None,
     reuse: float = inf,
     sizes: Sequence[int] = SIZES,
     watch: Watch | None = None,
@@ -145,49 +165,106 @@ def chart_regions(
         methods: names in the table.
         request: options of every compile.
         policies: the only ones to take, of all methods or by method; without any those that can be the best.
-        rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`, `circuit`.
+        rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`, `circuit`; None: the
+            machine's, for which the formula stands in where the densest pattern is too large.
         reuse: uses of a schedule for each compile.
         sizes: [B].
         watch: called with what is done next.
 
     Raises:
-        UsageError: an unknown model, or more messages than it ranks.
+        UsageError: an unknown model, or more messages than the one that was asked for ranks.
         InputError: none of the methods applies to a pattern; says why the first does not.
     """
     check_ranking(rank_by)
-    watching = watch or (lambda what: nullcontext())
     ranks = machine.topology.endpoints * request.ranks_per_node
     degrees = degrees_of(ranks)
     if not degrees:
         raise InputError(f"{machine.name}: a map needs at least 2 ranks, given {ranks}")
-    require_affordable(_drawings(generator, machine, request, degrees[-1])[0], rank_by, request.effort)
+    densest = _drawings(generator, machine, request, degrees[-1])[0]
+    require_affordable(densest, rank_by, request.effort)
+    model, stands_in = deciding(machine, rank_by, densest.messages, request.effort)
+
+    def drawn() -> Iterator[Row]:
+        for degree in degrees:
+            yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, request, degree))
+
+    asked = Ways(request, (), model, reuse)
+    return replace(_chart(drawn(), methods, asked, policies, tuple(sizes), watch or quiet), stands_in=stands_in)
+
+
+def chart_exchanges(
+    machines: Sequence[Machine],
+    methods: Sequence[str],
+    request: Request,
+    *,
+    policies: Asked = (),
+    rank_by: str | None = None,
+    reuse: float = inf,
+    sizes: Sequence[int] = SIZES,
+    watch: Watch | None = None,
+) -> Regions:
+    """The best of `methods` for complete exchanges over machines and sizes; arguments and errors as `chart_regions`."""
+    check_ranking(rank_by)
+    largest = machines[-1]
+    ranks = largest.topology.endpoints * request.ranks_per_node
+    if ranks < 2:
+        raise InputError(f"{largest.name}: a map needs at least 2 ranks, given {ranks}")
+    whole = parse_pattern("alltoall:size=1", topology=largest.topology, ranks=ranks)
+    require_affordable(whole, rank_by, request.effort)
+    model, stands_in = deciding(largest, rank_by, whole.messages, request.effort)
+
+    def exchanges() -> Iterator[Row]:
+        for machine in machines:
+            count = machine.topology.endpoints * request.ranks_per_node
+            pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
+            yield Row(machine.name, count - 1, machine, [pattern])
+
+    asked = Ways(request, (), model, reuse, ladder=request.user_limits(Limits()) is None)
+    regions = _chart(exchanges(), methods, asked, policies, tuple(sizes), watch or quiet)
+    return replace(regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines))
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A row to be: what is done, messages of a rank, the machine, the drawings."""
+
+    name: str
+    degree: int
+    machine: Machine
+    patterns: Sequence[Pattern]
+
+
+def _chart(
+    rows: Iterable[Row], methods: Sequence[str], asked: Ways, policies: Asked, sizes: tuple[int, ...], watching: Watch
+) -> Regions:
     left, skipped = list(methods), {}
-    rows: list[list[dict[str, tuple[float, float, str]]]] = []
-    for degree in degrees:
-        row: list[dict[str, tuple[float, float, str]]] = [{} for _ in sizes]
-        patterns = _drawings(generator, machine, request, degree)
+    done: list[tuple[Row, list[dict[str, Timed]]]] = []
+    for row in rows:
+        times: list[dict[str, Timed]] = [{} for _ in sizes]
         for method in tuple(left):
-            ways = Ways(replace(request, method=method), _policies_of(policies, method), rank_by, reuse)
-            with watching(f"degree {degree} by {method}"):
+            request = replace(asked.request, method=method)
+            ways = replace(asked, request=request, policies=_policies_of(policies, method))
+            with watching(f"{row.name} by {method}"):
                 try:
-                    times = _times(patterns, machine, ways, sizes)
+                    found = _times(row.patterns, row.machine, ways, sizes)
                 except (InputError, NoScheduleError) as error:
                     left.remove(method)
                     skipped[method] = str(error)
                     continue
-            for column, time in enumerate(times):
-                row[column][method] = time
-        rows.append(row)
+            for column, timed in enumerate(found):
+                times[column][method] = timed
+        done.append((row, times))
     if not left:
         raise InputError(next(iter(skipped.values())))
     cells = [
-        _cell(degree, size, {method: row[column][method] for method in left})
-        for degree, row in zip(degrees, rows, strict=True)
+        _cell(row, size, {method: times[column][method] for method in left})
+        for row, times in done
         for column, size in enumerate(sizes)
     ]
-    asked = {method: tuple(_policies_of(policies, method)) for method in left}
+    own = {method: tuple(_policies_of(policies, method)) for method in left}
     refused = tuple({"method": method, "reason": reason} for method, reason in skipped.items())
-    return Regions(degrees, tuple(sizes), tuple(left), reuse, tuple(cells), refused, rank_by, asked)
+    degrees = tuple(row.degree for row, _ in done)
+    return Regions(degrees, sizes, tuple(left), asked.reuse, tuple(cells), refused, asked.rank_by, own)
 
 
 def _drawings(generator: str, machine: Machine, request: Request, degree: int) -> list[Pattern]:
@@ -203,26 +280,40 @@ def _policies_of(policies: Asked, method: str) -> Sequence[str]:
     return () if AUTO in asked else asked
 
 
-def _times(
-    patterns: Sequence[Pattern], machine: Machine, ways: Ways, sizes: Sequence[int]
-) -> list[tuple[float, float, str]]:
-    """(time, predicted time with barriers, policy) of one method at each size, means over the patterns."""
-    each: list[list[tuple[float, float, str]]] = []
+def _times(patterns: Sequence[Pattern], machine: Machine, ways: Ways, sizes: Sequence[int]) -> list[Timed]:
+    """What one method takes at each size, means over the patterns."""
+    each: list[list[Timed]] = []
     for pattern in patterns:
-        schedule = compile_pattern(pattern, machine, ways.request)
-        each.append([_time(schedule, ways, size) for size in sizes])
+        schedules = [compile_pattern(pattern, machine, request) for request in _requests(pattern, machine, ways)]
+        each.append([min((_time(s, ways, size) for s in schedules), key=_rounded) for size in sizes])
     return [
-        (float(np.mean([t[0] for t in column])), float(np.mean([t[1] for t in column])), column[0][2])
+        (float(np.mean([t[0] for t in column])), float(np.mean([t[1] for t in column])), *column[0][2:])
         for column in zip(*each, strict=True)
     ]
 
 
-def _time(schedule: Schedule, ways: Ways, size: int) -> tuple[float, float, str]:
+def _rounded(timed: Timed) -> float:
+    """Sums in another order are one time: the first of equals."""
+    return float(f"{timed[0]:.9g}")
+
+
+def _requests(pattern: Pattern, machine: Machine, ways: Ways) -> list[Request]:
+    """One for each limit of contention that is worth a try, where a map is to find it."""
+    listed = [candidate for candidate in CANDIDATES if candidate.method == ways.request.method and candidate.ladder]
+    if not ways.ladder or not listed:
+        return [ways.request]
+    tried = contentions(listed[0], pattern, machine)
+    return [replace(ways.request, contention=contention) for contention in tried]
+
+
+def _time(schedule: Schedule, ways: Ways, size: int) -> Timed:
     share = 0.0 if ways.reuse == inf else schedule.compile_s / ways.reuse
     schedule = _resized(schedule, ways.request, size)
-    trials = [best_trial(schedule, policy, rank_by=ways.rank_by) for policy in ways.policies or (None,)]
+    effort = ways.request.effort
+    trials = [best_trial(schedule, sync, rank_by=ways.rank_by, effort=effort) for sync in ways.policies or (None,)]
     best = min(trials, key=lambda trial: trial.time_s)
-    return best.time_s + share, predict(schedule, sync="barrier").time_s + share, best.sync
+    waiting = predict(schedule, sync="barrier").time_s
+    return best.time_s + share, waiting + share, best.sync, contention_of(schedule)
 
 
 def _resized(schedule: Schedule, request: Request, size: int) -> Schedule:
@@ -234,13 +325,14 @@ def _resized(schedule: Schedule, request: Request, size: int) -> Schedule:
     return replace(schedule, pattern=pattern)
 
 
-def _cell(degree: int, size: int, times: dict[str, tuple[float, float, str]]) -> Cell:
-    least = min(time for time, _, _ in times.values()) * REL_TOL
+def _cell(row: Row, size: int, times: dict[str, Timed]) -> Cell:
+    least = min(timed[0] for timed in times.values()) * REL_TOL
     equals = [method for method in times if times[method][0] <= least]
     best = min(equals, key=lambda method: times[method][1])
     others = sorted((method for method in times if method != best), key=lambda method: times[method][:2])
-    time, _, sync = times[best]
+    time, _, sync, contention = times[best]
     second = others[0] if others else ""
     margin = max(times[second][0] / time - 1, 0.0) if others and time > 0 else 0.0
     margin = 0.0 if margin < REL_TOL - 1 else margin
-    return Cell(degree, size, best, sync, time, second, margin, {method: times[method][0] for method in times})
+    spread = {method: times[method][0] for method in times}
+    return Cell(row.degree, size, best, sync, time, second, margin, spread, contention, row.machine.name)

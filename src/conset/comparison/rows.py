@@ -1,16 +1,23 @@
-"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each."""
+"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
+
+Rows are sorted by the time that decides: what the machine's model says, or another, or the formula. Effort is counted:
+a simulation takes no more work than a whole choice by `auto` may, methods that search are left out above `LARGE`
+messages unless they are named. A row says where it has no time and why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from conset.choice import choose_policy
-from conset.choice.simulated import require_affordable
-from conset.comparison.curve import Watch
+from conset.choice.candidates import LARGE
+from conset.choice.simulated import FORMULA, allowed_work, require_affordable
 from conset.comparison.simulated import simulate_by
+from conset.comparison.times import check_by, deciding, model_time, under
+from conset.comparison.watch import Watch, quiet
 from conset.compiler import AUTO, Request, compile_pattern
 from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
 from conset.machine.machine import Machine
@@ -19,23 +26,47 @@ from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 from conset.summary import summarize
 
+SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
+"""Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
+
 
 @dataclass(frozen=True)
 class Comparison:
     """What came out.
 
     Attributes:
-        rows: the keys of `compile --json`, one row for each method and policy; with models also `simulated` {model:
+        rows: by rising `time_s`, those without one last: the keys of `compile --json`, one row for each method and
+            policy, and `by` (what says `time_s`: a model or `formula`), `time_s` (None where it does not; [s]),
+            `untimed` (why not, or None), `contention` (the limit of a link, None without one), `machine_in_flight`
+            (sends a rank keeps open where the schedule does not say, or `all`); with models also `simulated` {model:
             {time_s, …}} and `not_simulated` {model: why}.
         terms: terms of the predicted time of each row [s].
         schedules: of each row, under its policy.
         skipped: `method` and `reason` of each method that does not apply.
+        by: what decides.
+        stands_in: why that is the formula and not the machine's model, if so.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     terms: list[dict[str, float]] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
+    by: str = FORMULA
+    stands_in: str = ""
+
+    def sorted(self) -> Comparison:
+        """The rows by rising time, those without one last and by the formula."""
+        order = sorted(range(len(self.rows)), key=lambda k: _rank(self.rows[k]))
+        return replace(
+            self, rows=[self.rows[k] for k in order], terms=[self.terms[k] for k in order],
+            schedules=[self.schedules[k] for k in order],
+        )  # fmt: skip
+
+
+def _rank(row: dict[str, Any]) -> tuple[float, float]:
+    """Sums in another order are one time."""
+    time_s = inf if row["time_s"] is None else row["time_s"]
+    return float(f"{time_s:.9g}"), float(f"{row['predicted_s']:.9g}")
 
 
 def compare(
@@ -45,9 +76,11 @@ def compare(
     methods: Mapping[str, Sequence[str]],
     *,
     models: Sequence[str] = (),
+    by: str | None = None,
+    named: bool = True,
     watch: Watch | None = None,
 ) -> Comparison:
-    """One row for each method that applies and each policy.
+    """One row for each method that applies and each policy, the fastest first.
 
     Args:
         pattern: what is sent.
@@ -55,19 +88,27 @@ def compare(
         request: options of every compile; its `rank_by` chooses where the method or a policy is `auto`.
         methods: method → its policies, `auto` for its best; without any its default.
         models: that simulate every row.
+        by: what says a row's time: a model, or `formula`; None: the machine's model, or the formula where the pattern
+            is too large for it.
+        named: whether somebody asked for these very methods, so that none is left out for its effort.
         watch: called with what is done next.
 
     Raises:
-        UsageError: more messages than `rank_by` may rank. InputError: no method applies; says why the first does not.
-        VerificationError: a method made a schedule that breaks a rule.
+        UsageError: an unknown model, or more messages than `rank_by` may rank. InputError: no method applies; says why
+            the first does not. VerificationError: a method made a schedule that breaks a rule.
     """
+    check_by(by)
     require_affordable(pattern, request.rank_by, request.effort)
-    watching = watch or (lambda what: nullcontext())
-    result = Comparison()
+    watching = watch or quiet
+    model, stands_in = deciding(machine, by, pattern.messages, request.effort)
+    result = Comparison(by=model, stands_in=stands_in)
     first: ConsetError | None = None
-    for name, policies in methods.items():
+    for k, (name, policies) in enumerate(methods.items(), 1):
+        if not named and name in SEARCHING and pattern.messages > LARGE * request.effort:
+            result.skipped.append({"method": name, "reason": _too_long(name, pattern, request)})
+            continue
         rank_by = request.rank_by if name == AUTO else None
-        with watching(f"scheduling by {name}"):
+        with watching(f"scheduling by {name} ({k} of {len(methods)})"):
             try:
                 schedule = compile_pattern(pattern, machine, replace(request, method=name, rank_by=rank_by))
                 versions = [_under(schedule, policy, request) for policy in policies] or [schedule]
@@ -75,23 +116,57 @@ def compare(
                 first = first or error
                 result.skipped.append({"method": name, "reason": str(error)})
                 continue
-        with watching(f"verifying, bounding, predicting {name}"):
+        with watching(f"verifying, bounding, predicting {name} ({k} of {len(methods)})"):
             _add_rows(result, versions)
-    for row, schedule in zip(result.rows, result.schedules, strict=True) if models else ():
-        with watching(f"simulating {schedule.method} under {schedule.sync} by {', '.join(models)}"):
-            row["simulated"], row["not_simulated"] = simulate_by(schedule, models)
     if first is not None and not result.rows:
         raise first
-    return result
+    _add_times(result, models, request.effort, watching)
+    return result.sorted()
+
+
+def _too_long(name: str, pattern: Pattern, request: Request) -> str:
+    most = LARGE * request.effort
+    return f"searches too long for {pattern.messages:,} messages, at most {most:,}; --methods {name} or --effort allows"
+
+
+def _add_times(result: Comparison, models: Sequence[str], effort: int, watching: Watch) -> None:
+    """What decides, and what stands beside it; a model that is both simulates once."""
+    for k, (row, schedule) in enumerate(zip(result.rows, result.schedules, strict=True), 1):
+        what = f"{schedule.method} under {schedule.sync} ({k} of {len(result.rows)})"
+        if models:
+            with watching(f"simulating {what} by {', '.join(models)}"):
+                row["simulated"], row["not_simulated"] = simulate_by(schedule, models, effort=effort)
+        with watching(f"simulating {what} by {result.by}"):
+            time_s, why_not = _deciding_time(row, schedule, result.by, effort)
+        own = schedule.machine.costs_for(schedule.method).in_flight
+        row |= {
+            "by": result.by, "time_s": time_s, "untimed": why_not or None, "contention": contention_of(schedule),
+            "machine_in_flight": "all" if own is None else own,
+        }  # fmt: skip
+
+
+def _deciding_time(row: dict[str, Any], schedule: Schedule, by: str, effort: int) -> tuple[float | None, str]:
+    if by == FORMULA:
+        return row["predicted_s"], ""
+    if by in row.get("simulated", {}):
+        return row["simulated"][by]["time_s"], ""
+    if by in row.get("not_simulated", {}):
+        return None, row["not_simulated"][by]
+    return model_time(schedule, by, allowed_work(schedule.pattern, by, effort))
+
+
+def contention_of(schedule: Schedule) -> int | None:
+    """The limit of a link in a phase; None where there is none or the network has no links."""
+    return schedule.limits.link if schedule.machine.topology.link_slots else None
 
 
 def _under(schedule: Schedule, policy: str, request: Request) -> Schedule:
-    """The schedule under another policy, about which nothing is known that was simulated before."""
+    """The schedule under another policy, or its best."""
     if policy == AUTO:
         return choose_policy(
             schedule, user_limits=schedule.limits_asked, rank_by=request.rank_by, effort=request.effort
         )
-    return schedule if policy == schedule.sync else replace(schedule, sync=policy, simulated_s=None, verdict=None)
+    return under(schedule, policy)
 
 
 def _add_rows(result: Comparison, versions: Sequence[Schedule]) -> None:

@@ -8,12 +8,15 @@ routers are all that the machine charges a message, else `wormhole` or `circuit`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from conset.choice.simulated import ALLOWANCES, allowed_work
+from conset.comparison.times import cut_words
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.machine import Machine
 from conset.schedule.schedule import Schedule
@@ -55,15 +58,19 @@ def parse_models(text: str | None, machine: Machine) -> tuple[str, ...]:
     return names
 
 
-def simulate_by(schedule: Schedule, models: Sequence[str]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def simulate_by(
+    schedule: Schedule, models: Sequence[str], *, effort: int = 1
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """({model: what it says under the schedule's policy}, {model: why it does not apply}).
 
     What a model says: `time_s`, `mean_latency_s`, `sync`, `in_flight`, `elapsed_s`, `note` (what it leaves out).
-    Sends in flight are the schedule's, else the machine's; receives at once are the machine's.
+    Sends in flight are the schedule's, else the machine's; receives at once are the machine's. Each simulation takes at
+    most the counted work that `allowed_work` says, times `effort`.
     """
     workload = Workload.of_schedule(schedule)
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, in_flight=schedule.in_flight, sync=schedule.sync)
+    of_rates = {name: allowed_work(schedule.pattern, name, effort) for name in models if name in ALLOWANCES}
     said: dict[str, dict[str, Any]] = {}
     left_out: dict[str, str] = {}
     for name in models:
@@ -72,9 +79,13 @@ def simulate_by(schedule: Schedule, models: Sequence[str]) -> tuple[dict[str, di
             left_out[name] = reason
             continue
         try:
-            timeline = find_model(name).simulate(workload, schedule.machine, settings).to_object()
+            limited = replace(settings, max_work=of_rates.get(name))
+            timeline = find_model(name).simulate(workload, schedule.machine, limited).to_object()
         except (InputError, NoScheduleError, UsageError) as error:
             left_out[name] = str(error)
+            continue
+        if not isfinite(timeline["time_s"]):
+            left_out[name] = cut_words(of_rates[name])
             continue
         said[name] = {key: timeline[key] for key in ("time_s", "mean_latency_s", "sync", "in_flight", "elapsed_s")}
         said[name]["note"] = CYCLES_ONLY if name == "flit" and not routers_are_all(schedule.machine) else None

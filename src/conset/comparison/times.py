@@ -115,7 +115,9 @@ def time_schedule(
             raise
         return _by_formula(prediction, f"the formula stands in for {model}, by which it cannot run: {reason}")
     if timing is None:
-        stands_in = f"the formula stands in for {model}, which takes more than {WORK:,} steps (--by {model}: all of them)"
+        stands_in = (
+            f"the formula stands in for {model}, which takes more than {WORK:,} steps (--by {model}: all of them)"
+        )
         return _by_formula(prediction, stands_in)
     return timing
 

@@ -1,4 +1,7 @@
-"""Picture of a comparison: predicted time of every method in its terms, and phases beside the bound."""
+"""Picture of a comparison: the time of every method, and phases beside the bound.
+
+The time is what decides, by a model or by formula, in the terms of the formula where that decides.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset.report import style
+from conset.report.table_compare import FORMULA, deciding, deciding_time, row_name, way_words
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -23,25 +27,34 @@ def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: 
     """Horizontal bars, methods in the order of `rows`.
 
     Args:
-        rows: the keys of `compile --json`, and `terms` {synchronization, setup, transfer} [s] where they are known.
+        rows: as `conset.report.table_compare`, and `terms` {synchronization, setup, transfer} of the predicted time [s]
+            where they are known.
         title: first line.
         subtitle: second line.
     """
-    figure = style.new_figure(10, 1.7 + 0.42 * max(len(rows), 2))
+    lines = 2 if any(way_words(row) for row in rows) else 1
+    figure = style.new_figure(10, 1.7 + (0.3 + 0.12 * lines) * max(len(rows), 2))
     style.headline(figure, title, subtitle)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
     place = np.arange(len(rows))
     _draw_times(left, rows, place)
     _draw_phases(right, rows, place)
-    left.set_yticks(place, [f"{row['method']}, {row['sync']}" for row in rows])
+    left.set_yticks(place, [_label(row) for row in rows])
     left.tick_params(axis="y", labelcolor=style.INK, length=0)
     right.tick_params(axis="y", length=0)
     left.set_ylim(len(rows) - 0.4, -0.6)
     return figure
 
 
+def _label(row: Mapping[str, Any]) -> str:
+    way = way_words(row)
+    return f"{row_name(row)}, {row['sync']}" + (f"\n{way}" if way else "")
+
+
 def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> None:
-    top = max((row["predicted_s"] for row in rows), default=0.0)
+    by = deciding(rows)
+    times = [deciding_time(row) for row in rows]
+    top = max((time for time in times if time is not None), default=0.0)
     factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
     shades = dict(zip(TERMS, style.colour_map()((0.32, 0.62, 0.84)), strict=True))
     start = np.zeros(len(rows))
@@ -51,12 +64,14 @@ def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> No
             axes.barh(place, value, 0.62, left=start, color=shades[term], label=_WORDS[term])
         start = start + value
     for k, row in enumerate(rows):
-        bound = row["bound"].get("time_s")
+        time, bound = times[k], row["bound"].get("time_s")
         if bound:
             _mark(axes, bound / factor, k)
-        _write(axes, max(float(start[k]), (bound or 0) / factor), k, format_time(row["predicted_s"]))
+        words = "–" if time is None else format_time(time)
+        _write(axes, max(float(start[k]), (bound or 0) / factor), k, words)
+    top = max([top, *(row["bound"].get("time_s") or 0 for row in rows)])
     axes.set_xlim(0, max(top / factor, 1e-12) * 1.18)
-    axes.set_title("time predicted by formula", pad=24)
+    axes.set_title("time predicted by formula" if by == FORMULA else f"time simulated by {by}", pad=24)
     axes.set_xlabel(f"time [{unit}]")
     axes.grid(axis="x")
     axes.plot([], [], color=style.BOUND, linewidth=1.6, label="bound")
@@ -74,8 +89,12 @@ def _mark(axes: Axes, x: float, y: int) -> None:
 
 
 def _terms(row: Mapping[str, Any]) -> Mapping[str, float]:
-    """The terms; where they are unknown all is transfer."""
-    return row.get("terms") or {"transfer": row["predicted_s"], "setup": 0.0, "synchronization": 0.0}
+    """Terms of the time that decides: by a model, barriers and set-ups as the formula charges them, then the rest."""
+    time = deciding_time(row) or 0.0
+    charged = row.get("terms") or {}
+    synchronization = min(charged.get("synchronization", 0.0), time)
+    setup = min(charged.get("setup", 0.0), time - synchronization)
+    return {"transfer": time - synchronization - setup, "setup": setup, "synchronization": synchronization}
 
 
 def _draw_phases(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> None:

@@ -1,78 +1,111 @@
-"""Picture of the contention curve: predicted time in its parts over contention, between its bounds.
+"""Picture of the contention curve: time over groups between barriers, one line for each contention, a panel a size.
 
 As Figures 12 to 15 of Bokhari and Nicol: from left to right fewer barriers and more messages in flight together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from conset.report import style
-from conset.units import format_time
+from conset.units import format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from conset.comparison import Curve
+    from conset.comparison import Curve, CurvePoint
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-STACK = (("transfer_s", "transfer"), ("setup_s", "set-up"), ("synchronization_s", "synchronization"))
+TICKS = 12
+"""Most numbers of groups below the axis."""
 
 
-def picture_curve(curve: Curve, *, title: str, subtitle: str = "") -> Figure:
-    """Stacked bars of the predicted time, one for each point; the bounds as lines."""
-    figure = style.new_figure(10, 5.4)
+def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") -> Figure:
+    """A panel for each size: times of every pair by what decides, the best marked, bounds and estimates as lines."""
+    columns = min(len(curves), 2)
+    rows = -(-len(curves) // columns)
+    figure = style.new_figure(10 if columns == 1 else 13, 1.2 + 4.3 * rows)
     style.headline(figure, title, subtitle)
-    axes = figure.subplots()
-    top = max(max(point.upper_s, point.predicted_s) for point in curve.points)
-    factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
-    _draw_parts(axes, curve, factor)
-    _draw_bounds(axes, curve, factor)
-    _label(axes, curve, factor, unit)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes in panels[len(curves) :]:
+        axes.set_visible(False)
+    for curve, axes in zip(curves, panels, strict=False):
+        _draw(axes, curve)
+        axes.set_title(_headed(curve))
+    handles, labels = panels[0].get_legend_handles_labels()
+    panels[0].legend(handles, labels, loc="best", fontsize=8, handlelength=2.6)
     return figure
 
 
-def _draw_parts(axes: Axes, curve: Curve, factor: float) -> None:
-    place = np.arange(len(curve.points))
-    start = np.zeros(place.size)
-    shades = style.colour_map()((0.32, 0.62, 0.84))
-    for (name, words), shade in zip(STACK, shades, strict=True):
-        value = np.array([getattr(point, name) for point in curve.points]) / factor
-        if value.any():
-            bars = axes.bar(place, value, 0.62, bottom=start, color=shade, label=words)
-            for bar, point in zip(bars, curve.points, strict=True):
-                bar.set_alpha(1.0 if point.fits else 0.4)
-        start = start + value
-    for k, point in enumerate(curve.points):
-        weight = "bold" if point is curve.best else "normal"
-        axes.annotate(
-            format_time(point.predicted_s), (k, start[k]), (0, 6), textcoords="offset points", ha="center",
-            size=8.6, weight=weight, bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.4, "alpha": 0.8},
-            zorder=5,
-        )  # fmt: skip
+def _draw(axes: Axes, curve: Curve) -> None:
+    shown = [time for point in curve.points for time in (point.time_s, point.lower_s) if time]
+    top = max(shown, default=1.0)
+    factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
+    contentions = sorted({point.contention for point in curve.points})
+    shades = style.colour_map()(np.linspace(0.3, 0.9, max(len(contentions), 2)))
+    for k, (contention, shade) in enumerate(zip(contentions, shades, strict=False)):
+        width = 1.2 + 1.4 * (len(contentions) - 1 - k)  # lines that coincide show all
+        line = [p for p in curve.points if p.contention == contention and p.time_s is not None and p.fits]
+        axes.plot(*_line(line, "time_s", factor), color=shade, linewidth=width, marker="o", markersize=3 + width,
+                  label=f"contention {contention}", zorder=3)  # fmt: skip
+    bounds = _least(curve)
+    axes.plot(*_line(bounds, "lower_s", factor), color=style.BOUND, linewidth=1.5, label="bound, least of all")
+    serial = curve.serial
+    axes.plot(*_line(serial, "serial_most_s", factor), color=style.QUIET, linewidth=1, linestyle=(0, (5, 2)),
+              label="serial steps, links take turns (estimate)")  # fmt: skip
+    axes.plot(*_line(serial, "serial_least_s", factor), color=style.QUIET, linewidth=1, linestyle=(0, (1.5, 1.5)),
+              label="serial steps, links cost nothing (estimate)")  # fmt: skip
+    if curve.naive_s is not None:
+        axes.axhline(curve.naive_s / factor, color=style.INK, linewidth=1, linestyle="-.",
+                     label="posting everything")  # fmt: skip
+    _mark(axes, curve, factor)
+    _label(axes, curve, unit, top / factor)
 
 
-def _draw_bounds(axes: Axes, curve: Curve, factor: float) -> None:
-    place = np.arange(len(curve.points))
-    lower, upper = (np.array([getattr(p, name) for p in curve.points]) / factor for name in ("lower_s", "upper_s"))
-    axes.plot(place, upper, color=style.BOUND, linewidth=1.5, linestyle=(0, (5, 2)), marker="o", markersize=3.4,
-              label="upper bound: shared links take turns")  # fmt: skip
-    axes.plot(place, lower, color=style.BOUND, linewidth=1.5, marker="o", markersize=3.4,
-              label="lower bound: shared links cost nothing")  # fmt: skip
-    axes.axhline(curve.naive_s / factor, color=style.QUIET, linewidth=1.2, linestyle=":",
-                 label=f"posting everything {format_time(curve.naive_s)}")  # fmt: skip
+def _least(curve: Curve) -> list[CurvePoint]:
+    """Of each number of groups the point with the least bound."""
+    least: dict[int, CurvePoint] = {}
+    for point in curve.points:
+        if point.groups not in least or point.lower_s < least[point.groups].lower_s:
+            least[point.groups] = point
+    return [least[groups] for groups in sorted(least, reverse=True)]
 
 
-def _label(axes: Axes, curve: Curve, factor: float, unit: str) -> None:
-    labels = [f"{p.node}, {p.link}\n{p.groups:,}" for p in curve.points]
-    axes.set_xticks(np.arange(len(labels)), labels, size=8.6 if len(labels) <= 14 else 7.2)
-    axes.set_xlabel("most messages at a node, on a link between two barriers; below: groups between barriers")
-    axes.set_ylabel(f"time predicted by formula [{unit}]")
-    top = max(max(p.upper_s, p.predicted_s) for p in curve.points) / factor
-    axes.set_ylim(0, top * 1.1)
+def _line(points: Sequence[CurvePoint], name: str, factor: float) -> tuple[list[int], list[float]]:
+    """(groups, times in the unit), by falling groups."""
+    ordered = sorted(points, key=lambda point: -point.groups)
+    return [point.groups for point in ordered], [getattr(point, name) / factor for point in ordered]
+
+
+def _mark(axes: Axes, curve: Curve, factor: float) -> None:
+    """A ring around the best pair."""
+    best = curve.best
+    time_s = best.predicted_s if best.time_s is None else best.time_s
+    axes.plot([best.groups], [time_s / factor], marker="o", markersize=10, markerfacecolor="none",
+              markeredgecolor=style.INK, markeredgewidth=1.6, zorder=4)  # fmt: skip
+
+
+def _headed(curve: Curve) -> str:
+    """Size and least time of a panel."""
+    best = curve.best
+    time_s = best.predicted_s if best.time_s is None else best.time_s
+    return f"{format_size(curve.size)}: least {format_time(time_s)}, contention {best.contention}, {best.sync}"
+
+
+def _label(axes: Axes, curve: Curve, unit: str, top: float) -> None:
+    groups = sorted({point.groups for point in curve.points}, reverse=True)
+    axes.set_xscale("log")
+    axes.set_xlim(max(groups) * 1.25, min(groups) / 1.25)
+    spread = groups[:: -(-len(groups) // TICKS)]
+    axes.set_xticks(spread, [f"{count:,}" for count in spread], size=8.4)
+    axes.minorticks_off()
+    axes.set_xlabel("groups of phases between barriers")
+    what = "predicted by formula" if curve.by == "formula" else f"simulated by {curve.by}"
+    axes.set_ylabel(f"time {what} [{unit}]")
+    axes.set_ylim(0, top * 1.12)
     axes.grid(axis="y")
     axes.tick_params(axis="x", length=0)
-    axes.legend(loc="upper right", ncols=2, handlelength=3.2)

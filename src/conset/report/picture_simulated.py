@@ -9,7 +9,8 @@ import numpy as np
 
 from conset.comparison.simulated import MEASURED, PREDICTED, time_of
 from conset.report import style
-from conset.report.table_simulated import columns_of, error_words, least_of, row_name
+from conset.report.table_compare import row_name, way_words
+from conset.report.table_simulated import columns_of, error_words, least_of
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def picture_simulated(
     axes = figure.subplots()
     times = np.array([[time_of(row, column) or np.nan for column in columns] for row in rows]).reshape(-1, len(columns))
     _draw_bars(axes, rows, columns, times)
-    axes.set_yticks(np.arange(len(rows)), [f"{row_name(row)}\nsync {row['sync']}" for row in rows])
+    axes.set_yticks(np.arange(len(rows)), [_label(row) for row in rows])
     axes.tick_params(axis="y", labelcolor=style.INK, length=0)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="x")
@@ -48,6 +49,11 @@ def picture_simulated(
         columnspacing=1.4,
     )  # fmt: skip
     return figure
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    """Method, policy, and what else tells it from other rows."""
+    return "\n".join(filter(None, (row_name(row), f"sync {row['sync']}", way_words(row))))
 
 
 def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], times: Any) -> None:
@@ -67,13 +73,19 @@ def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[
                 words = f"{format_time(value * factor)}  {error_words(row['errors'].get(column))}"
                 _write(axes, value, y, words, bold=r in best)
             else:
-                _write(axes, left, y, f"{column} does not apply")
+                _write(axes, left, y, _missing(row, column))
     if logarithmic:
         axes.set_xscale("log")
         axes.set_xlim(left, top / factor * (top / factor / left) ** 0.2)
     else:
         axes.set_xlim(0, max(top / factor, 1e-12) * 1.2)
     axes.set_xlabel(f"time [{unit}]" + (", logarithmic" if logarithmic else ""))
+
+
+def _missing(row: Mapping[str, Any], column: str) -> str:
+    """Why there is no bar, in few words."""
+    cut = row["not_simulated"].get(column, "").startswith("cut ")
+    return f"{column} was cut" if cut else f"{column} does not apply"
 
 
 def _write(axes: Axes, x: float, y: float, text: str, *, bold: bool = False) -> None:

@@ -1,8 +1,8 @@
-"""Comparison table: methods × (phases, bound, gap, load, predicted time, compile time), for people and as Markdown."""
+"""Comparison table: methods × (contention, phases, bound, gap, load, time), for people and as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from conset.report.markdown import plain, table_markdown
@@ -12,36 +12,106 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Row = Mapping[str, Any]
-"""The keys of `compile --json`; of one that does not apply only `method` and `reason`."""
+"""The keys of `conset.comparison.Comparison.rows`, or those of `compile --json` alone; of one that does not apply only
+`method` and `reason`."""
 
-COLUMNS = ("method", "phases", "bound", "gap", "link", "sum L", "sync", "predicted", "time gap", "compiled in")
-"""`link`: the largest load of a link in any phase; `sum L`: sum over phases of the largest load at a port or link."""
-LEFT = (COLUMNS.index("method"), COLUMNS.index("sync"))
-"""Words; the others are numbers."""
+LEFT = ("method", "order", "sync")
+"""Columns of words; the others are numbers. `link`: the largest load of a link in any phase; `sum L`: sum over phases
+of the largest load at a port or link; `time gap`: the time that decides over its bound."""
+FORMULA = "formula"
 
 
-def cells_of(row: Row) -> tuple[str, ...]:
-    """A row as text, in the order of `COLUMNS`."""
-    load, bound, gap = row["load"], row["bound"], row["gap"]
-    method = f"auto: {row['method']}" if row.get("auto") else str(row["method"])
-    return (
-        method, f"{row['phases']:,}", f"{bound['phases']:,}", f"{gap['phases']:.3f}", f"{load['link']:,}",
-        f"{load['sum']:,}", str(row["sync"]), format_time(row["predicted_s"]), f"{gap['time']:.3f}",
-        format_time(row["compile_s"]),
-    )  # fmt: skip
+def deciding(rows: Sequence[Row]) -> str:
+    """What says the time that decides: a model or `formula`."""
+    return str(rows[0].get("by", FORMULA)) if rows else FORMULA
+
+
+def deciding_time(row: Row) -> float | None:
+    """The time that decides [s]; None where the model does not say one."""
+    time_s: float | None = row.get("time_s", row["predicted_s"])
+    return time_s
+
+
+def row_name(row: Row) -> str:
+    """`lp`, or `auto: lp` where it was chosen."""
+    return f"auto: {row['method']}" if row.get("auto") else str(row["method"])
+
+
+def way_words(row: Row) -> str:
+    """What tells a row from others of its method and policy: `contention 4, 2 in flight, rotated`; "" where nothing."""
+    parts = [] if row.get("contention") is None else [f"contention {row['contention']}"]
+    parts += [f"{row['in_flight']} in flight"] if _limits_flight(row) else []
+    parts += [str(row["posting"])] if _orders(row) else []
+    return ", ".join(parts)
+
+
+def _limits_flight(row: Row) -> bool:
+    return "machine_in_flight" in row and bool(row["in_flight"] != row["machine_in_flight"])
+
+
+def _orders(row: Row) -> bool:
+    return bool(row.get("posting", "schedule") != "schedule")
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, Callable[[Row], str]]:
+    """Column → its cell of a row; contention, sends in flight and posting order only where a row has one."""
+    by = deciding(rows)
+    columns: dict[str, Callable[[Row], str]] = {"method": row_name}
+    if any(row.get("contention") is not None for row in rows):
+        columns["contention"] = lambda row: "–" if row.get("contention") is None else str(row["contention"])
+    if any(_limits_flight(row) for row in rows):
+        columns["in flight"] = lambda row: str(row["in_flight"])
+    if any(_orders(row) for row in rows):
+        columns["order"] = lambda row: str(row["posting"]) if _orders(row) else ""
+    columns |= {
+        "phases": lambda row: f"{row['phases']:,}",
+        "bound": lambda row: f"{row['bound']['phases']:,}",
+        "gap": lambda row: f"{row['gap']['phases']:.3f}",
+        "link": lambda row: f"{row['load']['link']:,}",
+        "sum L": lambda row: f"{row['load']['sum']:,}",
+        "sync": lambda row: str(row["sync"]),
+        ("predicted" if by == FORMULA else f"by {by}"): lambda row: _time(deciding_time(row)),
+        "time gap": _time_gap,
+    }
+    if by != FORMULA:
+        columns["by formula"] = lambda row: format_time(row["predicted_s"])
+    return columns | {"compiled in": lambda row: format_time(row["compile_s"])}
+
+
+def _time(time_s: float | None) -> str:
+    return "–" if time_s is None else format_time(time_s)
+
+
+def _time_gap(row: Row) -> str:
+    """The gap of the time that decides."""
+    time_s, bound = deciding_time(row), row["bound"].get("time_s")
+    if "time_s" not in row or not bound:
+        return f"{row['gap']['time']:.3f}"
+    return "–" if time_s is None else f"{time_s / bound:.3f}"
+
+
+def cells_of(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """(columns, the rows as text)."""
+    columns = _columns(rows)
+    return tuple(columns), [tuple(cell(row) for cell in columns.values()) for row in rows]
+
+
+def _left(columns: Sequence[str]) -> tuple[int, ...]:
+    return tuple(k for k, name in enumerate(columns) if name in LEFT)
 
 
 def _best(rows: Sequence[Row]) -> int:
-    """The row with the least predicted time; -1 without rows."""
-    return min(range(len(rows)), key=lambda k: rows[k]["predicted_s"]) if rows else -1
+    """The row with the least time, the first of equals; -1 where none has one."""
+    timed = [k for k, row in enumerate(rows) if deciding_time(row) is not None]
+    return min(timed, key=lambda k: deciding_time(rows[k]) or 0.0, default=-1)
 
 
 def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
-    """The table for a terminal; the fastest by prediction is bold, methods that do not apply follow with the reason."""
+    """The table for a terminal; the fastest is bold, methods that do not apply follow with the reason."""
     from conset.report.terminal import fitted_table
 
-    cells = [cells_of(row) for row in rows]
-    table = fitted_table(COLUMNS, cells, LEFT)
+    columns, cells = cells_of(rows)
+    table = fitted_table(columns, cells, _left(columns))
     best = _best(rows)
     for k, row in enumerate(cells):
         table.add_row(*row, style="bold" if k == best and len(rows) > 1 else None)
@@ -51,19 +121,33 @@ def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
     return table
 
 
+def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
+    """What stands below the table: what decides the order of rows, what stands in, and which rows have no time."""
+    by = deciding(rows)
+    word = "predicted by formula, which sees no message block another" if by == FORMULA else f"simulated by {by}"
+    lines = [f"the fastest first, {word}{f' ({stands_in})' if stands_in else ''}"]
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.get("untimed"):
+            reasons.setdefault(row["untimed"], []).append(f"{row_name(row)} under {row['sync']}")
+    return lines + [f"no time of {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
 def skipped_lines(skipped: Sequence[Row]) -> list[str]:
     """`lp: does not apply: reason`, one line a method."""
     return [f"{row['method']}: does not apply: {row['reason']}" for row in skipped]
 
 
-def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "") -> str:
+def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title: str = "", stands_in: str = "") -> str:
     """The same as Markdown; numbers to the right."""
     lines = [f"**{plain(title)}**", ""] if title else []
     best = _best(rows)
-    table = [[plain(cell) for cell in cells_of(row)] for row in rows]
-    if len(rows) > 1:
+    columns, cells = cells_of(rows)
+    table = [[plain(cell) for cell in row] for row in cells]
+    if len(rows) > 1 and best >= 0:
         table[best][0] = f"**{table[best][0]}**"
-    lines += table_markdown(COLUMNS, table, LEFT)
-    if skipped:
-        lines += ["", *(f"- {plain(line)}" for line in skipped_lines(skipped))]
+    lines += table_markdown(columns, table, _left(columns))
+    below = [*(deciding_lines(rows, stands_in) if any("by" in row for row in rows) else ()), *skipped_lines(skipped)]
+    if below:
+        lines += ["", *(f"- {plain(line)}" for line in below)]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Regions map as a table: the best method over density and message size, with its margin in percent."""
+"""Regions map as a table: the best method over density, or machine, and message size, with its margin in percent."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from conset.comparison import Cell, Regions
 
 
+LADDERED = ("bounded",)
+"""Methods that a map of machines compiles at several limits of contention."""
+
+
 def margin_words(cell: Cell) -> str:
     """`12 %`; `=` where another method takes the same."""
     if not cell.second:
@@ -24,9 +28,36 @@ def margin_words(cell: Cell) -> str:
     return f"{percent:.0f} %" if percent >= 0.95 else "<1 %"
 
 
+def cell_name(cell: Cell) -> str:
+    """`lp`; `bounded c 4` with the contention that was found best on a machine."""
+    return cell.method if cell.contention is None else f"{cell.method} c {cell.contention}"
+
+
+def names_of(regions: Regions) -> list[str]:
+    """What is best in each cell; contentions only where a map has found them."""
+    return [cell_name(cell) if regions.machines and cell.method in LADDERED else cell.method for cell in regions.cells]
+
+
 def ranking_words(regions: Regions) -> str:
     """`predicted by formula` or `simulated by circuit`."""
     return f"{'predicted' if regions.rank_by == 'formula' else 'simulated'} by {regions.rank_by}"
+
+
+def row_names(regions: Regions) -> list[str]:
+    """Machines, or degrees."""
+    return list(regions.machines) or [str(degree) for degree in regions.degrees]
+
+
+def regions_subtitle(regions: Regions) -> str:
+    """What stands below the title of the picture."""
+    stands_in = f" ({regions.stands_in})" if regions.stands_in else ""
+    return f"least time {ranking_words(regions)}{stands_in}; below each name: how much longer the next takes"
+
+
+def compared_words(regions: Regions) -> str:
+    """What is compared, and how often a schedule is used."""
+    used = "schedules used for ever" if regions.reuse == inf else f"a schedule used {regions.reuse:g} times"
+    return f"{contenders(regions)}; {used}"
 
 
 def contenders(regions: Regions) -> str:
@@ -40,24 +71,25 @@ def contenders(regions: Regions) -> str:
 
 
 def _head(regions: Regions) -> list[str]:
-    return ["degree", *(format_size(size) for size in regions.sizes)]
+    return ["machine" if regions.machines else "degree", *(format_size(size) for size in regions.sizes)]
 
 
-def _rows(regions: Regions) -> list[tuple[int, list[Cell]]]:
-    """(degree, its cells from the smallest size on)."""
-    columns = range(len(regions.sizes))
-    return [(degree, [regions.cell(row, k) for k in columns]) for row, degree in enumerate(regions.degrees)]
+def _rows(regions: Regions) -> list[tuple[str, list[tuple[str, Cell]]]]:
+    """(degree or machine, names and cells from the smallest size on)."""
+    names, width = names_of(regions), len(regions.sizes)
+    pairs = list(zip(names, regions.cells, strict=True))
+    return [(name, pairs[row * width : (row + 1) * width]) for row, name in enumerate(row_names(regions))]
 
 
 def regions_table(regions: Regions) -> Table:
-    """The table for a terminal: rows are degrees, columns sizes."""
+    """The table for a terminal: rows are degrees or machines, columns sizes."""
     from conset.report.terminal import fitted_table
 
     rows = _rows(regions)
-    names = [(str(degree), *(cell.method for cell in cells)) for degree, cells in rows]
+    names = [(name, *(best for best, _ in cells)) for name, cells in rows]
     table = fitted_table(_head(regions), names, range(1, 1 + len(regions.sizes)))
-    for degree, cells in rows:
-        table.add_row(str(degree), *(f"{cell.method}\n[dim]{margin_words(cell)}[/]" for cell in cells))
+    for name, cells in rows:
+        table.add_row(name, *(f"{best}\n[dim]{margin_words(cell)}[/]" for best, cell in cells))
     return table
 
 
@@ -65,16 +97,17 @@ def regions_lines(regions: Regions) -> list[str]:
     """What stands below the table."""
     used = "for ever" if regions.reuse == inf else f"{regions.reuse:g} times"
     lines = [
-        f"least time {ranking_words(regions)}: {contenders(regions)}; a schedule is used {used}; "
+        f"least time {ranking_words(regions)}{f' ({regions.stands_in})' if regions.stands_in else ''}: "
+        f"{contenders(regions)}; a schedule is used {used}; "
         "below each: how much longer the next method takes (= the same)"
     ]
+    if regions.machines and any(cell.method in LADDERED for cell in regions.cells):
+        lines.append("c: the contention on links that was found best")
     return [*lines, *(f"{row['method']}: does not apply: {row['reason']}" for row in regions.skipped)]
 
 
 def regions_markdown(regions: Regions, *, title: str) -> str:
     """The same as Markdown."""
-    rows = (
-        (str(degree), *(f"{cell.method} {margin_words(cell)}" for cell in cells)) for degree, cells in _rows(regions)
-    )
+    rows = ((name, *(f"{best} {margin_words(cell)}" for best, cell in cells)) for name, cells in _rows(regions))
     table = table_markdown(_head(regions), rows, range(1, 1 + len(regions.sizes)))
     return "\n".join([f"**{title}**", "", *table, "", *(f"- {line}" for line in regions_lines(regions))]) + "\n"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conset.comparison.simulated import MEASURED, PREDICTED, time_of
 from conset.report.markdown import plain, table_markdown
+from conset.report.table_compare import row_name, way_words
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -14,18 +15,13 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 """The keys of `compare --simulate --json`: those of `compile`, `simulated`, `not_simulated`, `measured`, `errors`."""
-LEFT = (0, 1)
-"""Method and policy are words, the other columns numbers."""
+WORDS = ("method", "way", "sync")
+"""Columns of words, the others numbers; `way`: contention, sends in flight and posting order, where a row has one."""
 
 
 def columns_of(rows: Sequence[Row], models: Sequence[str]) -> tuple[str, ...]:
     """What has a time: `predicted`, each model, `measured` where anything was."""
     return (PREDICTED, *models, *((MEASURED,) if any(row.get(MEASURED) for row in rows) else ()))
-
-
-def row_name(row: Row) -> str:
-    """`lp`, or `auto: lp` where it was chosen."""
-    return f"auto: {row['method']}" if row.get("auto") else str(row["method"])
 
 
 def error_words(error: float | None) -> str:
@@ -59,9 +55,17 @@ def _cells(rows: Sequence[Row], models: Sequence[str]) -> tuple[list[str], list[
     """(columns, cells, whether each is the least of its column)."""
     times = columns_of(rows, models)
     least = {column: least_of(rows, column) for column in times}
-    cells = [[row_name(row), str(row["sync"]), *(_cell(row, column) for column in times)] for row in rows]
-    bold = [[False, False, *(k in least[column] for column in times)] for k in range(len(rows))]
-    return ["method", "sync", *times], cells, bold
+    named = any(way_words(row) for row in rows)
+    ways = [[way_words(row)] if named else [] for row in rows]
+    cells = [[row_name(row), *ways[k], str(row["sync"]), *(_cell(row, column) for column in times)]
+             for k, row in enumerate(rows)]  # fmt: skip
+    columns = ["method", *(["way"] if named else []), "sync"]
+    bold = [[*[False] * len(columns), *(k in least[column] for column in times)] for k in range(len(rows))]
+    return [*columns, *times], cells, bold
+
+
+def _left(columns: Sequence[str]) -> tuple[int, ...]:
+    return tuple(k for k, name in enumerate(columns) if name in WORDS)
 
 
 def simulated_table(rows: Sequence[Row], models: Sequence[str]) -> Table:
@@ -69,7 +73,7 @@ def simulated_table(rows: Sequence[Row], models: Sequence[str]) -> Table:
     from conset.report.terminal import fitted_table
 
     columns, cells, bold = _cells(rows, models)
-    table = fitted_table(columns, cells, LEFT)
+    table = fitted_table(columns, cells, _left(columns))
     for row, marks in zip(cells, bold, strict=True):
         table.add_row(*(f"[bold]{cell}[/]" if mark else cell for cell, mark in zip(row, marks, strict=True)))
     return table
@@ -100,7 +104,8 @@ def left_out_lines(rows: Sequence[Row]) -> list[str]:
         for model, reason in row["not_simulated"].items():
             reasons.setdefault((model, reason), []).append(f"{row_name(row)} under {row['sync']}")
     return [
-        f"{model} does not apply{'' if len(names) == len(rows) else ' to ' + ', '.join(names)}: {reason}"
+        f"{model} {'has no time' if reason.startswith('cut ') else 'does not apply'}"
+        f"{'' if len(names) == len(rows) else ' to ' + ', '.join(names)}: {reason}"
         for (model, reason), names in reasons.items()
     ]
 
@@ -111,4 +116,4 @@ def simulated_markdown(rows: Sequence[Row], models: Sequence[str], reference: st
     table = [[f"**{cell}**" if mark else cell for cell, mark in zip(row, marks, strict=True)]
              for row, marks in zip(cells, bold, strict=True)]  # fmt: skip
     notes = (f"- {plain(line)}" for line in simulated_lines(rows, models, reference))
-    return "\n".join([*table_markdown(columns, table, LEFT), "", *notes]) + "\n"
+    return "\n".join([*table_markdown(columns, table, _left(columns)), "", *notes]) + "\n"

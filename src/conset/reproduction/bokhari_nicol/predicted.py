@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import conset
-from conset.comparison import curve_bounds
+from conset.comparison import serial_steps
 from conset.pattern.pattern import Pattern
 from conset.reproduction.bokhari_nicol.exchange import SLICE_B, Pair, bounded, machine
 from conset.schedule.schedule import Schedule
@@ -39,5 +39,5 @@ def bounds_us(pair: Pair) -> tuple[float, float]:
     side = pair.side
     groups = -(-bounded(side, pair.contention).phases // pair.every)
     steps, least = bounded(side, 1).phases, bounded(side, side // 4).phases
-    lower, upper = curve_bounds(steps, groups, least, barrier_s(side), message_s(side, SLICE_B))
+    lower, upper = serial_steps(steps, groups, least, barrier_s(side), message_s(side, SLICE_B))
     return lower * 1e6, upper * 1e6
