@@ -31,6 +31,7 @@ from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.report.picture_simulated import picture_simulated
+from conset.report.table_compare import cells_of, deciding_lines, way_words
 from conset.report.table_simulated import error_words, least_of, simulated_lines, simulated_markdown
 from conset.simulation.workload import Workload
 
@@ -43,9 +44,9 @@ def test_every_model_says_what_simulate_says_under_the_same_policy() -> None:
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     models = ("flow", "wormhole", "circuit", "flit")
     result = compare(pattern, machine, Request(), {"naive": ("none",), "lp": ("ready", "local")}, models=models)
-    assert [(row["method"], row["sync"]) for row in result.rows] == [
+    assert {(row["method"], row["sync"]) for row in result.rows} == {
         ("naive", "none"), ("lp", "ready"), ("lp", "local"),
-    ]  # fmt: skip
+    }  # fmt: skip
     for row, schedule in zip(result.rows, result.schedules, strict=True):
         assert tuple(row["simulated"]) == models
         for model, said in row["simulated"].items():
@@ -68,14 +69,97 @@ def test_a_message_alone_takes_the_same_by_every_model() -> None:
 
 
 def test_blocking_is_seen_by_worms_and_flits_only() -> None:
-    """Where all models charge a message alone the same, flow alone leaves out that messages block each other."""
+    """Where all models charge a message alone the same, flow alone leaves out that messages block each other.
+
+    15 messages of 64 ns leave a port one after the other, the last over at least one hop: 15 * 64 + 5 + 4 ns by flow,
+    as if no link were shared. Worms and flits wait for channels that others hold, in orders of their own (first come,
+    and by turns): more than twice that, and nearer to each other. In phases whose ranks wait for their own messages
+    nothing blocks, and all say the same but for a cycle of the routers in each of 15 phases.
+    """
     machine = parse_machine(ORACLE)
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    row = compare(pattern, machine, Request(), {"naive": ()}, models=("flow", "wormhole", "flit")).rows[0]
-    errors = errors_of(row, reference_of([row], machine))
+    models = ("flow", "wormhole", "flit")
+    result = compare(pattern, machine, Request(), {"naive": ("none",), "lp": ("local",)}, models=models)
+    rows = {row["method"]: row for row in result.rows}
+    reference = reference_of(result.rows, machine)
+    errors = errors_of(rows["naive"], reference)
+    times = {model: said["time_s"] for model, said in rows["naive"]["simulated"].items()}
     assert set(errors) == {"predicted", "flow", "wormhole"}
+    assert times["flow"] == pytest.approx((15 * 64 + 5 + 4) * 1e-9)
+    assert min(times["wormhole"], times["flit"]) > 2 * times["flow"]
     assert errors["flow"] < -0.5
-    assert abs(errors["wormhole"]) < 0.05
+    assert abs(errors["wormhole"]) < 0.2
+    apart = {model: said["time_s"] for model, said in rows["lp"]["simulated"].items()}
+    assert apart["flow"] == pytest.approx(apart["wormhole"])
+    assert abs(apart["flit"] - apart["wormhole"]) <= 15e-9
+
+
+def test_rows_are_sorted_by_the_time_of_the_machines_model() -> None:
+    machine = parse_machine("paragon:4x4")
+    pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
+    methods = {"naive": ("none",), "lp": ("ready", "local", "barrier"), "auto": ("auto",)}
+    for by in (None, "flow", "formula"):
+        result = compare(pattern, machine, Request(), methods, by=by)
+        assert (result.by, result.stands_in) == (by or "wormhole", "")
+        times = [row["time_s"] for row in result.rows]
+        assert times == sorted(times)
+        for row, schedule, terms in zip(result.rows, result.schedules, result.terms, strict=True):
+            assert (row["by"], row["untimed"], row["sync"]) == (result.by, None, schedule.sync)
+            assert sum(terms.values()) == pytest.approx(row["predicted_s"])
+            own = row["predicted_s"] if by == "formula" else api.simulate(schedule, model=result.by).time_s
+            assert row["time_s"] == own
+        if by is None:
+            assert result.rows[0]["auto"]
+
+
+def test_a_row_tells_what_else_it_was_made_with() -> None:
+    machine = parse_machine("paragon:4x4")
+    pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
+    asked = {"bounded": Request(contention=2), "naive": Request()}
+    by_method = {name: compare(pattern, machine, request, {name: ()}).rows[0] for name, request in asked.items()}
+    assert (by_method["bounded"]["contention"], by_method["naive"]["contention"]) == (2, None)
+    assert [row["machine_in_flight"] for row in by_method.values()] == [3, 3]
+    assert way_words(by_method["bounded"]) == "contention 2"
+    assert way_words(by_method["naive"]) == ""
+    assert way_words({"contention": 4, "in_flight": 2, "machine_in_flight": "all", "posting": "rotated"}) == (
+        "contention 4, 2 in flight, rotated"
+    )
+    rows = [by_method["bounded"], {**by_method["naive"], "in_flight": 1, "posting": "rotated"}]
+    columns, cells = cells_of(rows)
+    assert columns[:4] == ("method", "contention", "in flight", "order")
+    assert [row[:4] for row in cells] == [("bounded", "2", "3", ""), ("naive", "–", "1", "rotated")]
+
+
+def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("rows", "simulated"):
+        monkeypatch.setattr(f"conset.comparison.{module}.allowed_work", lambda pattern, model, effort: 100 * effort)
+    machine = parse_machine("paragon:4x4")
+    pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
+    words = "cut after 100 steps of simulation; --effort allows more"
+    row = compare(pattern, machine, Request(), {"lp": ()}, models=("flow",)).rows[0]
+    assert (row["time_s"], row["untimed"]) == (None, words)
+    assert row["not_simulated"] == {"flow": words}
+    assert deciding_lines([row])[1:] == [f"no time of lp under barrier: {words}"]
+    both = compare(pattern, machine, Request(effort=1000), {"lp": ()}, models=("flow",)).rows[0]
+    assert both["untimed"] is None
+    assert both["not_simulated"] == {}
+
+
+def test_what_searches_long_is_left_out_of_all_methods_above_a_counted_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conset.comparison.rows.LARGE", 200)
+    machine = parse_machine("paragon:4x4")  # 240 messages
+    pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
+    methods: dict[str, tuple[str, ...]] = {"lp": (), "birkhoff": ()}
+    left = compare(pattern, machine, Request(), methods, named=False)
+    assert [row["method"] for row in left.rows] == ["lp"]
+    assert left.skipped == [
+        {
+            "method": "birkhoff",
+            "reason": "searches too long for 240 messages, at most 200; --methods birkhoff or --effort allows",
+        }
+    ]
+    for request, named in ((Request(), True), (Request(effort=2), False)):
+        assert len(compare(pattern, machine, request, methods, named=named).rows) == 2
 
 
 def test_models_without_a_word_are_those_that_suit_the_machine() -> None:
@@ -221,7 +305,8 @@ def test_the_command_prints_writes_and_draws(tmp_path: Path, capsys: pytest.Capt
     assert run([*words, "--markdown", "-o", str(tmp_path / "c.md")]) == 0
     text = (tmp_path / "c.md").read_text()
     assert capsys.readouterr().out == text
-    assert "| method | sync | predicted | flow | circuit |" in text
+    assert "| sync | predicted | flow | circuit |" in text
+    assert "- the fastest first, simulated by circuit" in text
     assert run(["compare", "random:degree=2", "--on", "mesh:2x2", "--methods", "lp", "--models", "flit", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["rows"][0]["simulated"]) == {"flit"}
     assert run(["compare", "random:degree=2", "--on", "mesh:2x2", "--methods", "lp", "--json"]) == 0
