@@ -88,7 +88,7 @@ def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(monkeypat
 
 
 def test_points_a_node_has_no_room_for_are_not_the_best() -> None:
-    machine = parse_machine("paragon:16x16,blocking=0")
+    machine = parse_machine("paragon:8x8,blocking=0,outstanding_receives=40")
     pattern = parse_pattern("alltoall:size=9KiB", topology=machine.topology)
     curve = trace_curve(pattern, machine, Request())
     assert {point.fits for point in curve.points} == {True, False}
