@@ -48,7 +48,7 @@ def _draw(axes: Axes, curve: Curve) -> None:
     contentions = sorted({point.contention for point in curve.points})
     shades = style.colour_map()(np.linspace(0.3, 0.9, max(len(contentions), 2)))
     for k, (contention, shade) in enumerate(zip(contentions, shades, strict=False)):
-        width = 1.2 + 1.4 * (len(contentions) - 1 - k)  # lines that coincide show all
+        width = 1.2 + 4 * (len(contentions) - 1 - k) / max(len(contentions), 3)  # lines that coincide show all
         line = [p for p in curve.points if p.contention == contention and p.time_s is not None and p.fits]
         axes.plot(*_line(line, "time_s", factor), color=shade, linewidth=width, marker="o", markersize=3 + width,
                   label=f"contention {contention}", zorder=3)  # fmt: skip

@@ -51,7 +51,7 @@ def curve_table(curve: Curve) -> Table:
 def curve_lines(curve: Curve) -> list[str]:
     """What stands below the table."""
     best = curve.best
-    naive = "cannot run or was cut" if curve.naive_s is None else format_time(curve.naive_s)
+    naive = "cannot run, or was cut" if curve.naive_s is None else format_time(curve.naive_s)
     where = f"contention {best.contention} under {best.sync}"
     what = "predicted by formula" if curve.by == "formula" else f"simulated by {curve.by}"
     stands_in = f" ({curve.stands_in})" if curve.stands_in else ""
