@@ -216,9 +216,9 @@ def test_iwarp_channels_bind_connections_only() -> None:
 
 
 def test_blocking_is_what_the_benchmark_fitted() -> None:
-    # snapshot of benchmarks/fit_blocking.py, rounded as it prints them
+    # snapshot of benchmarks/fit_blocking.py as it prints them; the Paragon's 0.41 and 0.4 have the same error
     assert {preset: parse_machine(preset).costs.blocking for preset in PRESETS} == {
-        "iwarp": 0.0, "ipsc860": 0.65, "delta": 0.38, "paragon": 0.4,
+        "iwarp": 0.0, "ipsc860": 0.56, "delta": 0.21, "paragon": 0.4,
     }  # fmt: skip
     assert parse_machine("iwarp").costs_for("naive").blocking == 1.08
     assert parse_machine("delta").costs.provenance["blocking"].tag == "fitted"
