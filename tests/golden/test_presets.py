@@ -3,7 +3,8 @@
 The numbers are copied from the table of presets made by reading the texts (`golden/machines/presets.csv` beside the
 checkout, machine, parameter, value, unit, tag); the last test compares against the file itself where it is there.
 Deviations, on purpose: rates that a text prints as times per byte keep them (0.39 us/B is 2.564 MB/s, the table rounds
-to 2.56; 0.022 us/B is 45.4545 MB/s, the table 45.45), so rates are compared within 0.2 %.
+to 2.56; 0.022 us/B is 45.4545 MB/s, the table 45.45), so rates are compared within 0.2 %. The table's 4.8 us of a
+connection's transfer were fitted as time of both cells; the word `per_transfer` is latency, and has a fit of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ NUMBERS: list[tuple[str, str, Any, str, str]] = [
     ("iwarp", "in", 40 * MB, "printed", "port_in"),
     ("iwarp", "hop", 0.2 * US, "derived", "hop"),
     ("iwarp", "setup_connections", 26.4 * US, "printed", "setup"),
-    ("iwarp", "per_transfer", 4.8 * US, "fitted", "per_transfer"),
     ("iwarp", "receives", 1, "fitted", "receives"),
     ("iwarp", "barrier", 0.0, "printed", "synchronization"),
     ("iwarp", "first_barrier", True, "printed", "first_barrier"),
@@ -199,6 +199,16 @@ def test_iwarp_predicts_table_1(words: int, connections_clocks: int, messages_cl
     assert port("naive") / clock_s == pytest.approx(messages_clocks)
 
 
+def test_iwarp_transfers_go_one_by_one_in_connections_and_two_by_two_in_message_passing() -> None:
+    iwarp = parse_machine("iwarp")
+    connections, messages = iwarp.costs, iwarp.costs_for("naive")
+    assert (connections.in_flight, messages.in_flight) == (1, 2)
+    assert connections.per_transfer_s == pytest.approx(104 / 20e6)
+    assert messages.per_transfer_s == 0
+    fits = [costs.provenance[word].tag for costs in (connections, messages) for word in ("in_flight", "receives")]
+    assert set(fits) == {connections.provenance["per_transfer"].tag} == {"fitted"}
+
+
 def test_iwarp_channels_bind_connections_only() -> None:
     machine = parse_machine("iwarp")
     assert machine.hard_limits("connections") == Limits(channels=12)
@@ -206,9 +216,9 @@ def test_iwarp_channels_bind_connections_only() -> None:
 
 
 def test_blocking_is_what_the_benchmark_fitted() -> None:
-    # snapshot of benchmarks/fit_blocking.py, rounded as it prints them
+    # snapshot of benchmarks/fit_blocking.py as it prints them; the Paragon's 0.41 and 0.4 have the same error
     assert {preset: parse_machine(preset).costs.blocking for preset in PRESETS} == {
-        "iwarp": 0.0, "ipsc860": 0.65, "delta": 0.38, "paragon": 0.4,
+        "iwarp": 0.0, "ipsc860": 0.56, "delta": 0.21, "paragon": 0.4,
     }  # fmt: skip
     assert parse_machine("iwarp").costs_for("naive").blocking == 1.08
     assert parse_machine("delta").costs.provenance["blocking"].tag == "fitted"

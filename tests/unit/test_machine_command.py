@@ -39,6 +39,7 @@ def test_object(capsys: pytest.CaptureFixture[str]) -> None:
         ("receive_overhead", "20 us"),
         ("per_transfer", "0 s"),
         ("blocking", "1.08"),
+        ("in_flight", "2"),
         ("setup", "0 s"),
     ]
     assert iwarp == [*own, ("overlap", "1")]

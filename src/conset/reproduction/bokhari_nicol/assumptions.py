@@ -14,7 +14,7 @@ LANES = (1, 2, 3, 4)
 IN_FLIGHT = ("1", "2", "3", "all")
 PRESET = Setting(3, "3")
 OTHERS = (
-    (Setting(3, "3", "one_processor=true"), "one processor for both overheads"),
+    (Setting(3, "3", "processors=one"), "one processor for both overheads"),
     (Setting(3, "3", "link=60MB/s"), "link 60 MB/s, 1.3 times a node's rate"),
 )
 ABOUT = (

@@ -12,7 +12,7 @@ MHZ = 20.0
 WORD_B = 4
 CELLS = 64
 CONNECTIONS = "iwarp:8x8"
-"""Connections: 528 clocks a phase, 96 a transfer, 4 a hop, as the preset has them."""
+"""Connections: 528 clocks a phase, 104 a transfer, 4 a hop, as the preset has them."""
 MESSAGES = "iwarp:8x8,tie=checker"
 """Message passing: routes at half a ring go up from cells whose coordinates add to an odd number, else down."""
 

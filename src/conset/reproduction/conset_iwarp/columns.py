@@ -38,6 +38,9 @@ ACCESS_ONLY = "link=none,setup=26us,hop=0,per_transfer=0"
 ONE_BY_ONE = "link=none,blocking=0,hop=0,in_flight=1"
 """What they know of message passing: one message of a cell after the other, no links and no latency."""
 
+RECEIVER_WORKS = "per_transfer=0,receive_overhead=4.8us"
+"""The cost of a transfer as work: it begins when the receiver is free, where latency passes meanwhile."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -60,9 +63,10 @@ class Setting:
     links: bool = False
 
 
-MAIN = Setting("one in flight, list order, 528 a phase + 96 a transfer")
+MAIN = Setting("one in flight, list order, 528 a phase + 104 a transfer")
 BESIDE = (
     Setting("nothing per transfer", words="per_transfer=0"),
+    Setting("96 clocks a transfer, as work of the receiving cell", words=RECEIVER_WORKS),
     Setting("no latency of hops", words="hop=0"),
     Setting("receives in any order", receive_order="any"),
     Setting("interleaved: all connections of a phase at once", in_flight="all"),

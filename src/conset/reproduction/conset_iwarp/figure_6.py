@@ -31,7 +31,7 @@ TODAY = "compiled today, simulated"
 ABOUT = (
     "64 times the most words of a processor times 4 B over the time, as in Table 5: once from the text's Tables 4 and "
     "6, once for regenerated meshes (parts by bisection), where measured means simulated: connections by model flow, "
-    "sync barrier, one in flight, 10 clocks a word, 528 a phase, 96 a transfer; messages by model wormhole, no sync, "
+    "sync barrier, one in flight, 10 clocks a word, 528 a phase, 104 a transfer; messages by model wormhole, no sync, "
     "{count} in flight; predicted messages by 816 · degree + 14 · comm."
 )
 DEPARTURES = ("The figure's labels are c105k and q40k where the tables have c100k and q20k",)

@@ -35,7 +35,7 @@ NEAR = 0.05
 """What counts as near a limit, and as fairly accurate."""
 ABOUT = (
     "Aggregate bandwidth of the {name} pattern: bytes of all 64 cells over the time. ConSet simulated by flow under "
-    "sync barrier, one in flight, 528 clocks a phase and 96 a transfer; message passing by wormhole, no sync, {count} "
+    "sync barrier, one in flight, 528 clocks a phase and 104 a transfer; message passing by wormhole, no sync, {count} "
     "in flight; predicted as in the text (520 clocks a phase, links free; 400 + 400 clocks a message); today's compile "
     "by flow, all connections of a phase interleaved. Measured points: Table {table}."
 )

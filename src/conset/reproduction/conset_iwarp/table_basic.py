@@ -27,7 +27,7 @@ SLIP = 16348
 ABOUT = (
     "{name} on iwarp:8x8, {how}. Predicted: by formula, 520 clocks a phase, 2 a word at a cell's port, links free; "
     "messages 400 + 400 clocks each. Measured ConSet: model flow, sync barrier, one transfer in flight and one "
-    "received at a cell in list order, 528 clocks a phase, 96 a transfer (fitted to Table 1 at 32 words), 4 a hop. "
+    "received at a cell in list order, 528 clocks a phase, 104 a transfer (fitted to Tables 1 to 3), 4 a hop. "
     "Measured message passing: model wormhole, no sync, tie=checker, three pools of one lane, {count} in flight, the "
     "best single number for all twelve cells. Clocks of 50 ns."
 )

@@ -41,7 +41,7 @@ NEIGHBOURS: tuple[tuple[str, str, str], ...] = (
     ("4 lanes a link, wire rate", "lanes=4,link=25MB/s", SYNC),
     ("exchanges cost like other pairs", "exchange_weight=1", SYNC),
     ("one node rate, refitted", "exchange_weight=1,node=9MB/s,link=8MB/s", SYNC),
-    ("receive overhead holds the path", "receive_after=false", SYNC),
+    ("receive overhead holds the path", "receive=before", SYNC),
     ("a free barrier after each step", "", "barrier"),
 )
 """(words, settings, sync): what decides."""

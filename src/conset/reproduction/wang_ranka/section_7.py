@@ -53,8 +53,8 @@ SETTINGS = (
     Setting("S1 for all", algorithms=tuple(replace(one, sync="ready") for one in TEXT)),
     Setting("15 us for every permutation", SET_UP),
     Setting("all messages in flight", "in_flight=all"),
-    Setting("a processor for sends, one for receives", "one_processor=false"),
-    Setting("receive overhead after the message", "receive_after=true"),
+    Setting("a processor for sends, one for receives", "processors=two"),
+    Setting("receive overhead after the message", "receive=after"),
     Setting("one protocol (FORCED)", "overhead=95us,hop=10.3us,hop_by_size=none"),
 )
 """What the text states first, then its neighbours."""
