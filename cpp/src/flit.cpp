@@ -58,7 +58,7 @@ public:
         while (moving && watched_ > 0 && (watch_.limit == 0 || now_ < watch_.limit)) {
             if ((times_.cycles++ & 1023) == 0) {
                 should_stop(false);
-                tell_delivered(static_cast<std::int64_t>(workload_.routes.size() - release_.undelivered()));
+                publish_progress(static_cast<std::int64_t>(workload_.routes.size() - release_.undelivered()));
             }
             step();
             moving = advance();
@@ -76,9 +76,7 @@ public:
     }
 
     // Its send overhead ends: it stands in its node's queue from then on.
-    void depart(std::int32_t m, std::int64_t at) override {
-        events_.at(at, EventKind::header, m);
-    }
+    void depart(std::int32_t m, std::int64_t at) override { events_.at(at, EventKind::header, m); }
 
     void queue_message(std::int32_t m) {
         const std::int32_t node = workload_.routes.source[m];

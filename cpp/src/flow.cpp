@@ -170,7 +170,7 @@ private:
             release_.left(m, now_);
             return;
         }
-        sharing_->tell_route(m, route_);
+        sharing_->set_route(m, route_);
         const std::uint64_t pair =
             static_cast<std::uint64_t>(routes_.source[m]) << 32U | static_cast<std::uint32_t>(routes_.target[m]);
         sharing_->add(alone_ ? Sharing::kAlone : pair, weight(m), limit, m, static_cast<double>(bytes), now_);
