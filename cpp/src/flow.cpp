@@ -39,6 +39,7 @@ public:
         release_.begin();
         while (next_instant(std::min(next_timer(), next_end()), sharing_ ? sharing_->work() : streaming_->work()))
             handle();
+        for (const std::int32_t m : timers_) release_.times.end[m] = kNever;  // stopped before
         if (stuck()) trace_waits([&](std::int32_t m) { return waits_at_ends(m); });
         if (sharing_) {
             const auto busy = sharing_->busy();
@@ -120,11 +121,13 @@ private:
         events_.open(until_);
         if (sharing_) {
             sharing_->end_until(until_, now_, [&](std::int32_t m, std::int32_t held_by) {
-                result_.held_by[m] = held_by;
+                const bool at_limit = held_by >= links_ + 3 * nodes_;
+                result_.held_by[m] = at_limit ? costs_.rates.narrowest_link(routes_, m) : held_by;
                 release_.left(m, now_);
             });
         } else {
             for (std::int32_t m = streaming_->end_next(until_, now_); m >= 0; m = streaming_->end_next(until_, now_)) {
+                result_.held_by[m] = streaming_->held_by(m);
                 streaming_->ended(m);
                 release_.left(m, now_);
             }
