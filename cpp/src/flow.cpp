@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "conset/flow_sharing.hpp"
@@ -24,10 +24,11 @@ public:
           record_(record) {
         const Rates& rates = costs_.rates;
         if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts) {
-            streaming_.emplace(routes_, messages_, rates, release_);
+            streaming_ = std::make_unique<Streaming>(routes_, messages_, rates, release_);
         } else {
-            sharing_.emplace(rates.capacities(links_, nodes_),
-                             [this](std::int32_t m, std::vector<std::int32_t>& route) { find_route(m, route); });
+            sharing_ = std::make_unique<Sharing>(
+                rates.capacities(links_, nodes_),
+                [this](std::int32_t m, std::vector<std::int32_t>& route) { find_route(m, route); });
             alone_ = !routes.offsets.empty() || distinct();
         }
         if (!record) return;
@@ -186,8 +187,8 @@ private:
     }
 
     FlowCosts costs_;
-    std::optional<Sharing> sharing_;
-    std::optional<Streaming> streaming_;
+    std::unique_ptr<Sharing> sharing_;  // the one or the other
+    std::unique_ptr<Streaming> streaming_;
     bool nested_;  // whether a stream may begin while another message ends
     bool record_, alone_ = false;
     std::vector<std::int32_t> timers_;  // a heap of messages whose latency passes
