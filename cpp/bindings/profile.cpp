@@ -40,12 +40,12 @@ Profile profile(const Network& network, In<std::int32_t> source, In<std::int32_t
                 In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int64_t> size,
                 In<std::int64_t> phase_offsets, In<std::int64_t> batch_offsets, bool phase_by_phase,
                 In<double> step_up_to, In<double> step_seconds, double out, double in, double node, double exchange,
-                In<double> link, In<std::int32_t> width, double tolerance, double blocking, bool crowds) {
+                In<double> link, In<std::int32_t> width, double tolerance, double blocking, bool match_all_exchanges) {
     nb::gil_scoped_release released;
     return profile_phases({network, view(source), view(target), view(route_offsets), view(route_links)}, view(size),
                           view(phase_offsets), view(batch_offsets), phase_by_phase,
                           {view(step_up_to), view(step_seconds), out, in, node, exchange, view(link), view(width),
-                           tolerance, blocking, crowds});
+                           tolerance, blocking, match_all_exchanges});
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void bind_profile(nb::module_& module) {
                nb::arg("size").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("batch_offsets").noconvert(),
                nb::arg("phase_by_phase"), nb::arg("step_up_to").noconvert(), nb::arg("step_seconds").noconvert(),
                nb::arg("out"), nb::arg("in_"), nb::arg("node"), nb::arg("exchange"), nb::arg("link").noconvert(),
-               nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("crowds"));
+               nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("match_all_exchanges"));
 }
 
 }  // namespace conset::bindings

@@ -59,7 +59,7 @@ public:
         while (moving && watched_ > 0 && (watch_.limit == 0 || now_ < watch_.limit)) {
             if ((times_.cycles++ & 1023) == 0) {
                 should_stop(false);
-                tell_delivered(static_cast<std::int64_t>(workload_.routes.size() - release_.undelivered()));
+                publish_progress(static_cast<std::int64_t>(workload_.routes.size() - release_.undelivered()));
             }
             step();
             moving = advance();

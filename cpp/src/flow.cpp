@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "conset/flow_sharing.hpp"
@@ -24,10 +24,11 @@ public:
           record_(record) {
         const Rates& rates = costs_.rates;
         if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts) {
-            streaming_.emplace(routes_, messages_, rates, release_);
+            streaming_ = std::make_unique<Streaming>(routes_, messages_, rates, release_);
         } else {
-            sharing_.emplace(rates.capacities(links_, nodes_),
-                             [this](std::int32_t m, std::vector<std::int32_t>& route) { find_route(m, route); });
+            sharing_ = std::make_unique<Sharing>(
+                rates.capacities(links_, nodes_),
+                [this](std::int32_t m, std::vector<std::int32_t>& route) { find_route(m, route); });
             alone_ = !routes.offsets.empty() || distinct();
         }
         if (!record) return;
@@ -39,6 +40,7 @@ public:
         release_.begin();
         while (next_instant(std::min(next_timer(), next_end()), sharing_ ? sharing_->work() : streaming_->work()))
             handle();
+        for (const std::int32_t m : timers_) release_.times.end[m] = kNever;  // stopped before
         if (stuck()) trace_waits([&](std::int32_t m) { return waits_at_ends(m); });
         if (sharing_) {
             const auto busy = sharing_->busy();
@@ -120,11 +122,13 @@ private:
         events_.open(until_);
         if (sharing_) {
             sharing_->end_until(until_, now_, [&](std::int32_t m, std::int32_t held_by) {
-                result_.held_by[m] = held_by;
+                const bool at_limit = held_by >= links_ + 3 * nodes_;
+                result_.held_by[m] = at_limit ? costs_.rates.narrowest_link(routes_, m) : held_by;
                 release_.left(m, now_);
             });
         } else {
             for (std::int32_t m = streaming_->end_next(until_, now_); m >= 0; m = streaming_->end_next(until_, now_)) {
+                result_.held_by[m] = streaming_->held_by(m);
                 streaming_->ended(m);
                 release_.left(m, now_);
             }
@@ -170,7 +174,7 @@ private:
             release_.left(m, now_);
             return;
         }
-        sharing_->tell_route(m, route_);
+        sharing_->set_route(m, route_);
         const std::uint64_t pair =
             static_cast<std::uint64_t>(routes_.source[m]) << 32U | static_cast<std::uint32_t>(routes_.target[m]);
         sharing_->add(alone_ ? Sharing::kAlone : pair, weight(m), limit, m, static_cast<double>(bytes), now_);
@@ -183,8 +187,8 @@ private:
     }
 
     FlowCosts costs_;
-    std::optional<Sharing> sharing_;
-    std::optional<Streaming> streaming_;
+    std::unique_ptr<Sharing> sharing_;  // the one or the other
+    std::unique_ptr<Streaming> streaming_;
     bool nested_;  // whether a stream may begin while another message ends
     bool record_, alone_ = false;
     std::vector<std::int32_t> timers_;  // a heap of messages whose latency passes

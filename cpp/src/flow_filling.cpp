@@ -11,14 +11,14 @@ void FlowFilling::leave() {
 }
 
 double FlowFilling::next_end() const {
-    double least = Pace::kNever;
+    double least = ServiceClock::kNever;
     for (const Segment& segment : segments_) least = std::min(least, segment.next_end);
     return least;
 }
 
 void FlowFilling::solve(double now) {
     unfrozen_.resize(table_.flows.size() / 64 + 1, 0);
-    paces_.resize(table_.capacity.size());
+    clocks_.resize(table_.capacity.size());
     segment_of_.resize(table_.capacity.size(), 0);
     std::size_t keep = 0;
     if (!watch_.update() && snapshots_used_ > 0) keep = usable_snapshots();
@@ -140,28 +140,28 @@ void FlowFilling::freeze(std::int32_t watched, double level, double now) {
         frozen_.push_back(f);
     }
     table_.work += static_cast<std::int64_t>(watch_.flows(static_cast<std::size_t>(watched)).size());
-    Pace& pace = paces_[resource];
-    const bool changes = pace.change(level, now);
-    const double given = pace.service(now);
-    double next_key = Pace::kNever;
+    ServiceClock& clock = clocks_[resource];
+    const bool changes = clock.change(level, now);
+    const double given = clock.service(now);
+    double next_key = ServiceClock::kNever;
     State* const states = states_.data();
     for (std::size_t k = first; k < frozen_.size(); ++k) {
         const std::int32_t f = frozen_[k];
         auto& flow = table_.flows[f];
         const bool moves = flow.held_by != resource;
         if (moves) {
-            flow.key += given - (flow.held_by < 0 ? 0 : paces_[flow.held_by].service(now));
+            flow.key += given - (flow.held_by < 0 ? 0 : clocks_[flow.held_by].service(now));
             flow.held_by = resource;
         }
         if (moves || changes) table_.note(f);
-        if (pace.level > static_cast<double>(flow.cap)) watch_.pass(f);
+        if (clock.level > static_cast<double>(flow.cap)) watch_.pass(f);
         next_key = std::min(next_key, flow.key);
         const double weight = flow.total();
-        const State taken{weight * pace.level, weight, 1, 0};
+        const State taken{weight * clock.level, weight, 1, 0};
         for (const std::int32_t w : watch_.hops(flow)) states[w] -= taken;
     }
     segment_of_[resource] = static_cast<std::uint32_t>(segments_.size());
-    segments_.push_back({pace.level, pace.end(next_key), resource, first});
+    segments_.push_back({clock.level, clock.end(next_key), resource, first});
 }
 
 }  // namespace conset

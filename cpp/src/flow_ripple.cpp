@@ -10,14 +10,14 @@ constexpr double kSure = 1e-9;  // further apart (relative) than sums in another
 
 }  // namespace
 
-void FlowRipple::take_over(std::int32_t f, const Pace& pace) {
+void FlowRipple::take_over(std::int32_t f, const ServiceClock& clock) {
     attach(f);
     Flow& flow = flows_[f];
-    flow.pace = pace;
+    flow.clock = clock;
     flow.held_by = table_.flows[f].held_by;
     if (flow.held_by >= 0) ++holds_[flow.held_by];
-    for (const std::int32_t r : route_of(flow)) carries_[r] += flow.weight * pace.level;
-    ends_.set(f, pace.end(table_.flows[f].key));
+    for (const std::int32_t r : route_of(flow)) carries_[r] += flow.weight * clock.level;
+    ends_.set(f, clock.end(table_.flows[f].key));
 }
 
 void FlowRipple::leave() {
@@ -78,9 +78,9 @@ void FlowRipple::solve(double now) {
         const double key = by_level_.top_key();
         const double level = stale_[r] != 0 ? fill_level(r) : key;
         stale_[r] = 0;
-        if (level == Pace::kNever) {
+        if (level == ServiceClock::kNever) {
             by_level_.erase(r);
-        } else if (level > key * (1 + Pace::kSame)) {
+        } else if (level > key * (1 + ServiceClock::kSame)) {
             by_level_.set(r, level);
         } else {
             by_level_.erase(r);
@@ -89,8 +89,8 @@ void FlowRipple::solve(double now) {
     }
     for (const auto& change : table_.changed)  // a member that came may end first, whatever the level
         if (!change.closed && flows_[change.flow].weight > 0)
-            ends_.set(change.flow, flows_[change.flow].pace.end(table_.flows[change.flow].key));
-    if (table_.littered()) forget_closed();
+            ends_.set(change.flow, flows_[change.flow].clock.end(table_.flows[change.flow].key));
+    if (table_.needs_compaction()) forget_closed();
 }
 
 void FlowRipple::touch_changed() {
@@ -98,7 +98,7 @@ void FlowRipple::touch_changed() {
         Flow& flow = flows_[change.flow];
         const double grown = table_.flows[change.flow].total() - flow.weight;
         flow.weight += grown;
-        for (const std::int32_t r : route_of(flow)) carries_[r] += grown * flow.pace.level;
+        for (const std::int32_t r : route_of(flow)) carries_[r] += grown * flow.clock.level;
     }
     for (const auto& change : table_.changed) {
         // asked of the table: of a flow that closed before this solver took over nothing is known here
@@ -115,7 +115,7 @@ void FlowRipple::refresh_touched() {
     for (const std::int32_t r : touched_) {
         touched_flag_[r] = 0;
         const Awaits& awaits = awaits_[r];
-        if (holds_[r] == 0 && awaits.event == event_ && awaits.flows > 0 && table_.capacity[r] < Pace::kNever) {
+        if (holds_[r] == 0 && awaits.event == event_ && awaits.flows > 0 && table_.capacity[r] < ServiceClock::kNever) {
             // what the others leave, if all of them stay below: its level is that or higher, and is asked for in turn
             const double left = table_.capacity[r] - (carries_[r] - awaits.rate);
             by_level_.set(r, (left - kSure * table_.capacity[r]) / awaits.weight);
@@ -124,7 +124,7 @@ void FlowRipple::refresh_touched() {
         }
         stale_[r] = 0;
         const double level = fill_level(r);
-        if (level < Pace::kNever) {
+        if (level < ServiceClock::kNever) {
             by_level_.set(r, level);
         } else if (by_level_.contains(r)) {
             by_level_.erase(r);
@@ -156,7 +156,7 @@ void FlowRipple::undecide(Flow& flow) {
         if (awaits.event != event_) awaits = Awaits{event_, 0, 0, 0};
         ++awaits.flows;
         awaits.weight += flow.weight;
-        awaits.rate += flow.weight * flow.pace.level;
+        awaits.rate += flow.weight * flow.clock.level;
         touch(r);
     }
 }
@@ -176,7 +176,7 @@ void FlowRipple::touch_route(const Flow& flow) {
 // on a flow.
 double FlowRipple::fill_level(std::int32_t resource) {
     table_.work += static_cast<std::int64_t>(lists_[resource].size());
-    if (idle(resource)) return Pace::kNever;
+    if (idle(resource)) return ServiceClock::kNever;
     auto& list = lists_[resource];
     const std::size_t size = list.size();
     if (scratch_weight_.size() < size) {
@@ -197,26 +197,26 @@ double FlowRipple::fill_level(std::int32_t resource) {
         open += flow.weight > 0 ? 1 : 0;
         weight += flow.weight;
         weights[count] = flow.weight;
-        levels[count] = flow.pace.level;
+        levels[count] = flow.clock.level;
         const bool limited = flow.held_by != resource && flow.mark != 2 * event_;
         count += limited && flow.weight > 0 ? 1 : 0;
-        carries += flow.weight * flow.pace.level;
+        carries += flow.weight * flow.clock.level;
         const double w = limited ? flow.weight : 0;
-        taken += w * flow.pace.level;
+        taken += w * flow.clock.level;
         limited_weight += w;
-        highest = std::max(highest, w > 0 ? flow.pace.level : 0);
+        highest = std::max(highest, w > 0 ? flow.clock.level : 0);
     }
     if (open < size) list.resize(open);
     carries_[resource] = carries;  // sums of changes drift
-    if (open == 0) return Pace::kNever;
+    if (open == 0) return ServiceClock::kNever;
     const std::size_t unlimited = open - count;
     // mostly all limited flows stay below: then nothing fills it, or what they leave goes to the others
-    if (unlimited == 0 && taken < left * (1 - kSure)) return Pace::kNever;
+    if (unlimited == 0 && taken < left * (1 - kSure)) return ServiceClock::kNever;
     if (unlimited > 0 && left - taken > highest * (1 + kSure) * (weight - limited_weight))
         return (left - taken) / (weight - limited_weight);
     double level = left / weight;
     while (count > 0) {
-        const double border = level * (1 + Pace::kSame);
+        const double border = level * (1 + ServiceClock::kSame);
         std::size_t kept = 0;
         for (std::size_t k = 0; k < count; ++k) {
             const double w = weights[k], x = levels[k];
@@ -227,7 +227,7 @@ double FlowRipple::fill_level(std::int32_t resource) {
             levels[kept] = x;
             kept += below ? 0 : 1;
         }
-        if (kept + unlimited == 0) return Pace::kNever;  // all are limited below what would fill it
+        if (kept + unlimited == 0) return ServiceClock::kNever;  // all are limited below what would fill it
         if (kept == count) break;
         count = kept;
         level = std::max(level, left / weight);
@@ -239,8 +239,8 @@ void FlowRipple::decide(std::int32_t resource, double level, double now) {
     scratch_.clear();
     each_open(resource, [&](std::int32_t f) {
         const Flow& flow = flows_[f];
-        const bool falls = flow.pace.level > level * (1 + Pace::kSame);
-        const bool rises = flow.pace.level < level * (1 - Pace::kSame);
+        const bool falls = flow.clock.level > level * (1 + ServiceClock::kSame);
+        const bool rises = flow.clock.level < level * (1 - ServiceClock::kSame);
         if (undecided(flow) || falls || (flow.held_by == resource && rises)) scratch_.push_back(f);
     });
     for (const std::int32_t f : scratch_) settle(f, level, resource, now);
@@ -255,13 +255,13 @@ void FlowRipple::settle(std::int32_t f, double level, std::int32_t resource, dou
         ++holds_[resource];
         flow.held_by = table_.flows[f].held_by = resource;
     }
-    const double old = flow.pace.level;
-    const bool changes = flow.pace.change(level, now);
+    const double old = flow.clock.level;
+    const bool changes = flow.clock.change(level, now);
     if (changes) {
         table_.note(f);
-        ends_.set(f, flow.pace.end(table_.flows[f].key));
+        ends_.set(f, flow.clock.end(table_.flows[f].key));
     }
-    const double more = flow.weight * (flow.pace.level - old);
+    const double more = flow.weight * (flow.clock.level - old);
     for (const std::int32_t r : route_of(flow)) {
         carries_[r] += more;
         Awaits& awaits = awaits_[r];

@@ -64,7 +64,7 @@ std::int32_t Sharing::open(std::uint64_t key, double weight, double limit, std::
 
 void Sharing::join(std::int32_t f, std::int32_t member, double bytes, double now) {
     Flow& flow = table_.flows[f];
-    const Pace flows_at = pace(f);
+    const ServiceClock flows_at = clock(f);
     More& more = more_[f];
     const double first_left = flow.key - flows_at.service(now), left = bytes / flow.weight;
     if (more.waiting.empty()) more.first_end = first_left;
@@ -131,11 +131,11 @@ void Sharing::choose_solver(double now) {
     if (crowded == filling_) return;
     filling_ = crowded;
     if (filling_) {
-        filler_.begin(now, [&](std::int32_t f) { return ripple_.pace(f); });
+        filler_.begin(now, [&](std::int32_t f) { return ripple_.clock(f); });
         ripple_.leave();
     } else {
-        filler_.leave();  // all but the paces
-        ripple_.begin([&](std::int32_t f) { return filler_.pace(f); });
+        filler_.leave();  // all but the clocks
+        ripple_.begin([&](std::int32_t f) { return filler_.clock(f); });
     }
 }
 

@@ -20,7 +20,7 @@ void FlowWatch::grow() {
 
 bool FlowWatch::update() {
     grow();
-    short_ = fresh_ || table_.littered();
+    short_ = fresh_ || table_.needs_compaction();
     if (!short_) {
         for (const auto& change : table_.changed)
             add_to_bound(change.flow, change.weight * static_cast<double>(table_.flows[change.flow].cap));
@@ -34,7 +34,7 @@ bool FlowWatch::update() {
 bool FlowWatch::extend() {
     for (const std::int32_t f : passed_) {
         auto& flow = table_.flows[f];
-        const float cap = cap_over(paces_[flow.held_by].level);
+        const float cap = cap_over(clocks_[flow.held_by].level);
         const double more = flow.total() * static_cast<double>(cap - flow.cap);
         flow.cap = cap;
         add_to_bound(f, more);
@@ -89,7 +89,7 @@ void FlowWatch::set_caps() {
     std::fill(bound_.begin(), bound_.end(), 0);
     table_.each_flow([&](std::int32_t f) {
         auto& flow = table_.flows[f];
-        if (flow.held_by >= 0) flow.cap = cap_over(paces_[flow.held_by].level);
+        if (flow.held_by >= 0) flow.cap = cap_over(clocks_[flow.held_by].level);
         if (flow.cap == 0) {
             must_[busiest(f)] = 1;
             return;

@@ -52,7 +52,8 @@ public:
         way_.clear();
         if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { way_.push_back(l); });
         if (!links_.empty())
-            for (const std::int32_t l : way_) slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
+            for (const std::int32_t l : way_)
+                slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
         const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves);
         const double wait = costs_.setup + m.signal;
         sender.send.add(m.send, 0, m.alone - m.send);
@@ -202,7 +203,7 @@ private:
     std::vector<Rank> ranks_;
     std::vector<Link> links_;
     std::vector<Slots> slots_;
-    bool walks_;                      // whether links or their number cost anything
+    bool walks_;                     // whether links or their number cost anything
     std::vector<std::int32_t> way_;  // links of the transfer at hand
     std::vector<std::int32_t> touched_nodes_, touched_ranks_, touched_links_;
     std::array<double, kBusyKinds> most_{};

@@ -1,8 +1,8 @@
 // Ranks that keep phases apart by themselves (`local`, `ready`): a recurrence over ranks and phases.
 //
-// A rank enters a phase when its own messages of the phase before are delivered. In its phase every resource begins when
-// the first of its messages can reach it and is then busy for its work; a message is delivered when all resources on its
-// way have done their work of the phase. So a rank waits for its partners, and these for theirs.
+// A rank enters a phase when its own messages of the phase before are delivered. In its phase every resource begins
+// when the first of its messages can reach it and is then busy for its work; a message is delivered when all resources
+// on its way have done their work of the phase. So a rank waits for its partners, and these for theirs.
 #include <utility>
 
 #include "conset/formula.hpp"
@@ -163,8 +163,8 @@ private:
     void end(std::size_t k, std::size_t at) {
         const double delivered = messages_[at];
         Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
-        double end = std::max({delivered, sender.slots, processor(sender.own, sender.send),
-                               processor(receiver.own, receiver.receive)});
+        double end = std::max(
+            {delivered, sender.slots, processor(sender.own, sender.send), processor(receiver.own, receiver.receive)});
         if (costs_.one_processor) end = std::max({end, both_processors(sender), both_processors(receiver)});
         if (routes_.leaves(k)) {
             const Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
@@ -229,7 +229,8 @@ Ends time_ranks(const Routes& routes, const Ranks& ranks, std::span<const std::i
     RankClock clock(routes, ranks, size, costs);
     Ends ends;
     for (std::size_t p = 0; p + 1 < phase_offsets.size(); ++p)
-        clock.run_phase(static_cast<std::size_t>(phase_offsets[p]), static_cast<std::size_t>(phase_offsets[p + 1]), ends);
+        clock.run_phase(static_cast<std::size_t>(phase_offsets[p]), static_cast<std::size_t>(phase_offsets[p + 1]),
+                        ends);
     return ends;
 }
 

@@ -61,7 +61,7 @@ public:
     // Counts the partners of every node in transfers [first, last), which are in flight together: two messages are a
     // synchronized exchange only where neither node does anything else meanwhile.
     void meet(std::size_t first, std::size_t last) {
-        if (work_.exchange >= 1 || work_.crowds) return;
+        if (work_.exchange >= 1 || work_.match_all_exchanges) return;
         ++scope_;
         for (std::size_t k = first; k < last; ++k) {
             if (!routes_.leaves(k)) continue;
@@ -122,7 +122,7 @@ private:
         return it;
     }
 
-    bool exchanges_only(std::int32_t v) { return work_.crowds || partners(v).one(); }
+    bool exchanges_only(std::int32_t v) { return work_.match_all_exchanges || partners(v).one(); }
 
     void raise(Resource kind, std::int64_t index, double work) {
         const auto k = static_cast<std::size_t>(kind);

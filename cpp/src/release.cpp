@@ -33,7 +33,7 @@ void Release<Time>::handle(const typename Events<Time>::Event& event, Time now) 
     switch (event.kind) {
         case EventKind::gate:
             switch (static_cast<Gate>(event.what)) {
-                case kRelease: let(which); break;
+                case kRelease: decrement_waits(which); break;
                 case kGroup: open_group(which); break;
                 case kEnter: advance_phases(which); break;
                 case kSetUp:
@@ -63,7 +63,7 @@ void Release<Time>::handle(const typename Events<Time>::Event& event, Time now) 
 
 // One condition less.
 template <class Time>
-void Release<Time>::let(std::int32_t m) {
+void Release<Time>::decrement_waits(std::int32_t m) {
     if (--waits_[m] > 0) return;
     if (in_lists_) {
         advance(messages_.sender[m]);
@@ -127,7 +127,8 @@ void Release<Time>::free_slot(std::int32_t m) {
 // The first half of a signal about m is work where it is sent.
 template <class Time>
 void Release<Time>::send_signal(std::int32_t rank, std::int32_t m, Signal what) {
-    events_.at(send_on(rank, execution_.signal_send) + carrier_.hops(m) * execution_.signal_hop, EventKind::signal, m, what);
+    events_.at(send_on(rank, execution_.signal_send) + carrier_.hops(m) * execution_.signal_hop, EventKind::signal, m,
+               what);
 }
 
 // The second half is work where it is taken: at the other processor.
@@ -140,8 +141,8 @@ void Release<Time>::signal(std::int32_t m, Signal what) {
     switch (what) {
         case kReadyArrives: taken(from, kReadyTaken); break;
         case kReadyTaken:
-            let(m);
-            if (!partner_.empty() && partner_[m] >= 0) let(partner_[m]);
+            decrement_waits(m);
+            if (!partner_.empty() && partner_[m] >= 0) decrement_waits(partner_[m]);
             break;
         case kRequestArrives: taken(to, kRequestTaken); break;
         case kRequestTaken:
@@ -205,7 +206,7 @@ void Release<Time>::deliver(std::int32_t m) {
     --left_;
     if (!marks_.empty() && leaves(m)) received(m);
     if (!dependents_.empty())
-        for (const std::int32_t d : dependents_.of(m)) let(d);
+        for (const std::int32_t d : dependents_.of(m)) decrement_waits(d);
     if (enters()) {
         finish_part(messages_.sender[m], phase_of(m));
         finish_part(messages_.receiver[m], phase_of(m));

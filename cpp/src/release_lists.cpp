@@ -59,8 +59,7 @@ Release<Time>::Release(const Routes& routes, const Messages<Time>& messages, con
     if (execution.detailed) times.sent = times.flowed = times.left = times.end;
     state_.assign(left_, 0);
     number_phases();
-    if (execution_.exchanges)
-        partner_ = exchange_partners(routes.source, routes.target, messages.phase_offsets);
+    if (execution_.exchanges) partner_ = exchange_partners(routes.source, routes.target, messages.phase_offsets);
     const bool conditions = phased() && (!messages_.dep_offsets.empty() || !messages_.time.empty());
     in_lists_ = execution_.in_flight > 0 || enters() || pays() || conditions;
     make_lists();
@@ -124,8 +123,7 @@ void Release<Time>::count_waits() {
         if (grouped) ++waits;
         if (enters() || pays()) ++waits;  // its sender
         if (pays() && messages_.sender[m] != messages_.receiver[m]) ++waits;
-        if (execution_.policy == Policy::ready && leaves(m))
-            waits += !partner_.empty() && partner_[k] >= 0 ? 2 : 1;
+        if (execution_.policy == Policy::ready && leaves(m)) waits += !partner_.empty() && partner_[k] >= 0 ? 2 : 1;
     }
 }
 

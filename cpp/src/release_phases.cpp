@@ -72,8 +72,8 @@ void Release<Time>::enter(std::int32_t rank) {
     const std::int64_t last_send = send, last_receive = receive;
     if (pays())
         for (std::int64_t k = first_receive; k < last_receive; ++k)
-            if (const std::int32_t m = receives_.items[k]; messages_.sender[m] != rank) let(m);
-    for (std::int64_t k = first_send; k < last_send; ++k) let(sends_.items[k]);
+            if (const std::int32_t m = receives_.items[k]; messages_.sender[m] != rank) decrement_waits(m);
+    for (std::int64_t k = first_send; k < last_send; ++k) decrement_waits(sends_.items[k]);
 }
 
 // A rank has one send or receive less to do in its phase. What comes from ranks that are ahead is counted on entering.
@@ -100,7 +100,7 @@ void Release<Time>::open_group(std::int32_t group) {
     group_open_ = true;
     const std::int64_t first = group * execution_.every, last = std::min(phases(), first + execution_.every);
     for (std::int64_t k = messages_.phase_offsets[first]; k < messages_.phase_offsets[last]; ++k)
-        let(in_order(static_cast<std::size_t>(k)));
+        decrement_waits(in_order(static_cast<std::size_t>(k)));
     if (pays())
         for (std::int32_t r = 0; r < ranks_; ++r) advance_phases(r);
 }

@@ -10,6 +10,14 @@ std::vector<double> Rates::capacities(std::int32_t links, std::int32_t nodes) co
     return result;
 }
 
+std::int32_t Rates::narrowest_link(const Routes& routes, std::int32_t m) const {
+    std::int32_t narrowest = -1;
+    routes.each_link(static_cast<std::size_t>(m), [&](std::int32_t l) {
+        if (narrowest < 0 || each(link, l) < each(link, narrowest)) narrowest = l;
+    });
+    return narrowest;
+}
+
 Streaming::Streaming(const Routes& routes, const Messages<double>& messages, const Rates& rates,
                      const Release<double>& release)
     : routes_(routes),
@@ -48,6 +56,11 @@ bool Streaming::begin(std::int32_t m, double now, double until) {
     if (release_.sends_beyond(messages_.receiver[m], until)) streams_.hold(slot_[m], true);
     weigh_exchange(m);
     return true;
+}
+
+std::int32_t Streaming::held_by(std::int32_t m) const {
+    const std::int32_t resource = streams_.held_by(slot_[m]);
+    return resource < 0 ? rates_.narrowest_link(routes_, m) : resource;
 }
 
 void Streaming::ended(std::int32_t m) {

@@ -120,6 +120,16 @@ std::int32_t Streams::end_next(double until, double now) {
     return message;
 }
 
+std::int32_t Streams::held_by(std::int32_t slot) const {
+    const Stream& stream = streams_[slot];
+    if (stream.held_by < shared_) return stream.held_by;
+    for (std::size_t k = 0; k + 1 < stream.uses.size(); ++k) {  // it runs as if alone: what it fills
+        const Use& use = stream.uses[k];
+        if (resources_[use.resource].capacity <= stream.level * use.weight * (1 + kKeep)) return use.resource;
+    }
+    return -1;
+}
+
 void Streams::solve(double now) {
     if (changed_.empty() && fresh_.empty()) return;
     ++solves_;

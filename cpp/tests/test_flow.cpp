@@ -10,6 +10,7 @@
 #include "conset/flow.hpp"
 #include "conset/flow_sharing.hpp"
 #include "conset/random.hpp"
+#include "given.hpp"
 
 namespace conset {
 namespace {
@@ -119,29 +120,44 @@ TEST(Sharing, OneMemberTakesAtMostItsLimit) {
 }
 
 // A 0→3 160 B, B 1→2 320 B, C and D 2→3 160 and 80 B on a row; latency 4 a hop, 16 B per unit of time; equal shares.
-TEST(Flow, RowOfNodes) {
-    const Network network = Network::box({4}, false, Tie::parity);
+class FlowRow : public testing::Test {
+protected:
+    FlowRow() : given(Network::box({4}, false, Tie::parity)) {
+        given.link = {16};
+        given.out = given.in = kNone;
+        given.hop = {4};
+    }
+    test::Given<double> given;
+};
+
+TEST_F(FlowRow, SharesLinksEqually) {
     const std::vector<std::int32_t> source{0, 1, 2, 2, 0, 3}, target{3, 2, 3, 3, 1, 3};
     const std::vector<std::int64_t> bytes{160, 320, 160, 80, 0, 64};
-    const std::vector<double> link{16}, any{kNone}, zero{0};
-    const std::vector<std::int32_t> width{1};
-    const Routes routes{network, source, target, {}, {}};
-    FlowCosts costs{link, width, kNone, kNone, kNone, 4, 0, 0, any, zero, any, zero, false, false};
-    const FlowResult result = simulate_flow(routes, bytes, {source, target, {}, {}, {}, {}, {}}, {}, costs, false);
+    for (std::size_t m = 0; m < source.size(); ++m) given.add(source[m], target[m], bytes[m]);
+    const Simulated result = test::flow(given, true);
     const std::vector<double> expected{33, 34, 25, 15, 4, 0};
-    for (std::size_t m = 0; m < expected.size(); ++m) EXPECT_NEAR(result.end[m], expected[m], 1e-9);
+    for (std::size_t m = 0; m < expected.size(); ++m) EXPECT_NEAR(result.times.end[m], expected[m], 1e-9);
     EXPECT_EQ(result.link_bytes[2], 480);  // 1→2 up: A and B
+    EXPECT_EQ(result.link_bytes[4], 400);
+    EXPECT_EQ(result.out_bytes, (std::vector<std::int64_t>{160, 320, 240, 0}));
+    EXPECT_EQ(result.in_bytes, (std::vector<std::int64_t>{0, 0, 320, 400}));
+    EXPECT_NEAR(result.link_busy[2], 30, 1e-9);  // B from 4 on
+    std::vector<double> carried(source.size(), 0), rate(source.size(), 0), since(source.size(), 0);
+    for (std::size_t k = 0; k < result.rate.size(); ++k) {
+        const auto m = static_cast<std::size_t>(result.rate_message[k]);
+        carried[m] += rate[m] * (result.rate_time[k] - since[m]);
+        rate[m] = result.rate[k];
+        since[m] = result.rate_time[k];
+    }
+    for (std::size_t m = 0; m < 4; ++m) EXPECT_NEAR(carried[m], static_cast<double>(bytes[m]), 1e-9) << m;
 }
 
-TEST(Flow, ACircleOfDependenciesIsADeadlock) {
-    const Network network = Network::box({4}, false, Tie::parity);
-    const std::vector<std::int32_t> source{0, 1}, target{1, 2}, deps{1, 0};
-    const std::vector<std::int64_t> bytes{8, 8}, offsets{0, 1, 2};
-    const std::vector<double> link{16}, any{kNone}, zero{0};
-    const std::vector<std::int32_t> width{1};
-    const Routes routes{network, source, target, {}, {}};
-    const FlowCosts costs{link, width, kNone, kNone, kNone, 4, 0, 0, any, zero, any, zero, false, false};
-    EXPECT_THROW(simulate_flow(routes, bytes, {source, target, {}, offsets, deps, {}, {}}, {}, costs, false), Deadlock);
+TEST_F(FlowRow, ACircleOfDependenciesIsADeadlock) {
+    given.add(0, 1, 8, 0, {1});
+    given.add(1, 2, 8, 0, {0});
+    const Simulated result = test::flow(given);
+    EXPECT_EQ(result.cycle.message, (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(result.times.end, (std::vector<double>{kNone, kNone}));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(Exchange, BytesThatMeetCountLess) {
     const std::vector<std::int64_t> once{0, 3}, batch{0, 1};
     const Routes routes{network, source, target, {}, {}};
     EXPECT_EQ(profile_phases(routes, size, once, batch, true, work_of_all).busy, (std::vector<double>{20}));
-    work_of_all.crowds = true;
+    work_of_all.match_all_exchanges = true;
     EXPECT_EQ(profile_phases(routes, size, once, batch, true, work_of_all).busy, (std::vector<double>{16}));
 }
 

@@ -1,4 +1,4 @@
-// Wormhole: streams against progressive filling by hand, a blocked header, and a deadlock with its circle.
+// Wormhole: streams against progressive filling by hand, a blocked header, and a deadlock with its cycle.
 #include "conset/wormhole.hpp"
 
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <random>
 
-#include "conset/wormhole_processors.hpp"
-#include "conset/wormhole_streams.hpp"
+#include "conset/streams.hpp"
+#include "given.hpp"
 
 namespace conset {
 namespace {
@@ -92,52 +92,59 @@ TEST(Streams, RatesAreThoseOfProgressiveFilling) {
     }
 }
 
-TEST(Processors, OneAfterTheOtherAndPreempted) {
-    Processors separate(1, false, false), one(1, true, false), preempting(1, true, true);
-    for (Processors* all : {&separate, &one, &preempting}) {
-        EXPECT_DOUBLE_EQ(all->send(0, 10, 0), 10);
-        EXPECT_DOUBLE_EQ(all->send(0, 10, 0), 20);
-    }
-    EXPECT_DOUBLE_EQ(separate.receive(0, 5, 4), 9);
-    EXPECT_DOUBLE_EQ(one.receive(0, 5, 4), 25);
-    EXPECT_DOUBLE_EQ(preempting.receive(0, 5, 4), 15);   // behind the one that runs, whatever follows it
-    EXPECT_DOUBLE_EQ(preempting.receive(0, 5, 12), 25);  // behind the second send, not behind the first receive alone
-    EXPECT_DOUBLE_EQ(preempting.send(0, 10, 21), 31);    // a receive under way does not hold it up
-    EXPECT_DOUBLE_EQ(preempting.receive(0, 5, 40), 45);
-}
-
-struct Case {
-    std::vector<std::int32_t> source, target;
-    std::vector<std::int64_t> bytes;
-};
-
-WormholeResult run(const Network& network, const Case& what, std::int32_t lanes) {
-    const std::vector<double> send{1}, receive{0}, hop{1}, link{1};
-    const std::vector<std::int32_t> width{1};
-    WormholeCosts costs;
-    costs.send = send;
-    costs.receive = receive;
-    costs.hop = hop;
-    costs.link = link;
-    costs.width = width;
-    costs.out = costs.in = 1;
-    costs.node = Streams::kNever;
-    costs.lanes = lanes;
-    Execution execution;
-    execution.receive_list = false;
-    const Routes routes{network, what.source, what.target, {}, {}};
-    const Messages messages{what.source, what.target, {}, {}, {}, {}, {}};
-    return simulate_wormhole(routes, what.bytes, messages, execution, costs, false);
+// A unit of time to send and for each hop, one a byte.
+Simulated run(const Network& network, const std::vector<std::vector<std::int32_t>>& messages, std::int32_t lanes) {
+    test::Given<double> given(network);
+    for (const auto& each : messages) given.add(each[0], each[1], each[2]);
+    given.send = {1};
+    given.hop = {1};
+    given.link = {1};
+    given.lanes = lanes;
+    return test::wormhole(given);
 }
 
 TEST(Wormhole, AHeaderThatWaitsKeepsWhatItHas) {
     // 0 -> 3 holds 0 -> 1 while it waits for 1 -> 2, which 1 -> 2 has from 1 to 1 + 1 + 60
     const Network row = Network::box({4}, false, Tie::plus);
-    const WormholeResult result = run(row, {{0, 1}, {3, 2}, {100, 60}}, 1);
-    EXPECT_DOUBLE_EQ(result.end[1], 62);
-    EXPECT_DOUBLE_EQ(result.end[0], 62 + 1 + 1 + 100);  // two more hops
+    const Simulated result = run(row, {{0, 3, 100}, {1, 2, 60}}, 1);
+    EXPECT_DOUBLE_EQ(result.times.end[1], 62);
+    EXPECT_DOUBLE_EQ(result.times.end[0], 62 + 1 + 1 + 100);  // two more hops
     EXPECT_DOUBLE_EQ(result.blocked[0], 60);
-    EXPECT_TRUE(result.stuck.empty());
+    EXPECT_EQ(result.held_by, (std::vector<std::int32_t>{2, -1}));
+    EXPECT_DOUBLE_EQ(result.link_busy[2], 60 + 100);
+    EXPECT_EQ(result.link_bytes[2], 160);
+    EXPECT_TRUE(result.cycle.message.empty());
+}
+
+TEST(Wormhole, LanesShareTheRateOfALink) {
+    const Network row = Network::box({4}, false, Tie::plus);
+    const Simulated result = run(row, {{0, 3, 100}, {1, 2, 60}}, 2);
+    EXPECT_DOUBLE_EQ(result.blocked[0], 0);
+    EXPECT_DOUBLE_EQ(result.times.end[1], 2 + 2 + 2 * 58);  // alone from 2 to 4, then at half the rate
+    EXPECT_DOUBLE_EQ(result.times.end[0], 120 + (100 - 58));
+}
+
+TEST(Wormhole, ADatelineLeadsIntoAnotherPool) {
+    const Network ring = Network::box({4}, true, Tie::plus);
+    test::Given<double> given(ring);
+    for (std::int32_t v = 0; v < 4; ++v) given.add(v, (v + 2) % 4, 10);
+    given.hop = {1};
+    std::vector<std::uint8_t> dateline(8, 0);
+    dateline[6] = 1;  // 3 -> 0 up
+    WormholeCosts costs;
+    costs.rates = test::rates_of(given);
+    costs.latency = given.latency;
+    costs.hop = given.hop;
+    costs.dateline = dateline;
+    const auto simulate = [&](std::int32_t pools) {
+        costs.pools = pools;
+        return simulate_wormhole(given.routes(), given.messages(), given.with_costs(), costs, false);
+    };
+    EXPECT_EQ(simulate(1).cycle.message, (std::vector<std::int32_t>{0, 1, 2, 3}));
+    const Simulated free = simulate(2);
+    EXPECT_TRUE(free.cycle.message.empty());
+    // 3 -> 1 finds link 0 free in the upper pool; the others go one after the other
+    EXPECT_EQ(free.times.end, (std::vector<double>{12 + 3 * 11, 12 + 2 * 11, 12 + 11, 12}));
 }
 
 TEST(Wormhole, ADeadlockIsACircle) {
@@ -146,12 +153,12 @@ TEST(Wormhole, ADeadlockIsACircle) {
     for (std::int32_t t = 0; t < 4; ++t)
         for (std::int32_t node = 0; node < 4; ++node) next.push_back(node == t ? -1 : node);
     const Network ring = Network::next_links(4, 4, source, target, next);
-    const Case what{{0, 1, 2, 3}, {2, 3, 0, 1}, {10, 10, 10, 10}};
-    const WormholeResult stuck = run(ring, what, 1);
-    EXPECT_EQ(stuck.stuck, (std::vector<std::int32_t>{0, 1, 2, 3}));
-    EXPECT_EQ(stuck.stuck_channel, (std::vector<std::int32_t>{1, 2, 3, 0}));
+    const std::vector<std::vector<std::int32_t>> messages{{0, 2, 10}, {1, 3, 10}, {2, 0, 10}, {3, 1, 10}};
+    const Simulated stuck = run(ring, messages, 1);
+    EXPECT_EQ(stuck.cycle.message, (std::vector<std::int32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(stuck.cycle.place, (std::vector<std::int32_t>{1, 2, 3, 0}));
     EXPECT_DOUBLE_EQ(stuck.stopped, 2);
-    EXPECT_TRUE(run(ring, what, 2).stuck.empty());
+    EXPECT_TRUE(run(ring, messages, 2).cycle.message.empty());
 }
 
 }  // namespace

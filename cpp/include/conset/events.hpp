@@ -1,7 +1,7 @@
 // Events: what is to happen at a time, in an order that nothing but the events decides.
 //
-// Events of one time (the owner says how near that is) are handled in the order of `EventKind`, inside a kind by message or
-// rank. An event that is due at once joins the batch that is being handled.
+// Events of one time (the owner says how near that is) are handled in the order of `EventKind`, inside a kind by
+// message or rank. An event that is due at once joins the batch that is being handled.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace conset {
 
 // Infinity where there is one, else the largest number.
 template <class Time>
-constexpr Time kNeverOf = std::numeric_limits<Time>::has_infinity ? std::numeric_limits<Time>::infinity()
-                                                                   : std::numeric_limits<Time>::max();
+constexpr Time kNeverOf =
+    std::numeric_limits<Time>::has_infinity ? std::numeric_limits<Time>::infinity() : std::numeric_limits<Time>::max();
 
 enum class EventKind : std::uint8_t {
     ended,     // the last byte of a message has left (owner's)

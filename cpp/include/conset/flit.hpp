@@ -17,9 +17,9 @@
 // move past the match, and only then. VA matches input lanes with output lanes, SA input ports with output ports; a
 // port is represented by its lanes in turn. A worm enters the network on the next lane of its node that has a credit.
 //
-// A message's life is that of `Release`: slots, overheads, set-ups and signals in whole cycles. What has left the sending
-// processor is injected in that order, one worm after the other of a node, from the cycle in which its overhead ends; what
-// is delivered in a cycle is known to nodes in the next one. Receives are always there.
+// A message's life is that of `Release`: slots, overheads, set-ups and signals in whole cycles. What has left the
+// sending processor is injected in that order, one worm after the other of a node, from the cycle in which its overhead
+// ends; what is delivered in a cycle is known to nodes in the next one. Receives are always there.
 //
 // Deadlock. Where a route enters a cycle (a ring of a torus), its worm takes the upper half of the lanes if it will
 // cross the dateline upwards or will not cross it downwards, else the lower half, and keeps to it in this dimension: of
@@ -75,10 +75,10 @@ struct FlitWatch {
 struct FlitTimes {
     // Cycle of the first flit's injection, then as `Times` has them; -1 where it did not come to that.
     std::vector<std::int64_t> start, slot, sent, left, end;
-    std::int64_t moves = 0;                // flits that crossed a switch
-    std::int64_t cycles = 0;               // cycles that were looked at
-    std::int64_t stopped = 0;              // the cycle at which it ended
-    bool late = false, cut = false;        // ended before all were delivered: by the clock, by work (`moves`)
+    std::int64_t moves = 0;          // flits that crossed a switch
+    std::int64_t cycles = 0;         // cycles that were looked at
+    std::int64_t stopped = 0;        // the cycle at which it ended
+    bool late = false, cut = false;  // ended before all were delivered: by the clock, by work (`moves`)
     // Of a deadlock; places are virtual channels, (router * ports + port) * lanes + lane.
     WaitCycle cycle;
 };

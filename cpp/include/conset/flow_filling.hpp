@@ -5,7 +5,7 @@
 // have changed: a flow that leaves at level x leaves everything below x as it is, a flow that comes leaves everything
 // below the first level at which one of its resources would now be full. Snapshots of the resources along the last
 // filling give the place to start from, without any pass over the flows below it. Flows frozen by one resource are a
-// segment: they share one pace, so a new level costs them nothing but the room they take, and the segment knows when
+// segment: they share one clock, so a new level costs them nothing but the room they take, and the segment knows when
 // the next of its members ends.
 //
 // Complexity. Watched resources + the watched hops of the flows refilled. Memory: 4 bytes per flow, about 16 for
@@ -24,16 +24,18 @@ namespace conset {
 
 class FlowFilling {
 public:
-    explicit FlowFilling(FlowTable& table) : table_(table), watch_(table, paces_) {}
+    explicit FlowFilling(FlowTable& table) : table_(table), watch_(table, clocks_) {}
 
-    // Takes over all open flows, as they flow at `now`: `pace_of(flow)`.
-    template <class PaceOf>
-    void begin(double now, PaceOf&& pace_of);
+    // Takes over all open flows, as they flow at `now`: `clock_of(flow)`.
+    template <class ClockOf>
+    void begin(double now, ClockOf&& clock_of);
     void leave();
 
     void solve(double now);
 
-    Pace pace(std::int32_t f) const { return table_.flows[f].held_by < 0 ? Pace{} : paces_[table_.flows[f].held_by]; }
+    ServiceClock clock(std::int32_t f) const {
+        return table_.flows[f].held_by < 0 ? ServiceClock{} : clocks_[table_.flows[f].held_by];
+    }
 
     double next_end() const;
 
@@ -54,7 +56,7 @@ private:
         std::vector<Saved> states;
     };
     struct Segment {  // flows frozen by one resource at one level
-        double level = 0, next_end = Pace::kNever;
+        double level = 0, next_end = ServiceClock::kNever;
         std::int32_t resource = -1;
         std::size_t first = 0;
     };
@@ -72,7 +74,7 @@ private:
     }
 
     FlowTable& table_;
-    std::vector<Pace> paces_;                // of the flows that a resource holds
+    std::vector<ServiceClock> clocks_;       // of the flows that a resource holds
     std::vector<std::uint32_t> segment_of_;  // of the same, in the last filling
     FlowWatch watch_;
     FlowLevels levels_;
@@ -84,11 +86,11 @@ private:
     std::vector<std::uint64_t> unfrozen_;  // bits by flow
 };
 
-template <class PaceOf>
-void FlowFilling::begin(double now, PaceOf&& pace_of) {
-    watch_.begin([&](std::int32_t f) { return pace_of(f).level; });
+template <class ClockOf>
+void FlowFilling::begin(double now, ClockOf&& clock_of) {
+    watch_.begin([&](std::int32_t f) { return clock_of(f).level; });
     table_.each_flow([&](std::int32_t f) {
-        table_.flows[f].key -= pace_of(f).service(now);
+        table_.flows[f].key -= clock_of(f).service(now);
         table_.flows[f].held_by = -1;
     });
     snapshots_used_ = 0;
@@ -99,16 +101,16 @@ void FlowFilling::end_until(double until, Take&& take) {
     for (std::size_t s = 0; s < segments_.size(); ++s) {
         Segment& segment = segments_[s];
         if (segment.next_end > until) continue;
-        segment.next_end = Pace::kNever;
-        const Pace& pace = paces_[segment.resource];
-        const double service = pace.service(until);
+        segment.next_end = ServiceClock::kNever;
+        const ServiceClock& clock = clocks_[segment.resource];
+        const double service = clock.service(until);
         const std::size_t last = s + 1 < segments_.size() ? segments_[s + 1].first : frozen_.size();
         for (std::size_t k = segment.first; k < last; ++k) {
             const std::int32_t f = frozen_[k];
             const auto& flow = table_.flows[f];
             if (flow.members == 0) continue;
-            if (pace.end(flow.key) <= until && !take(f, service)) continue;
-            segment.next_end = std::min(segment.next_end, pace.end(flow.key));
+            if (clock.end(flow.key) <= until && !take(f, service)) continue;
+            segment.next_end = std::min(segment.next_end, clock.end(flow.key));
         }
     }
 }

@@ -11,17 +11,10 @@ namespace conset {
 class FlowHeap {
 public:
     bool empty() const { return heap_.empty(); }
-    std::size_t size() const { return heap_.size(); }
     std::int32_t top() const { return heap_[0].second; }
     double top_key() const { return heap_[0].first; }
     bool contains(std::int32_t item) const {
         return item < static_cast<std::int32_t>(place_.size()) && place_[item] >= 0;
-    }
-    double key(std::int32_t item) const { return heap_[static_cast<std::size_t>(place_[item])].first; }
-
-    void clear() {
-        for (const auto& entry : heap_) place_[entry.second] = -1;
-        heap_.clear();
     }
 
     // Puts `item` in, or changes its key.

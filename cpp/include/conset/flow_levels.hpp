@@ -90,7 +90,7 @@ template <class LevelOf, class Fill, class Done>
 void FlowLevels::each(std::int32_t resources, LevelOf&& level_of, Fill&& fill, Done&& done) {
     bucket_.assign(kBuckets, -1);
     next_.resize(static_cast<std::size_t>(resources));
-    double least = Pace::kNever;
+    double least = ServiceClock::kNever;
     for (std::int32_t r = 0; r < resources; ++r) {
         const double level = level_of(r);
         if (level >= 0) least = std::min(least, level);
@@ -105,7 +105,7 @@ void FlowLevels::each(std::int32_t resources, LevelOf&& level_of, Fill&& fill, D
         while (!heap_.empty()) {
             const auto [key, r] = heap_.front();
             const double level = level_of(r);
-            if (level > key * (1 + Pace::kSame)) {
+            if (level > key * (1 + ServiceClock::kSame)) {
                 if (leaves(level, at)) {
                     put(r, level, at + 1);
                 } else {

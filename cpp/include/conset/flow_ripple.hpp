@@ -30,24 +30,24 @@ class FlowRipple {
 public:
     explicit FlowRipple(FlowTable& table) : table_(table) {}
 
-    // Takes over all open flows but the table's `opened`, as they flow at `now`: `pace_of(flow)`.
-    template <class PaceOf>
-    void begin(PaceOf&& pace_of);
+    // Takes over all open flows but the table's `opened`, as they flow at `now`: `clock_of(flow)`.
+    template <class ClockOf>
+    void begin(ClockOf&& clock_of);
     void leave();
 
     void solve(double now);
 
-    Pace pace(std::int32_t f) const { return known(f) ? flows_[f].pace : Pace{}; }
+    ServiceClock clock(std::int32_t f) const { return known(f) ? flows_[f].clock : ServiceClock{}; }
 
-    double next_end() const { return ends_.empty() ? Pace::kNever : ends_.top_key(); }
+    double next_end() const { return ends_.empty() ? ServiceClock::kNever : ends_.top_key(); }
 
     template <class Take>  // take(flow, service): takes out members that end by this service; whether some are left
     void end_until(double until, Take&& take) {
         while (!ends_.empty() && ends_.top_key() <= until) {
             const std::int32_t f = ends_.top();
             const Flow& flow = flows_[f];
-            if (take(f, flow.pace.service(until))) {
-                ends_.set(f, flow.pace.end(table_.flows[f].key));
+            if (take(f, flow.clock.service(until))) {
+                ends_.set(f, flow.clock.end(table_.flows[f].key));
             } else {
                 ends_.erase(f);
                 if (flow.held_by >= 0) --holds_[flow.held_by];
@@ -57,7 +57,7 @@ public:
 
 private:
     struct alignas(64) Flow {  // one cache line with all that a resource asks of its flows
-        Pace pace;
+        ServiceClock clock;
         double weight = 0;       // of all its members; 0: closed, or not known yet
         std::int32_t route = 0;  // into hops_
         std::int32_t hops = 0;
@@ -74,7 +74,7 @@ private:
 
     bool known(std::int32_t f) const { return static_cast<std::size_t>(f) < flows_.size() && flows_[f].weight > 0; }
     void grow();
-    void take_over(std::int32_t f, const Pace& pace);
+    void take_over(std::int32_t f, const ServiceClock& clock);
     void attach(std::int32_t f);
     void forget_closed();
     void give_room(std::int32_t resource);
@@ -111,16 +111,16 @@ private:
     std::vector<std::int32_t> scratch_;
 };
 
-template <class PaceOf>
-void FlowRipple::begin(PaceOf&& pace_of) {
+template <class ClockOf>
+void FlowRipple::begin(ClockOf&& clock_of) {
     grow();
     std::fill(holds_.begin(), holds_.end(), 0);
     std::fill(carries_.begin(), carries_.end(), 0);
     std::fill(awaits_.begin(), awaits_.end(), Awaits{});
     event_ = 0;
     table_.each_flow([&](std::int32_t f) {
-        const Pace pace = pace_of(f);
-        if (pace.level > 0) take_over(f, pace);
+        const ServiceClock clock = clock_of(f);
+        if (clock.level > 0) take_over(f, clock);
     });
     table_.spare_dead();
 }

@@ -41,14 +41,11 @@ public:
     Sharing(std::vector<double> capacity, FlowTable::RouteOf route_of);
 
     // The resources of a member that may be added next, so that they need not be asked for.
-    void tell_route(std::int32_t member, std::vector<std::int32_t>& route) { table_.tell_route(member, route); }
+    void set_route(std::int32_t member, std::vector<std::int32_t>& route) { table_.set_route(member, route); }
 
     // Opens a flow for `member`, or joins the open one of the same key (`kAlone`: never). `bytes` > 0. `limit`: what
     // one member can take at most, infinite for none. Rates are right only after `solve`, which comes before ends.
     void add(std::uint64_t key, double weight, double limit, std::int32_t member, double bytes, double now);
-
-    // Room for so many flows at once, where that is known before.
-    void reserve(std::size_t flows) { table_.flows.reserve(flows); }
 
     // When the next member ends.
     double next_end() const { return filling_ ? filler_.next_end() : ripple_.next_end(); }
@@ -85,7 +82,7 @@ private:
     void close(std::int32_t f, double now);
     void drop_first(std::int32_t f);
     void choose_solver(double now);
-    Pace pace(std::int32_t f) const { return filling_ ? filler_.pace(f) : ripple_.pace(f); }
+    ServiceClock clock(std::int32_t f) const { return filling_ ? filler_.clock(f) : ripple_.clock(f); }
     std::uint64_t key_of(std::int32_t f) const { return static_cast<std::size_t>(f) < key_.size() ? key_[f] : kAlone; }
 
     FlowTable table_;
@@ -131,7 +128,7 @@ void Sharing::each_change(Visit&& visit) {
     for (const std::int32_t f : table_.recorded) {
         const Flow& flow = table_.flows[f];
         if (flow.members == 0) continue;
-        const double rate = flow.weight * pace(f).level;
+        const double rate = flow.weight * clock(f).level;
         visit(flow.first, rate);
         if (flow.members == 1) continue;
         for (const auto& [end, member] : more_.at(f).waiting) visit(member, rate);

@@ -1,7 +1,8 @@
 // FlowTable: the flows that are open, what they take, and what has changed; what the two solvers of `Sharing` share.
 //
 // Service. What a flow has got is counted in bytes per unit of weight: where flows share one level, one count serves
-// them all, and each keeps only the count at which it ends. A change of level then changes one `Pace`, not its flows.
+// them all, and each keeps only the count at which it ends. A change of level then changes one `ServiceClock`, not its
+// flows.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace conset {
 
 // A level over time, and the service it has given until `since`.
-struct Pace {
+struct ServiceClock {
     static constexpr double kNever = std::numeric_limits<double>::infinity();
     static constexpr double kSame = 1e-12;  // levels nearer than this (relative) are one
     static constexpr double kKeep = 1e-11;  // levels that would change by less stay
@@ -37,10 +38,10 @@ struct Pace {
 };
 
 struct FlowTable {
-    static constexpr double kNever = Pace::kNever;
+    static constexpr double kNever = ServiceClock::kNever;
 
     struct Flow {
-        double key = 0;     // the service at which its next member ends, by the count of its pace
+        double key = 0;     // the service at which its next member ends, by the count of its clock
         double weight = 1;  // of one member
         std::int32_t first = -1;
         std::int32_t members = 0;  // 0: closed
@@ -97,7 +98,7 @@ struct FlowTable {
     }
 
     // The resources of a member, which are taken; the vector comes back with others.
-    void tell_route(std::int32_t member, std::vector<std::int32_t>& route) {
+    void set_route(std::int32_t member, std::vector<std::int32_t>& route) {
         route_.swap(route);
         member_ = member;
     }
@@ -114,7 +115,7 @@ struct FlowTable {
         dead.clear();
     }
     // Whether closed flows take more room than open ones.
-    bool littered() const { return dead.size() > static_cast<std::size_t>(open) + 256; }
+    bool needs_compaction() const { return dead.size() > static_cast<std::size_t>(open) + 256; }
 
     void note(std::int32_t f) {
         if (recording) recorded.push_back(f);

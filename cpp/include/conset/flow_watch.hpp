@@ -23,8 +23,8 @@ namespace conset {
 
 class FlowWatch {
 public:
-    // `paces`: of the flows that a resource holds, by resource.
-    FlowWatch(FlowTable& table, const std::vector<Pace>& paces) : table_(table), paces_(paces) {}
+    // `clocks`: of the flows that a resource holds, by resource.
+    FlowWatch(FlowTable& table, const std::vector<ServiceClock>& clocks) : table_(table), clocks_(clocks) {}
 
     // Takes over all open flows; `level_of(f)` is 0 for those that have none yet. `leave` forgets them.
     template <class LevelOf>
@@ -98,7 +98,7 @@ private:
     static constexpr double kClose = 0.95;  // a bound over the capacity from which on a resource is watched
 
     FlowTable& table_;
-    const std::vector<Pace>& paces_;
+    const std::vector<ServiceClock>& clocks_;
     std::vector<double> bound_;          // by resource: what its flows would take at their caps
     std::vector<std::int32_t> place_;    // by resource: its number among the watched, or -1
     std::vector<char> must_;             // by resource: watched until rates are solved, whatever its bound

@@ -43,7 +43,7 @@ protected:
         if (next == kNever) return false;
         if ((++instants_ & 1023) == 0) {
             should_stop(false);
-            tell_delivered(static_cast<std::int64_t>(messages_.size() - release_.undelivered()));
+            publish_progress(static_cast<std::int64_t>(messages_.size() - release_.undelivered()));
         }
         result_.work = result_.events + touched;
         result_.late = std::max(now_, next) > execution_.until;

@@ -1,8 +1,9 @@
 // Formulas: how long a schedule takes if every resource is busy for its work and nothing waits for anything else.
 //
-// A message pays its send overhead on a processor of its sender, then its latency, then its bytes flow at the least rate
-// of its route, and its receive overhead goes before (`before`) or after the bytes. Resources are ports out and in,
-// nodes and links (busy for bytes), processors (busy for overheads and set-ups) and a sender's slots. A resource takes
+// A message pays its send overhead on a processor of its sender, then its latency, then its bytes flow at the least
+// rate of its route, and its receive overhead goes before (`before`) or after the bytes. Resources are ports out and
+// in, nodes and links (busy for bytes), processors (busy for overheads and set-ups) and a sender's slots. A resource
+// takes
 //
 //     least lead-in + work + least lead-out
 //
@@ -20,12 +21,12 @@ namespace conset {
 
 // What a message costs. Rates are inverted, so that 0 is no cost; times are in seconds, sizes in bytes.
 struct MessageCosts {
-    std::span<const double> up_to;                       // sizes up to which an entry of the next four holds
+    std::span<const double> up_to;                        // sizes up to which an entry of the next four holds
     std::span<const double> send, receive, latency, hop;  // overheads; latency once, and per link
-    double out, in, node, copy;                          // [s/B]; copy: inside a node
-    double exchange;                                     // what a byte counts in `node` where both directions meet
-    std::span<const double> link;                        // [s/B] of the whole width, per slot or single; empty: none
-    std::span<const std::int32_t> width;                 // per slot or single
+    double out, in, node, copy;                           // [s/B]; copy: inside a node
+    double exchange;                                      // what a byte counts in `node` where both directions meet
+    std::span<const double> link;                         // [s/B] of the whole width, per slot or single; empty: none
+    std::span<const std::int32_t> width;                  // per slot or single
     double tolerance, blocking;
     double setup;               // of a phase, on both processors of each of its ranks
     double signal, signal_hop;  // a ready signal; 0 where the policy sends none
@@ -45,8 +46,8 @@ enum class Busy : std::int32_t { none = -1, out, in, node, link, message, send, 
 inline constexpr int kBusyKinds = 10;
 
 struct Formula {
-    // Per phase: the time since its batch began that the busiest resource needs for all phases up to this one [s], which
-    // it is (a Busy and the index of a node, link, transfer or rank), and how many set-ups are part of it.
+    // Per phase: the time since its batch began that the busiest resource needs for all phases up to this one [s],
+    // which it is (a Busy and the index of a node, link, transfer or rank), and how many set-ups are part of it.
     std::vector<double> busy;
     std::vector<std::int32_t> kind;
     std::vector<std::int64_t> index, setups;

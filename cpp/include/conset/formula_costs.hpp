@@ -21,13 +21,13 @@ T entry(std::span<const T> values, std::size_t k) {
 
 // One transfer: overheads, seconds to the first byte and after the last one, seconds of bytes alone.
 struct Message {
-    double send, receive;        // overheads
-    double signal;               // until its ready signal has arrived, from when it was sent
-    double to_bytes, after;      // from the start to the first byte at least; from the last byte to delivery at least
-    double to_receive, left;     // from the start to the receive overhead at least; from its end to delivery at least
-    double flow;                 // bytes alone
-    double held;                 // how long it keeps a slot at least
-    double alone;                // from the start to delivery
+    double send, receive;     // overheads
+    double signal;            // until its ready signal has arrived, from when it was sent
+    double to_bytes, after;   // from the start to the first byte at least; from the last byte to delivery at least
+    double to_receive, left;  // from the start to the receive overhead at least; from its end to delivery at least
+    double flow;              // bytes alone
+    double held;              // how long it keeps a slot at least
+    double alone;             // from the start to delivery
     bool leaves;
 };
 

@@ -41,7 +41,8 @@ struct Work {
     std::span<const double> link;         // [s/B] of the whole width, per slot or single; empty: no links
     std::span<const std::int32_t> width;  // per slot or single
     double tolerance, blocking;
-    bool crowds = false;  // whether exchanges count even where a node does more meanwhile: no schedule does better
+    bool match_all_exchanges =
+        false;  // whether exchanges count even where a node does more meanwhile: no schedule does better
 };
 
 enum class Resource : std::int32_t { none = -1, out, in, node, link, message };

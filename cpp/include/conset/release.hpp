@@ -3,9 +3,9 @@
 //
 //   1 released   its time has come, what it depends on is delivered, its policy lets it go:
 //                barrier   its group of phases is open: everything of the groups before is delivered, a barrier passed;
-//                local     its sender has entered its phase: all that it sends or receives in phases before is delivered;
-//                ready     local, and its receiver's signal has arrived (of a synchronized exchange: both signals);
-//                set-up    both its ranks have paid for its phase
+//                local     its sender has entered its phase: all that it sends or receives in phases before is
+//                delivered; ready     local, and its receiver's signal has arrived (of a synchronized exchange: both
+//                signals); set-up    both its ranks have paid for its phase
 //   2 slot       it is the next of its sender in posting order, and one of the sender's `in_flight` slots is free. A
 //                trace without slots has no posting order: what may go goes. Of more than `eager` bytes, where that is
 //                given, and without a ready signal: a request to the receiver and, as soon as a receive is there, a
@@ -13,8 +13,8 @@
 //   3 send overhead on the sender's processor. `Carrier::depart`
 //   4 latency, channels: the carrier's business. It ends with `arrived`, which asks for a receive: of `receives` per
 //                rank, first come, first served, or, in list order, for the first messages of its list that are not
-//                delivered. Where `eager` is given, a message of up to so many bytes that finds no receive takes room in
-//                the receiver's system buffer, `buffers` bytes a rank: in turn, one that does not fit blocks those
+//                delivered. Where `eager` is given, a message of up to so many bytes that finds no receive takes room
+//                in the receiver's system buffer, `buffers` bytes a rank: in turn, one that does not fit blocks those
 //                behind it; under local and ready a receive is there from when its rank enters the phase
 //   5 bytes flow: `Carrier::stream`, at once or, with `receive_before`, after the receiver's overhead; ends with `left`
 //   6 the slot is free, the receive another's (in list order: when it is delivered)
@@ -26,8 +26,8 @@
 // of a rank, begun when its first transfer of the phase comes to its turn: after every send before it in its list has
 // taken its slot; under local and ready when the rank enters the phase.
 //
-// Complexity: O(1) per message and condition, and the heap of events. Memory: 21 bytes per message, 4 more for each list
-// (slots or phases: sends; phases: receives), 4 per message with conditions, 4 per dependence.
+// Complexity: O(1) per message and condition, and the heap of events. Memory: 21 bytes per message, 4 more for each
+// list (slots or phases: sends; phases: receives), 4 per message with conditions, 4 per dependence.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ template <class Time>
 struct Messages {
     std::span<const std::int32_t> sender, receiver;  // ranks
     std::span<const std::int64_t> bytes;
-    std::span<const Time> time;              // empty: 0
+    std::span<const Time> time;                 // empty: 0
     std::span<const std::int64_t> dep_offsets;  // empty: none
     std::span<const std::int32_t> deps;
     std::span<const std::int64_t> phase_offsets;  // empty: a trace
@@ -77,9 +77,9 @@ struct Execution {
     double eager = -1;   // [B], below 0: there is no threshold
     double buffers = 0;  // [B] per rank
     std::span<const Time> send, receive, copy;
-    Time until = kNeverOf<Time>;                                       // the clock stops here
-    std::int64_t work = std::numeric_limits<std::int64_t>::max();      // and after so much counted work
-    bool detailed = false;                                             // whether `sent`, `flowed`, `left` are kept
+    Time until = kNeverOf<Time>;                                   // the clock stops here
+    std::int64_t work = std::numeric_limits<std::int64_t>::max();  // and after so much counted work
+    bool detailed = false;                                         // whether `sent`, `flowed`, `left` are kept
 };
 
 // Entry k, or the one for all; nothing is 0.
@@ -91,8 +91,8 @@ T each(std::span<const T> values, std::int32_t k) {
 // What happened to each message; infinite (kNeverOf) where it did not.
 template <class Time>
 struct Times {
-    std::vector<Time> start, end;           // slot taken, delivered
-    std::vector<Time> sent, flowed, left;   // send overhead paid, first byte, last byte; where detailed
+    std::vector<Time> start, end;          // slot taken, delivered
+    std::vector<Time> sent, flowed, left;  // send overhead paid, first byte, last byte; where detailed
 };
 
 // Messages wait for each other: nothing is under way and work is left. Message k of `message` waits for `place[k]`, as
@@ -137,7 +137,6 @@ public:
     std::int32_t ranks() const { return ranks_; }
     bool is_delivered(std::int32_t m) const { return (state_[m] & kDelivered) != 0; }
     bool has_slot(std::int32_t m) const { return (state_[m] & kPosted) != 0; }
-    bool waits_at_end(std::int32_t m) const { return !marks_.empty() && (marks_[m] & kAtEnd) != 0; }
     bool preempting() const { return processors_.preempting(); }
     // Whether the sending processor of a rank has work beyond `time`.
     bool sends_beyond(std::int32_t rank, Time time) const { return processors_.sends_until(rank) > time; }
@@ -210,7 +209,7 @@ private:
     void list_dependents();
 
     // release.cpp: 1-3, 6, 7
-    void let(std::int32_t m);
+    void decrement_waits(std::int32_t m);
     void post(std::int32_t m);
     void overhead(std::int32_t m);
     void advance(std::int32_t rank);

@@ -19,8 +19,8 @@ struct Simulated {
     std::vector<double> rate_time, rate;  // every change, where recorded
     std::vector<std::int32_t> rate_message;
     std::int64_t events = 0, solves = 0, work = 0;
-    std::int64_t buffered = 0;  // messages that system buffers took
-    double buffered_most = 0;   // [B] at any rank at one time
+    std::int64_t buffered = 0;       // messages that system buffers took
+    double buffered_most = 0;        // [B] at any rank at one time
     bool late = false, cut = false;  // ended before all were delivered: by `until`, by `work`
     WaitCycle cycle;                 // of a deadlock
     double stopped = 0;              // the time of the last event

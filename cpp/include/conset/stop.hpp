@@ -56,8 +56,8 @@ inline void publish(double incumbent, double bound) noexcept {
     if (bound > 0) running_search().bound.store(bound, std::memory_order_relaxed);
 }
 
-// How far a simulation is; told now and then, where it also looks for a wish to stop.
-inline void tell_delivered(std::int64_t messages) noexcept {
+// How far a simulation is; published now and then, where it also looks for a wish to stop.
+inline void publish_progress(std::int64_t messages) noexcept {
     running_search().delivered.store(messages, std::memory_order_relaxed);
 }
 

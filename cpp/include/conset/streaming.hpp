@@ -22,6 +22,8 @@ struct Rates {
     double exchange_weight = 1;
 
     double capacity(std::int32_t slot) const { return each(link, slot) * each(width, slot); }
+    // The narrowest link, by its unit of width, on the way of m; -1 without any.
+    std::int32_t narrowest_link(const Routes& routes, std::int32_t m) const;
     // Of every link, then port out, port in and both together of every node.
     std::vector<double> capacities(std::int32_t links, std::int32_t nodes) const;
 };
@@ -46,7 +48,8 @@ public:
     double busy(std::int32_t resource) const { return streams_.busy(resource); }
     std::int64_t solves() const { return streams_.solves(); }
     std::int64_t work() const { return streams_.work(); }
-    std::int32_t held_by(std::int32_t m) const { return held_by_.empty() ? -1 : held_by_[m]; }
+    // What holds m: a link, port out, port in or node as `Rates::capacities` numbers them. Until `ended`.
+    std::int32_t held_by(std::int32_t m) const;
     void record_changes() { streams_.record_changes(); }
     template <class Visit>
     void each_change(Visit&& visit) {
@@ -66,7 +69,7 @@ private:
     const Release<double>& release_;
     std::int32_t links_, nodes_;
     Streams streams_;
-    std::vector<std::int32_t> slot_, held_by_;  // by message
+    std::vector<std::int32_t> slot_;  // by message
     std::vector<Streams::Use> uses_;
     std::vector<std::vector<std::int32_t>> into_;  // what flows into each rank, where its sends hold it
 };

@@ -56,10 +56,8 @@ public:
     std::int64_t solves() const { return solves_; }
     // Streams of resources that were looked at.
     std::int64_t work() const { return work_; }
-    // What held a stream that has not ended: a resource, -1 for none or its own limit.
-    std::int32_t held_by(std::int32_t slot) const {
-        return streams_[slot].held_by < shared_ ? streams_[slot].held_by : -1;
-    }
+    // What holds a stream, or held the one that ended last there: a resource, -1 for its own limit.
+    std::int32_t held_by(std::int32_t slot) const;
     template <class Visit>  // visit(message, rate): changes since the last call, where recorded
     void each_change(Visit&& visit) {
         for (const auto& [message, rate] : changes_) visit(message, rate);

@@ -4,15 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace conset {
 
 class Channels {
 public:
-    static constexpr std::int32_t kNoLimit = std::numeric_limits<std::int32_t>::max();
-
     Channels(const std::vector<std::int32_t>& capacity, std::size_t messages)
         : pools_(capacity.size()), behind_(messages, -1) {
         for (std::size_t k = 0; k < capacity.size(); ++k) pools_[k].free = capacity[k];
@@ -20,19 +17,15 @@ public:
 
     // Whether m gets one at once; else it waits behind the others.
     bool ask(std::int32_t channel, std::int32_t m) {
-        if (pools_[channel].first < 0 && take(channel)) return true;
         Pool& pool = pools_[channel];
+        if (pool.free > 0) {  // then nobody waits
+            --pool.free;
+            return true;
+        }
         (pool.first < 0 ? pool.first : behind_[pool.last]) = m;
         pool.last = m;
         behind_[m] = -1;
         return false;
-    }
-
-    // One for whoever does not wait in a queue.
-    bool take(std::int32_t channel) {
-        if (pools_[channel].free == 0) return false;
-        --pools_[channel].free;
-        return true;
     }
 
     // Gives one back: the message that has it now, -1 where nobody waited.

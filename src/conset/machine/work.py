@@ -155,7 +155,7 @@ def profile_phases(
     batch_offsets: NDArray[np.int64],
     phase_by_phase: bool,
     links: Links = NO_LINKS,
-    crowds: bool = False,
+    match_all_exchanges: bool = False,
 ) -> _core.Profile:
     """The busiest resource after every phase; O(transfers + sum of hops), without hops where links cost nothing.
 
@@ -169,7 +169,7 @@ def profile_phases(
         batch_offsets: shape=(batches + 1), int64, over phases; work adds up inside a batch.
         phase_by_phase: whether loads and exchanges are counted in each phase, not in the whole batch.
         links: routes a compiler chose.
-        crowds: whether exchanges count even where a node does more meanwhile, as no schedule can do better.
+        match_all_exchanges: whether exchanges count even where a node does more meanwhile: no schedule does better.
     """
     return _core.profile_phases(
         core_network(machine.topology, machine.routing),
@@ -177,5 +177,5 @@ def profile_phases(
         phase_offsets, batch_offsets, phase_by_phase,
         np.asarray(work.overhead.up_to_B, np.float64), np.asarray(work.overhead.seconds, np.float64),
         work.out, work.into, work.node, work.exchange, work.link, work.width, work.tolerance, work.blocking,
-        crowds,
+        match_all_exchanges,
     )  # fmt: skip
