@@ -19,8 +19,8 @@ from conset.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from conset.bounds import Bounds
+    from conset.comparison.times import Timing
     from conset.execution.job import RunResult
-    from conset.prediction import Prediction
     from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 
@@ -120,12 +120,22 @@ def bound(
     return bound_pattern(pattern, target, limits, **options)
 
 
-def predict(schedule: Schedule, *, sync: str | None = None, machine: str | Machine | None = None) -> Prediction:
-    """The time a schedule takes by formula, with its terms; on another machine where one is given."""
-    from conset.prediction import predict as predict_schedule
+def predict(
+    schedule: Schedule, *, sync: str | None = None, machine: str | Machine | None = None, by: str | None = None
+) -> Timing:
+    """The time a schedule takes, with its terms, by the machine's own model.
+
+    Args:
+        schedule: phases of transfers.
+        sync: policy; the schedule's own where None.
+        machine: another machine.
+        by: `formula` or a model; None: the machine's, for which the formula stands in where a schedule is too large or
+            cannot run (`Timing.stands_in` says why).
+    """
+    from conset.comparison.times import time_schedule
 
     other = None if machine is None else load_machine(machine)
-    return predict_schedule(schedule, sync=sync, machine=other)
+    return time_schedule(schedule, sync=sync, machine=other, by=by)
 
 
 def simulate(

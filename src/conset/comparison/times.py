@@ -54,6 +54,16 @@ class Timing:
     stands_in: str = ""
     computation: dict[str, float] | None = None
 
+    @property
+    def sync(self) -> str:
+        """The policy it is said for."""
+        return self.prediction.sync
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the machine's numbers were not made for, a line each."""
+        return self.prediction.warnings
+
     def to_object(self) -> dict[str, Any]:
         """As `predict --json` prints it: the keys of a prediction, `by`, `formula_s` and `stands_in`."""
         return {

@@ -23,12 +23,12 @@ def one_message(side: int, size: int) -> Schedule:
 
 def message_s(side: int, size: int) -> float:
     """The predicted time of a message alone [s]."""
-    return conset.predict(one_message(side, size), sync="none").time_s
+    return conset.predict(one_message(side, size), sync="none", by="formula").time_s
 
 
 def barrier_s(side: int) -> float:
     """The predicted time of one synchronization [s]."""
-    return conset.predict(one_message(side, SLICE_B), sync="barrier").terms["synchronization"]
+    return conset.predict(one_message(side, SLICE_B), sync="barrier", by="formula").terms["synchronization"]
 
 
 def bounds_us(pair: Pair) -> tuple[float, float]:

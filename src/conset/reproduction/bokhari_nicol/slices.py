@@ -196,7 +196,7 @@ def _careful(points: list[Point]) -> Claim:
 
 def _terms(pair: Pair) -> dict[str, float]:
     on = machine(pair.side, predicted.FORMULA)
-    return dict(conset.predict(bounded(pair.side, pair.contention), machine=on, sync=pair.sync).terms)
+    return dict(conset.predict(bounded(pair.side, pair.contention), machine=on, sync=pair.sync, by="formula").terms)
 
 
 def _times(points: list[Point]) -> Table:

@@ -87,7 +87,7 @@ def settings_beside(which: Basic) -> tuple[Setting, ...]:
 def predicted_connections(table: int, words: int) -> float:
     """520 clocks a phase and 2 a word at the busiest port [clocks]."""
     which = BASICS[table - 1]
-    return clocks(conset.predict(balanced(which, words, machine(CONNECTIONS, ACCESS_ONLY))).time_s)
+    return clocks(conset.predict(balanced(which, words, machine(CONNECTIONS, ACCESS_ONLY)), by="formula").time_s)
 
 
 @lru_cache(maxsize=256)
@@ -96,10 +96,10 @@ def predicted_messages(table: int, words: int) -> float:
     which = BASICS[table - 1]
     on = machine(MESSAGES, ONE_BY_ONE)
     schedule = conset.compile(pattern_of(which, words, on), on, method="naive", placement=which.placement)
-    total = conset.predict(schedule).time_s
+    total = conset.predict(schedule, by="formula").time_s
     if which is ALL_TO_ALL:
         single = conset.Pattern.from_messages(on.topology.nodes, [0], [1], [words * WORD_B])
-        total += conset.predict(conset.compile(single, on, method="naive")).time_s
+        total += conset.predict(conset.compile(single, on, method="naive"), by="formula").time_s
     return clocks(total)
 
 

@@ -74,7 +74,9 @@ def compiled(table: int, words: int, made: Made, lists: bool = False) -> Schedul
 @lru_cache(maxsize=256)
 def predicted(table: int, words: int, made: Made) -> float:
     """By formula, interleaved and without latency [clocks]."""
-    return clocks(conset.predict(compiled(table, words, made), machine=machine(CONNECTIONS, FORMULA)).time_s)
+    return clocks(
+        conset.predict(compiled(table, words, made), machine=machine(CONNECTIONS, FORMULA), by="formula").time_s
+    )
 
 
 @lru_cache(maxsize=256)

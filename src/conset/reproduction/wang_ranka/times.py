@@ -92,7 +92,7 @@ def _predicted(algorithm: Algorithm, degree: int, by_permutation: bool, seeds: i
 
     def time_s(schedule: Schedule) -> float:
         sync = "barrier" if by_permutation and schedule.phases > 1 else None
-        return conset.predict(schedule, sync=sync, machine=machine).time_s
+        return conset.predict(schedule, sync=sync, machine=machine, by="formula").time_s
 
     rows = [[time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES] for seed in range(seeds)]
     return tuple(float(mean) for mean in np.mean(rows, axis=0))
