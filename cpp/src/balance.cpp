@@ -142,7 +142,7 @@ public:
                 temperature_ = mean * search_.hot * std::exp(cooling * part);
                 try_step();
                 if (step % every == 0) keep_best();
-                if (step % kGlance == 0 && should_stop(true)) break;
+                if (step % kPollInterval == 0 && should_stop(true)) break;
             }
             keep_best();
         }
@@ -155,7 +155,7 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kGlance = 4096;  // steps between looks at a wish to stop
+    static constexpr std::int64_t kPollInterval = 4096;  // steps between polls of the wish to stop
 
     std::uint32_t below(std::size_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
 

@@ -125,11 +125,11 @@ void Ejection::move_in(std::int32_t item, std::int64_t move) {
     put(item, best_alternative, best_phase);
 }
 
-constexpr std::int64_t kGlance = 256;  // moves between looks at the wish to stop
+constexpr std::int64_t kPollInterval = 256;  // moves between polls of the wish to stop
 
 bool Ejection::reduce(std::int64_t& moves) {
     for (std::int64_t move = 1; !outside_.empty(); ++move) {
-        if (moves-- <= 0 || (moves % kGlance == 0 && stop_asked())) return false;
+        if (moves-- <= 0 || (moves % kPollInterval == 0 && stop_asked())) return false;
         move_in(outside_[random_() % outside_.size()], move);
     }
     return true;

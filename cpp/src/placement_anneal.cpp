@@ -43,7 +43,7 @@ public:
             if (stop_asked()) break;
             const double now = level == kLevels - 1 ? 0 : temperature;
             const std::int64_t share = steps * (level + 1) / kLevels - steps * level / kLevels;
-            for (std::int64_t k = 0; k < share && (k % kGlance != 0 || !stop_asked()); ++k) cost += try_swap(now);
+            for (std::int64_t k = 0; k < share && (k % kPollInterval != 0 || !stop_asked()); ++k) cost += try_swap(now);
             if (cost < best_cost) {
                 best_cost = cost;
                 best = node_;
@@ -55,8 +55,8 @@ public:
 private:
     static constexpr std::int32_t kNobody = -1;
     static constexpr int kLevels = 128;
-    static constexpr std::int64_t kGlance = 1 << 14;  // swaps between looks at the wish to stop
-    static constexpr double kFactor = 0.982;          // 10 % is left after 128 levels
+    static constexpr std::int64_t kPollInterval = 1 << 14;  // swaps between polls of the wish to stop
+    static constexpr double kFactor = 0.982;                // 10 % is left after 128 levels
 
     struct Swap {
         std::int32_t place, other;

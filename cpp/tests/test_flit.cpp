@@ -111,7 +111,7 @@ TEST_F(FlitLine, ABarrierOpensPhasesForAll) {
     EXPECT_EQ(run(Policy::ready).end, (std::vector<std::int64_t>{39, 49, 39 + 20 + 19}));
 }
 
-TEST_F(FlitLine, ACircleOfWaitsIsFound) {
+TEST_F(FlitLine, ACycleOfWaitsIsFound) {
     add(0, 1, 1, 0, {1});
     add(1, 0, 1, 0, {0});
     const FlitTimes times = run();

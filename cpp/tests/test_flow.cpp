@@ -152,7 +152,7 @@ TEST_F(FlowRow, SharesLinksEqually) {
     for (std::size_t m = 0; m < 4; ++m) EXPECT_NEAR(carried[m], static_cast<double>(bytes[m]), 1e-9) << m;
 }
 
-TEST_F(FlowRow, ACircleOfDependenciesIsADeadlock) {
+TEST_F(FlowRow, ACycleOfDependenciesIsADeadlock) {
     given.add(0, 1, 8, 0, {1});
     given.add(1, 2, 8, 0, {0});
     const Simulated result = test::flow(given);

@@ -147,7 +147,7 @@ TEST(Wormhole, ADatelineLeadsIntoAnotherPool) {
     EXPECT_EQ(free.times.end, (std::vector<double>{12 + 3 * 11, 12 + 2 * 11, 12 + 11, 12}));
 }
 
-TEST(Wormhole, ADeadlockIsACircle) {
+TEST(Wormhole, ADeadlockIsACycle) {
     // a ring of one direction, given as a graph: next_link by target and node
     std::vector<std::int32_t> source{0, 1, 2, 3}, target{1, 2, 3, 0}, next;
     for (std::int32_t t = 0; t < 4; ++t)
