@@ -1,14 +1,19 @@
-"""Writing without halves: beside the target first, then renamed over it."""
+"""Files: read only where they are files, numbers in them read strictly; written beside the target, then renamed."""
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from conset.errors import InputError
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 @contextmanager
@@ -38,17 +43,59 @@ def replacing(path: str | Path) -> Iterator[Path]:
         raise
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file of that name to read: no directory, and nothing that may wait for a writer (a FIFO)."""
+    try:
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def require_file(path: str | Path) -> Path:
-    """`path` as a `Path`, checked to be a file that has content.
+    """`path` as a `Path`, checked to be a file that has content and may be read.
 
     Raises:
-        InputError: missing, a directory, or empty.
+        InputError: missing, a directory, a FIFO or device, empty, or not to be read.
     """
     path = Path(path)
-    if path.is_dir():
+    try:
+        state = path.stat()
+        if stat.S_ISREG(state.st_mode):
+            path.open("rb").close()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:  # a name that is too long, one with a zero byte, no permission
+        raise InputError(f"{shown(path)}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    if stat.S_ISDIR(state.st_mode):
         raise InputError(f"{path}: is a directory, a file is required")
-    if not path.exists():
-        raise InputError(f"{path}: no such file")
-    if path.stat().st_size == 0:
+    if not stat.S_ISREG(state.st_mode):
+        raise InputError(f"{path}: is {_KINDS.get(stat.S_IFMT(state.st_mode), 'no file')}, a regular file is required")
+    if state.st_size == 0:
         raise InputError(f"{path}: is empty")
     return path
+
+
+def read_text(path: str | Path) -> str:
+    """The text in a file, UTF-8, without a byte order mark; lines end in a newline whatever the file has.
+
+    Raises:
+        InputError: as `require_file`, or no UTF-8.
+    """
+    try:
+        return require_file(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text of at most 18 decimal digits is, else None.
+
+    `int` alone takes `1_1` as 11 and digits of any script, and trips over thousands of them.
+    """
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def shown(value: object) -> str:
+    """A word of a file in an error message, cut after 40 characters."""
+    text = str(value)
+    return text if len(text) <= 40 else text[:39] + "…"
