@@ -1,19 +1,14 @@
-"""Files: read only where they are files, numbers in them read strictly; written beside the target, then renamed."""
+"""Files: written without halves, beside the target and renamed over it; read only where they are files."""
 
 from __future__ import annotations
 
 import os
-import re
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from conset.errors import InputError
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 @contextmanager
@@ -43,36 +38,36 @@ def replacing(path: str | Path) -> Iterator[Path]:
         raise
 
 
-def is_file(path: str | Path) -> bool:
-    """Whether there is a file of that name to read: no directory, and nothing that may wait for a writer (a FIFO)."""
-    try:
-        return stat.S_ISREG(Path(path).stat().st_mode)
-    except (OSError, ValueError):
-        return False
-
-
 def require_file(path: str | Path) -> Path:
     """`path` as a `Path`, checked to be a file that has content and may be read.
 
     Raises:
-        InputError: missing, a directory, a FIFO or device, empty, or not to be read.
+        InputError: missing, a directory, a FIFO (it may wait for ever) or device, empty, or not to be read.
     """
     path = Path(path)
     try:
-        state = path.stat()
-        if stat.S_ISREG(state.st_mode):
+        size = path.stat().st_size
+        if path.is_file():
             path.open("rb").close()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # a name that is too long, one with a zero byte, no permission
         raise InputError(f"{shown(path)}: cannot be read: {getattr(error, 'strerror', error)}") from None
-    if stat.S_ISDIR(state.st_mode):
+    if path.is_dir():
         raise InputError(f"{path}: is a directory, a file is required")
-    if not stat.S_ISREG(state.st_mode):
-        raise InputError(f"{path}: is {_KINDS.get(stat.S_IFMT(state.st_mode), 'no file')}, a regular file is required")
-    if state.st_size == 0:
+    if not path.is_file():
+        raise InputError(f"{path}: is {'a FIFO' if path.is_fifo() else 'a device'}, a file is required")
+    if size == 0:
         raise InputError(f"{path}: is empty")
     return path
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file of that name to read: no directory, and nothing that may wait for a writer (a FIFO)."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_text(path: str | Path) -> str:
@@ -92,7 +87,8 @@ def whole_number(text: str) -> int | None:
 
     `int` alone takes `1_1` as 11 and digits of any script, and trips over thousands of them.
     """
-    return int(text) if _WHOLE.fullmatch(text) else None
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None
 
 
 def shown(value: object) -> str:

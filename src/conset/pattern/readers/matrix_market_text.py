@@ -15,7 +15,7 @@ from conset.errors import InputError
 from conset.files import shown
 
 _BANNER = re.compile(rb"%%?MatrixMarket[ \t]+matrix[ \t]+(\w+)[ \t]+([\w-]+)[ \t]+([\w-]+)[ \t]*", re.IGNORECASE)
-_SIZES = re.compile(rb"[ \t]*([0-9]{1,18})(?:[ \t]+([0-9]{1,18}))(?:[ \t]+([0-9]{1,18}))?[ \t]*")
+_SIZES = re.compile(rb"([0-9]{1,19})(?:[ \t]+([0-9]{1,19}))(?:[ \t]+([0-9]{1,19}))?")
 _REAL = rb"[+-]?+(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+|[nN][aA][nN]|[iI][nN][fF])"
 _VALUES = {
     "real": (_REAL, "a number"), "double": (_REAL, "a number"), "integer": (rb"[+-]?+[0-9]++", "a whole number"),
