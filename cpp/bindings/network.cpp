@@ -73,6 +73,18 @@ void bind_network(nb::module_& module) {
             nb::arg("endpoints"), nb::arg("nodes"), nb::arg("link_source").noconvert(),
             nb::arg("link_target").noconvert(), nb::arg("next_link").noconvert())
         .def_static(
+            "shortest_links",
+            [](std::int32_t endpoints, std::int32_t nodes, In<std::int32_t> link_source, In<std::int32_t> link_target) {
+                std::vector<std::int32_t> next;
+                {
+                    nb::gil_scoped_release released;
+                    next = Network::shortest_links(endpoints, nodes, copy(link_source), copy(link_target));
+                }
+                return give(std::move(next));
+            },
+            nb::arg("endpoints"), nb::arg("nodes"), nb::arg("link_source").noconvert(),
+            nb::arg("link_target").noconvert())
+        .def_static(
             "route_table",
             [](std::int32_t endpoints, std::int32_t nodes, In<std::int32_t> link_source, In<std::int32_t> link_target,
                In<std::int64_t> route_offsets, In<std::int32_t> route_links_) {

@@ -1,6 +1,7 @@
 #include "conset/network.hpp"
 
 #include <limits>
+#include <numeric>
 
 namespace conset {
 
@@ -69,6 +70,45 @@ Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, std::vec
     Network net = graph(endpoints, nodes, std::move(link_source), std::move(link_target));
     net.next_link_ = std::move(next_link);
     return net;
+}
+
+std::vector<std::int32_t> Network::shortest_links(std::int32_t endpoints, std::int32_t nodes,
+                                                  const std::vector<std::int32_t>& link_source,
+                                                  const std::vector<std::int32_t>& link_target) {
+    require(link_source.size() == link_target.size(), "shortest_links: a source and a target for each link");
+    require(0 <= endpoints && endpoints <= nodes, "shortest_links: endpoints are nodes");
+    const auto is_node = [&](std::int32_t v) { return 0 <= v && v < nodes; };
+    require(std::ranges::all_of(link_source, is_node) && std::ranges::all_of(link_target, is_node),
+            "shortest_links: links join nodes");
+    const auto links = static_cast<std::int32_t>(link_source.size());
+    // entering[first[v] .. first[v + 1]]: the nodes with a link to v
+    std::vector<std::int32_t> first(static_cast<std::size_t>(nodes) + 1, 0), entering(link_source.size());
+    for (const std::int32_t v : link_target) ++first[v + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<std::int32_t> at(first.begin(), first.end() - 1), distance(nodes), queue(nodes);
+    for (std::int32_t k = 0; k < links; ++k) entering[at[link_target[k]]++] = link_source[k];
+
+    std::vector<std::int32_t> next(static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes), -1);
+    for (std::int32_t t = 0; t < endpoints; ++t) {
+        std::ranges::fill(distance, -1);
+        distance[t] = 0;
+        queue[0] = t;
+        for (std::int32_t head = 0, tail = 1; head < tail; ++head) {
+            const std::int32_t v = queue[head];
+            for (std::int32_t k = first[v]; k < first[v + 1]; ++k) {
+                const std::int32_t u = entering[k];
+                if (distance[u] >= 0) continue;
+                distance[u] = distance[v] + 1;
+                queue[tail++] = u;
+            }
+        }
+        std::int32_t* row = next.data() + std::int64_t{t} * nodes;
+        for (std::int32_t k = links; k-- > 0;) {  // the lowest link is written last
+            const std::int32_t far = distance[link_target[k]];
+            if (far >= 0 && far + 1 == distance[link_source[k]]) row[link_source[k]] = k;
+        }
+    }
+    return next;
 }
 
 Network Network::route_table(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,

@@ -67,6 +67,17 @@ TEST(Network, GraphFollowsNextLinksAndTables) {
     EXPECT_EQ(nodes_of(table, 1, 0), (Nodes{1, 2, 0}));
 }
 
+TEST(Network, ShortestLinksTakeTheLowestNeighbour) {
+    // 0 → 2 → 1 and 0 → 3 → 1, back 1 → 0; endpoints 0 and 1.
+    const Nodes source{0, 0, 1, 2, 3}, target{2, 3, 0, 1, 1};
+    const Nodes next = Network::shortest_links(2, 4, source, target);
+    EXPECT_EQ(next, (Nodes{-1, 2, 3, 4, 0, -1, 3, 4}));
+    EXPECT_EQ(Network::shortest_links(2, 2, {0}, {1}), (Nodes{-1, -1, 0, -1}));  // 0 is out of reach of 1
+    EXPECT_THROW(Network::shortest_links(2, 2, {0}, {}), std::invalid_argument);
+    EXPECT_THROW(Network::shortest_links(2, 2, {0}, {2}), std::invalid_argument);
+    EXPECT_THROW(Network::shortest_links(3, 2, {}, {}), std::invalid_argument);
+}
+
 TEST(Network, GraphWithoutARouteThrows) {
     const Network cut = Network::next_links(2, 2, {0}, {1}, {-1, -1, 0, -1});
     EXPECT_EQ(cut.hops(0, 1), 1);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 
 from conset.errors import UsageError
 
@@ -33,6 +34,8 @@ _SPELLED_OUT = {"sec": "s", "secs": "s", "second": "s", "seconds": "s", "minute"
     for spelling in ("{}sec", "{}secs", "{}second", "{}seconds")
 }
 
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Sizes are exact beyond the 2^53 that a float keeps."""
 MAX_SIZE_B = 2**62
 """Largest size of one message [B]; sums over messages are checked to stay within int64."""
 MAX_TIME_S = 1e6
@@ -100,13 +103,14 @@ def parse_size(value: str | int | float, what: str = "size") -> int:
     match = _SIZE_UNIT.match(unit)
     if match is None or match[1] not in _PREFIX:
         raise _unknown_unit(what, value, unit, _SIZE_UNITS, "B, kB, KiB, MB, MiB, GB, GiB …")
-    size = number * _PREFIX[match[1]]
+    exact = Decimal(re.match(_NUMBER, str(value))[1])  # type: ignore[index]  # as `_split` has found
+    size = _EXACT.multiply(exact, _PREFIX[match[1]])
     if size < 0:
-        raise UsageError(f"{what} '{value}': must be at least 0 B, is {size:g} B")
+        raise UsageError(f"{what} '{value}': must be at least 0 B, is {float(size):g} B")
     if size > MAX_SIZE_B:
-        raise UsageError(f"{what} '{value}': must be at most 2^62 B, is {size:.3g} B")
-    if size != int(size):
-        raise UsageError(f"{what} '{value}': must be whole bytes, is {size:g} B")
+        raise UsageError(f"{what} '{value}': must be at most 2^62 B, is {float(size):.3g} B")
+    if size != size.to_integral_value():
+        raise UsageError(f"{what} '{value}': must be whole bytes, is {float(size):g} B")
     return int(size)
 
 

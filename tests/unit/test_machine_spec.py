@@ -169,7 +169,7 @@ WRONG = [
     ("mesh:-4x4", "mesh:-4x4: size 0 '-4': must be a whole number; sizes are written as 8x8"),
     ("ring:4x4", "ring:4x4: a ring has one size, given 4x4"),
     ("hypercube:25", "hypercube:25: a hypercube of 25 dimensions: must be at most 24"),
-    ("mesh:99999x99999", "mesh:99999x99999: sides = (99999, 99999): more than 2^31 links"),
+    ("mesh:99999x99999", "mesh:99999x99999: sides = (99999, 99999): 9999800001 nodes, at most 2^24"),
     ("paragon:4", "paragon:4: 2 sizes required, given 1"),
     ("ipsc860:63", "ipsc860:63: a hypercube needs a power of two of nodes, given 63"),
     ("ring:9999999999", "ring:9999999999: size 0 is 9999999999: must be at least 1 and below 10^9"),

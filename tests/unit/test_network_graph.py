@@ -125,7 +125,7 @@ def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
         (read_edge_list, "0 1\n2\n", "x:2: an edge needs two nodes, has 1"),
         (read_edge_list, "0 1 3\n", "x:1: '3': expected width=N or rate=RATE after the two nodes"),
         (read_edge_list, "0 1 widht=3\n", "x:1: unknown word 'widht': did you mean 'width'?"),
-        (read_edge_list, "0 1 width=0\n", "x:1: width '0': must be a whole number of at least 1"),
+        (read_edge_list, "0 1 width=0\n", "x:1: width '0': must be a whole number from 1 to 2^31 - 1"),
         (read_edge_list, "0 1 rate=-1GB/s\n", "x:1: rate '-1GB/s': must be above 0 B/s, is -1e+09 B/s"),
         (read_edge_list, "0 1\n1 1\n", "x:2: edge joins node '1' to itself"),
         (read_edge_list, "endpoints 5\n0 1\n", "x: endpoints 5: the edges name only 2 nodes"),

@@ -61,7 +61,7 @@ def test_pack_truncated_anywhere(tmp_path: Path) -> None:
             "2 1e300\n2 2",
             "number 4 of the file (elements and corners) = 1e+300: must be whole and at least 0",
         ),
-        ("3 3 1\n3", "nan 3 1\n3", "number 7 of the file (nodes of subdomains) = nan: must be whole and at least 0"),
+        ("3 3 1\n3", "nan 3 1\n3", "number 7 of the file: 'nan' is no number"),
         ("3 3 1\n3", "-3 3 1\n3", "number 7 of the file (nodes of subdomains) = -3: must be whole and at least 0"),
         ("2 1 2\n2 0 1", "2 1 3\n2 0 1", "shared nodes of subdomains 0 and 1: node 3: must be below 3"),
         ("2 1 2\n2 0 1", "2 1 2\n1 0", "subdomains 0 and 1 share 2 nodes one way, 1 the other: must agree"),

@@ -285,9 +285,9 @@ def npz_with(path: Path, **changes: Any) -> Path:
         ({"route_nodes": None}, "go together"),
         ({"route_offsets": np.array([0, 9])}, "entry 'route_offsets': 5 values required, given 2"),
         ({"timetable": np.zeros((4, 3))}, "entry 'timetable'"),
-        ({"header": np.array("{")}, "entry 'header': no JSON"),
+        ({"header": np.array("{")}, "entry 'header': line 1 column 2: no JSON"),
         ({"header": np.array([1])}, "entry 'header': one text required"),
-        ({"size": np.array([{}, {}, {}])}, "no readable .npz archive"),
+        ({"size": np.array([{}, {}, {}])}, "no valid .npz archive: member 'size.npy'"),
     ],
 )
 def test_a_broken_archive_is_located(tmp_path: Path, changes: dict[str, Any], words: str) -> None:

@@ -93,14 +93,17 @@ def command(
 
 def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     """A summary for people: what was sent, in how many phases, how close to the best, how long it takes."""
+    from rich.markup import escape
+
     from conset.units import format_size, format_time
 
+    summary = _escaped(summary)
     pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
     local = f", {format_size(pattern['local_bytes'])} stay local" if pattern["local_bytes"] else ""
     flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
     order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
     lines = [
-        f"[bold]{schedule.pattern.name}[/] on [bold]{summary['machine']}[/]: {pattern['ranks']:,} ranks, "
+        f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: {pattern['ranks']:,} ranks, "
         f"{pattern['messages']:,} messages, {format_size(pattern['bytes'])}{local}",
         f"  method     {summary['method']} under {schedule.limits}{order}{flight}, "
         f"scheduled in {format_time(summary['compile_s'])}",
@@ -121,6 +124,17 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     if summary["note"]:
         lines.append(f"  note       {summary['note']}")
     return "\n".join(lines)
+
+
+def _escaped(value: Any) -> Any:
+    """A value whose texts are printed as they are: names may look like rich's markup."""
+    from rich.markup import escape
+
+    if isinstance(value, dict):
+        return {key: _escaped(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(part) for part in value]
+    return escape(value) if isinstance(value, str) else value
 
 
 def _chosen_lines(summary: dict[str, Any]) -> list[str]:

@@ -95,12 +95,13 @@ def _cost_rows(machine: Machine) -> list[dict[str, Any]]:
 
 
 def _print(machine: Machine, out: Console) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     topology = machine.topology
     shape = "x".join(map(str, topology.sides)) or f"{topology.endpoints} endpoints"
     routing = machine.routing.rule + (f", tie {machine.routing.tie}" if topology.wraps else "")
-    table = Table(title=f"{machine.name}: {topology.kind} {shape}, {topology.links} links, {routing}")
+    table = Table(title=f"{escape(machine.name)}: {topology.kind} {shape}, {topology.links} links, {routing}")
     table.title_justify = "left"
     for column in ("cost", "value", "tag"):
         table.add_column(column, no_wrap=column != "tag")
@@ -112,16 +113,16 @@ def _print(machine: Machine, out: Console) -> None:
             table.add_row(f"[bold]{group}[/]", "", "", "")
         for row in members:
             word = "  " * (row["word"] != group) + row["word"] + (f" ({row['method']})" if row["method"] else "")
-            table.add_row(word, row["text"], row["tag"], row["source"])
+            table.add_row(*(escape(cell) for cell in (word, row["text"], row["tag"], row["source"])))
         table.add_section()
     out.print(table)
     limits = str(machine.limits)
     if limits != "none":
         methods = f" for {', '.join(machine.limits_methods)}" if machine.limits_methods else ""
-        out.print(f"Hard limits{methods}: {limits}.")
+        out.print(f"Hard limits{methods}: {limits}.", markup=False)
     if machine.modes:
         own = machine.mode or "none of them"
-        out.print(f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}.")
+        out.print(f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}.", markup=False)
     for note in machine.notes:
-        out.print(f"- {note}")
+        out.print(f"- {note}", markup=False)
     out.print()

@@ -130,7 +130,7 @@ def describe(program: Program, prediction: ProgramPrediction, *, verified: bool 
     from conset.units import format_size, format_time
 
     figures = program.figures()
-    lines = [f"[bold]{len(program.blocks)} blocks[/] on [bold]{program.machine.name}[/]"]
+    lines = [f"[bold]{len(program.blocks)} blocks[/] on [bold]{escape(program.machine.name)}[/]"]
     for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
         schedule = program.schedules[block.schedule]
         phases = f"{schedule.phases:,} phase{'' if schedule.phases == 1 else 's'}"

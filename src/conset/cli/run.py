@@ -72,9 +72,9 @@ def command(
         text.print(describe(result))
         text.print(tabulate(result))
         for note in result.notes:
-            text.print(note)
+            text.print(note, markup=False)
         if result.mismatches:
-            text.print(f"[bold red]wrong bytes:[/] {'; '.join(result.wrong)}")
+            text.print(f"wrong bytes: {'; '.join(result.wrong)}", style="bold red", markup=False)
     if result.mismatches:
         # not an error object: the result, which has been printed, says it in full
         raise typer.Exit(VerificationError.exit_code)

@@ -49,12 +49,14 @@ def read_machine(path: str | Path) -> Machine:
 
 def _toml(content: bytes, where: str) -> tuple[dict[str, Any], str]:
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
         return tomllib.loads(text), text
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: is no text: byte {error.start} is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where}: is no complete TOML: {error}") from None
+    except (RecursionError, ValueError) as error:  # nested too deeply, a number of thousands of digits
+        raise InputError(f"{where}: no TOML of a machine: {error}") from None
 
 
 def _inlined(network: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:

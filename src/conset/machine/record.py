@@ -62,6 +62,8 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
             raise unknown_name("machine", name, (*PRESETS, *KINDS))
     except ConsetError as error:
         raise InputError(str(error)) from None
+    except RecursionError:
+        raise InputError("machine: nested too deeply") from None
     raise InputError(
         f"machine '{record}': a file carries the whole object of what is no preset or bare network, not its name"
     )

@@ -118,8 +118,8 @@ def transfer_s(
     """
     per_byte = np.full(size.shape, max(work.out, work.into, work.node))
     leaves = source != target
-    if work.link.size:
-        slots = machine.topology.link_slots
+    slots = machine.topology.link_slots
+    if work.link.size and slots:
         unit = np.ascontiguousarray(np.broadcast_to(work.link * work.width, slots))
         offsets, chosen = links
         if offsets.size:

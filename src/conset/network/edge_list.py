@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conset.errors import InputError, unknown_name
+from conset.files import whole_number
 from conset.network.graph import Graph, both_ways
 from conset.network.graph_words import build_graph, edge_from_words, numbered
 
@@ -35,7 +36,7 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
     if not rows:
         raise InputError(f"{name}: has no edges")
     order = list(names)
-    if all(each.isascii() and each.isdigit() and str(int(each)) == each for each in order):
+    if all(str(whole_number(each)) == each and each[0] != "-" for each in order):
         order.sort(key=int)
     if endpoints is not None and endpoints > len(order):
         raise InputError(f"{name}: endpoints {endpoints}: the edges name only {len(order)} nodes")
@@ -46,9 +47,10 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
 
 
 def _endpoints(parts: list[str], where: str) -> int:
-    if len(parts) != 2 or not (parts[1].isascii() and parts[1].isdigit()) or int(parts[1]) < 1:
+    count = whole_number(parts[1]) if len(parts) == 2 else None
+    if count is None or count < 1:
         raise InputError(f"{where}: 'endpoints' must be followed by a whole number of at least 1")
-    return int(parts[1])
+    return count
 
 
 def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:

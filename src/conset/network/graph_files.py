@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conset.errors import InputError
-from conset.files import require_file
+from conset.files import read_text
 from conset.network.edge_list import read_edge_list
 from conset.network.gml import read_gml
 from conset.network.graph import Graph
@@ -23,11 +23,7 @@ def read_graph(path: str | Path) -> Graph:
     reader = GRAPH_READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path}: a graph's suffix must be one of {', '.join(GRAPH_READERS)}, is '{path.suffix}'")
-    try:
-        text = require_file(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
-    return reader(text, path.name)
+    return reader(read_text(path), path.name)
 
 
 GRAPH_READERS: dict[str, Callable[[str, str], Graph]] = {

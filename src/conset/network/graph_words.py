@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import nan
 
 from conset.errors import InputError, UsageError
+from conset.files import shown, whole_number
 from conset.network.graph import Edge, Graph
 from conset.units import parse_rate
 
@@ -41,9 +42,10 @@ def is_switch(words: dict[str, str], where: str) -> bool:
 
 
 def _width(value: str, where: str) -> int:
-    if not (value.isascii() and value.isdigit()) or not 1 <= int(value) < 2**31:
-        raise InputError(f"{where}: width '{value}': must be a whole number of at least 1")
-    return int(value)
+    width = whole_number(value)
+    if width is None or not 1 <= width < 2**31:
+        raise InputError(f"{where}: width '{shown(value)}': must be a whole number from 1 to 2^31 - 1")
+    return width
 
 
 def _rate(value: str, where: str) -> float:

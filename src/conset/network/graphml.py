@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from typing import Any
 
 from conset.errors import InputError
+from conset.files import shown
 from conset.network.graph import Edge, Graph, both_ways
 from conset.network.graph_words import build_graph, edge_from_words, is_switch, numbered
 
@@ -23,7 +25,7 @@ class _Gathered:
     directed: bool = False
     element: dict[str, str] | None = None
     wanted: str | None = None
-    text: str = ""
+    text: list[str] | None = None
 
     def start(self, tag: str, attributes: dict[str, str], line: int) -> None:
         where = f"{self.name}:{line}"
@@ -38,8 +40,7 @@ class _Gathered:
             elif tag == "key":
                 kind = (attributes.get("for", "all"), attributes.get("attr.name", attributes["id"]).lower())
                 self.keys[attributes["id"]] = kind
-                self.wanted, self.text = "default", ""
-                self.key = kind
+                self.wanted, self.key = "default", kind
             elif tag == "node":
                 self.element = {}
                 self.nodes.append((attributes["id"], self.element, line))
@@ -48,20 +49,25 @@ class _Gathered:
                 self.element = {}
                 self.edges.append((attributes["source"], attributes["target"], own, self.element, line))
             elif tag == "data" and self.element is not None:
-                self.wanted, self.text = self.keys.get(attributes["key"], ("", attributes["key"]))[1], ""
-            elif tag == "default":
-                self.text = ""
+                self.wanted, self.text = self.keys.get(attributes["key"], ("", attributes["key"]))[1], []
+            elif tag == "default" and self.wanted == "default":
+                self.text = []
         except KeyError as error:
             raise InputError(f"{where}: <{tag}> lacks its attribute {error}") from None
 
     def end(self, tag: str) -> None:
         if tag == "data" and self.element is not None and self.wanted is not None:
-            self.element[self.wanted] = self.text.strip()
+            self.element[self.wanted] = self.taken()
             self.wanted = None
         elif tag == "default" and self.wanted == "default":
-            self.defaults[self.key] = self.text.strip()
+            self.defaults[self.key] = self.taken()
         elif tag in ("node", "edge"):
             self.element = None
+
+    def taken(self) -> str:
+        """The text gathered since its element began."""
+        text, self.text = "".join(self.text or ()).strip(), None
+        return text
 
     def attributes(self, kind: str, own: dict[str, str]) -> dict[str, str]:
         """An element's attributes over the defaults of its keys."""
@@ -100,17 +106,28 @@ def _parsed(text: str, name: str) -> _Gathered:
     from xml.parsers.expat import ExpatError, ParserCreate
 
     gathered = _Gathered(name)
-    parser = ParserCreate()
+    parser = ParserCreate("utf-8")  # the text is, whatever it declares
 
     def start(tag: str, attributes: dict[str, Any]) -> None:
         gathered.start(tag.rpartition(":")[2], attributes, parser.CurrentLineNumber)
 
     def characters(data: str) -> None:
-        gathered.text += data
+        if gathered.text is not None:
+            gathered.text.append(data)
+
+    def entity(entity: str, *_: object) -> None:
+        # a few that name each other make gigabytes out of a kilobyte, and no graph needs one
+        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shown(entity)}': entities are not read")
+
+    def declaration(version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and not _is_known(encoding):
+            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shown(encoding)}'")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])
     parser.CharacterDataHandler = characters
+    parser.EntityDeclHandler = entity
+    parser.XmlDeclHandler = declaration
     try:
         parser.Parse(text.encode(), True)
     except ExpatError as error:
@@ -119,3 +136,11 @@ def _parsed(text: str, name: str) -> _Gathered:
     if not gathered.graphs:
         raise InputError(f"{name}: has no <graph>")
     return gathered
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        return False
+    return True

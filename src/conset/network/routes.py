@@ -12,6 +12,9 @@ from conset.errors import InputError
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 
+MOST_ENTRIES = 2**32
+"""Of a table of next links: 16 GiB."""
+
 _networks: WeakKeyDictionary[Topology, WeakKeyDictionary[Routing, _core.Network]] = WeakKeyDictionary()
 
 
@@ -41,31 +44,23 @@ def _build(topology: Topology, routing: Routing) -> _core.Network:
 def next_links(topology: Topology) -> NDArray[np.int32]:
     """shape=(endpoints, nodes), int32: the first link from each node towards each endpoint on a shortest path.
 
-    Among neighbours equally near the one with the lowest index is taken; links are sorted, so it is the first. Breadth
-    first from every endpoint against the direction of the links: O(endpoints · links).
+    Among neighbours equally near the one with the lowest index is taken.
 
     Raises:
-        InputError: an endpoint cannot be reached from another one; names both.
+        InputError: an endpoint cannot be reached from another one, names both; or the table is beyond any memory.
     """
     nodes, endpoints = topology.nodes, topology.endpoints
-    source, target = topology.link_source, topology.link_target
-    result = np.full((endpoints, nodes), -1, np.int32)
-    for t in range(endpoints):
-        distance = np.full(nodes, -1, np.int64)
-        distance[t] = 0
-        step = 0
-        while True:
-            reached = (distance[target] == step) & (distance[source] < 0)
-            if not reached.any():
-                break
-            step += 1
-            distance[source[reached]] = step
-        lost = np.flatnonzero(distance[:endpoints] < 0)
-        if lost.size:
-            names = topology.node_name(int(lost[0])), topology.node_name(t)
-            raise InputError(f"the network is not connected: no route from {names[0]} to {names[1]}")
-        nearer = np.flatnonzero((distance[target] >= 0) & (distance[target] == distance[source] - 1))
-        result[t, source[nearer[::-1]]] = nearer[::-1]
+    if nodes * endpoints > MOST_ENTRIES:
+        entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
+        raise InputError(f"shortest paths: {entries}, at most {MOST_ENTRIES} are made")
+    flat = _core.Network.shortest_links(endpoints, nodes, topology.link_source, topology.link_target)
+    result: NDArray[np.int32] = flat.reshape(endpoints, nodes)
+    lost = result[:, :endpoints] < 0
+    np.fill_diagonal(lost, False)
+    if lost.any():
+        target, source = (int(end) for end in np.argwhere(lost)[0])
+        names = topology.node_name(source), topology.node_name(target)
+        raise InputError(f"the network is not connected: no route from {names[0]} to {names[1]}")
     return result
 
 

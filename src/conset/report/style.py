@@ -143,6 +143,11 @@ def _settle(figure: Figure) -> None:
     a vector picture's ids are hashes of them. A binary grid: equal shares of decimal margins may lie halfway between
     two decimals, where the last bit decides.
     """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if "$" in text.get_text() and not text.get_text().startswith("$\\mathdefault{"):  # ticks of logarithmic axes
+            text.set_parse_math(False)  # a name, however it looks
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 
 from conset.report.terminal import ROWS, more, table_lines
 from conset.schedule.guarantees import guarantees
@@ -36,7 +37,7 @@ def linkage_text(schedule: Schedule, node: int | None) -> str:
                 f"{message}: rank {pattern.source[message]} → {pattern.target[message]}",
             ]
         )
-    where = "all nodes" if node is None else topology.node_name(node)
+    where = "all nodes" if node is None else escape(topology.node_name(node))
     head = f"[bold]linkage of {where}[/]: {table.phase.size:,} channels in use over {schedule.phases:,} phases"
     columns = ["phase", *(["node"] if node is None else []), "channel", "from", "to", "message"]
     lines = table_lines(columns, rows, left=tuple(range(len(columns) - 3, len(columns))))

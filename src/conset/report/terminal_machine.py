@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 from rich.markup import escape
 
@@ -32,7 +34,7 @@ def machine_text(machine: Machine) -> str:
 def draw_topology(topology: Topology) -> list[str]:
     """The network in characters; where it is too large for a screen, a part of it or words."""
     if topology.kind == "crossbar":
-        return [_wrapped("  ports ", [str(node) for node in range(topology.nodes)]), "  every port reaches every port"]
+        return [_wrapped("  ports ", [str(node) for node in range(min(topology.nodes, WIDTH))]), "  every port reaches every port"]
     if topology.kind == "hypercube":
         return _cube(topology)
     if topology.kind == "graph":
@@ -87,8 +89,8 @@ def _plane(topology: Topology, first: int, rows: int, columns: int, cell: int) -
 def _cube(topology: Topology) -> list[str]:
     lines = []
     for bit in range(topology.dimensions):
-        low = [node for node in range(topology.nodes) if not node >> bit & 1]
-        pairs = [f"{node}─{node | 1 << bit}" for node in low[:64]]
+        low = islice((node for node in range(topology.nodes) if not node >> bit & 1), 64)
+        pairs = [f"{node}─{node | 1 << bit}" for node in low]
         lines.append(_wrapped(f"  bit {bit}  ", pairs))
     return lines or ["  0"]
 
@@ -111,7 +113,7 @@ def _adjacency(topology: Topology) -> list[str]:
     lines = []
     for node in range(min(topology.nodes, ROWS)):
         ends = target[both[starts[node] : starts[node + 1]]]
-        name = topology.labels[node] if topology.labels else ""
+        name = escape(topology.labels[node]) if topology.labels else ""
         kind = "" if node < topology.endpoints else "switch "
         lines.append(_wrapped(f"  {kind}{node} {name}".rstrip() + " → ", [str(end) for end in ends.tolist()]))
     if topology.nodes > ROWS:

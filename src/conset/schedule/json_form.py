@@ -122,15 +122,27 @@ def parse_json(path: Path) -> Any:
         InputError: no JSON; names the line and column.
     """
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=_unique, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: line {error.lineno} column {error.colno}: no JSON: {error.msg}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start}: no UTF-8 text") from None
+        return parse_text(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
+    """The JSON that a text is, no key twice; NaN and Infinity only where `constants`.
+
+    Raises:
+        InputError: no JSON (names line and column), nested too deeply, or a number of thousands of digits.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(f"line {error.lineno} column {error.colno}: no JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start}: no UTF-8 text") from None
     except (InputError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: no JSON of a schedule: {error}") from None
+        raise InputError(f"no JSON of a schedule: {error}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

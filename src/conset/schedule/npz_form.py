@@ -9,8 +9,6 @@ is not null.
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -18,9 +16,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.archives import read_archive
 from conset.arrays import write_archive
 from conset.errors import InputError
 from conset.schedule.document import SCHEMA, Document
+from conset.schedule.json_form import parse_text
 from conset.schedule.structure import OPTIONAL, check_head, optional_words, require, require_keys
 
 _HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
@@ -53,7 +53,7 @@ def _narrow(values: NDArray[Any]) -> NDArray[Any]:
     info = np.iinfo(np.int32)
     if values.size and (values.min() < info.min or values.max() > info.max):
         return values
-    if values.strides == (0,):
+    if values.strides == (0,) and values.size:
         return np.broadcast_to(values[:1].astype(np.int32)[0], values.shape)
     return values.astype(np.int32)
 
@@ -64,16 +64,11 @@ def read_npz(path: Path) -> Document:
     Raises:
         InputError: no archive, a truncated one, or not of this structure; names the entry.
     """
+    entries = read_archive(path)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError("no .npz archive")
-            entries = {name: archive[name] for name in archive.files}
         return _document(entries)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise InputError(f"{path}: no readable .npz archive: {error}") from None
 
 
 def _document(entries: dict[str, NDArray[Any]]) -> Document:
@@ -98,9 +93,9 @@ def _head(header: NDArray[Any]) -> dict[str, Any]:
     if header.ndim != 0 or header.dtype.kind != "U":
         raise InputError(f"entry 'header': one text required, given {header.dtype} of shape {header.shape}")
     try:
-        found = json.loads(str(header))
-    except ValueError as error:
-        raise InputError(f"entry 'header': no JSON: {error}") from None
+        found = parse_text(str(header))
+    except InputError as error:
+        raise InputError(f"entry 'header': {error}") from None
     given = [key for key in OPTIONAL if isinstance(found, dict) and key in found]
     head = dict(require_keys(found, (*_HEADER, *given), "header"))
     check_head(head)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from conset.errors import InputError, UsageError
-from conset.files import replacing, require_file
+from conset.files import is_file, replacing, require_file
 from conset.schedule import json_form
 from conset.schedule.document import Document
 from conset.schedule.structure import require, require_keys
@@ -70,10 +70,12 @@ class ProgramDocument:
 
 def is_program(path: str | Path) -> bool:
     """Whether a file says in its head that it is a program."""
+    if not is_file(path):
+        return False
     try:
         with Path(path).open("rb") as file:
             return b'"' + SCHEMA.encode() + b'"' in file.read(_HEAD_BYTES)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

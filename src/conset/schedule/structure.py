@@ -98,5 +98,8 @@ def _check_manifest(manifest: Any) -> None:
 
 def _name(value: Any) -> str:
     """A value in an error message, shortened."""
-    text = "null" if value is None else repr(value)
+    try:
+        text = "null" if value is None else repr(value)
+    except (RecursionError, ValueError):  # nested a thousand deep, a number of thousands of digits
+        text = type(value).__name__
     return text if len(text) <= 40 else text[:37] + "…"

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,13 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.archives import read_archive, read_member
 from conset.arrays import frozen_ints, write_archive
 from conset.errors import ConsetError, InputError, UsageError
-from conset.files import replacing, require_file
+from conset.files import is_file, replacing, require_file
 from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
 from conset.machine.settings import with_settings
+from conset.schedule.json_form import parse_text
 from conset.schedule.manifest import Manifest
+from conset.schedule.sync import parse_sync
 from conset.simulation.file_check import FLOATS, RATES, TIMES, check_fits, check_head, check_sizes
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline
@@ -50,8 +51,7 @@ RESULTS = (
     "held_by",
 )  # fmt: skip
 _UNREADABLE = (
-    AttributeError, EOFError, IndexError, KeyError, OSError, OverflowError, TypeError, ValueError, zipfile.BadZipFile,
-    zlib.error,
+    AttributeError, IndexError, InputError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
 """What reading a file that somebody cut or edited may raise."""
 _NEAR = 4096
@@ -167,7 +167,8 @@ def read_record(path: str | Path) -> Record:
         head, columns = _read_json(path) if path.suffix == ".json" else _read_npz(path)
         return _record(head, columns)
     except ConsetError as error:
-        raise InputError(f"{path}: {error}") from None
+        text = str(error)
+        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     except _UNREADABLE as error:
         raise InputError(f"{path}: no readable timeline: {type(error).__name__}: {error}") from None
 
@@ -182,9 +183,9 @@ def schema_of(path: str | Path) -> str:
     path = Path(path)
     try:
         if path.suffix == ".npz":
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                return str(json.loads(str(archive["header"])).get("schema", ""))
-        if path.suffix == ".json":
+            header = read_member(path, "header")
+            return "" if header is None else str(parse_text(str(header), constants=True).get("schema", ""))
+        if path.suffix == ".json" and is_file(path):
             with path.open(encoding="utf-8") as text:
                 found = re.search(r'"schema"\s*:\s*"([^"]*)"', text.read(_NEAR))
                 return found[1] if found else ""
@@ -194,22 +195,18 @@ def schema_of(path: str | Path) -> str:
 
 
 def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno}: no JSON: {error.msg}") from None
+    body = parse_text(path.read_bytes(), constants=True)
     if not isinstance(body, dict):
         raise InputError("an object required")
     names = [name for name in (*RESULTS, *MESSAGES, *EXTRAS, *RATES, *TIMES) if name in body]
-    return body, {name: np.asarray(body[name], np.float64 if name in FLOATS else np.int64) for name in names}
+    return body, {name: np.asarray(body[name]) for name in names}
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        columns = {name: archive[name] for name in archive.files}
+    columns = read_archive(path)
     if "header" not in columns:
         raise InputError("entry 'header' is missing")
-    head = json.loads(str(columns.pop("header")))
+    head = parse_text(str(columns.pop("header")), constants=True)
     if not isinstance(head, dict):
         raise InputError("entry 'header': an object required")
     return head, columns
@@ -221,15 +218,40 @@ def _record(head: Mapping[str, Any], columns: dict[str, NDArray[Any]]) -> Record
     for name in (*HEADER, *RESULTS):
         if name not in head and name not in columns:
             raise InputError(f"entry '{name}' is missing")
-    columns |= {name: frozen_ints(columns[name], np.int32, name) for name in INT32 if name in columns}
+    columns = {name: _column(name, values) for name, values in columns.items()}
     timeline = _timeline(head, columns)
     machine = None
     if "machine_spec" in head:
         machine = machine_of_record(head["machine_spec"])
         machine = machine if head["changed"] is None else with_settings(machine, head["changed"])
         check_fits(timeline, machine)
-    settings = Settings(**head["settings"]) if "settings" in head else None
+    settings = _settings(head["settings"]) if "settings" in head else None
     return Record(timeline, machine, settings, Manifest(**head["manifest"]) if "manifest" in head else Manifest())
+
+
+def _column(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """A column as its numbers; what is no list of numbers, or no whole ones where those are due, is refused."""
+    if values.ndim != 1:
+        raise InputError(f"entry '{name}': a list of numbers required, given the shape {values.shape}")
+    if name not in FLOATS:
+        return frozen_ints(values, np.int32 if name in INT32 else np.int64, name)
+    if values.size and values.dtype.kind not in "iuf":
+        raise InputError(f"entry '{name}': numbers required, given {values.dtype}")
+    return np.ascontiguousarray(values, np.float64)
+
+
+def _settings(words: Any) -> Settings:
+    """How it was executed, every word of its kind and a policy that exists."""
+    whole, text = (int, type(None)), (str, type(None))
+    kinds: dict[str, tuple[type, ...]] = {
+        "sync": (str,), "fairness": (str,), "receive_order": text, "in_flight": whole, "receives": whole, "lanes": whole,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        if name in words and (not isinstance(words[name], kind) or isinstance(words[name], bool)):
+            raise InputError(f"entry 'settings': {name} = {words[name]!r}")
+    settings = Settings(**words)
+    parse_sync(settings.sync)
+    return settings
 
 
 def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Timeline:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError
-from conset.files import require_file
+from conset.files import require_file, shown, whole_number
 from conset.machine.machine import Machine
 from conset.simulation.workload import Workload
 
@@ -87,15 +87,23 @@ def _words(path: Path, number: int, line: str) -> tuple[int | float, ...]:
     for name, word in zip(HEADER, words, strict=False):
         if name == "deps":
             break
-        kind = float if name == "time" else int
-        try:
-            values.append(kind(word))
-        except ValueError:
+        value = _time(word) if name == "time" else whole_number(word)
+        if value is None and word.isdecimal():
+            raise InputError(f"{path}, line {number}: {name} = {shown(word)}: must be below 10^18")
+        if value is None:
             rule = "a number" if name == "time" else "a whole number"
-            raise InputError(f"{path}, line {number}: {name} = '{word}': {rule} required") from None
+            raise InputError(f"{path}, line {number}: {name} = '{shown(word)}': {rule} required")
+        values.append(value)
         if abs(values[-1]) >= 2**62:
             raise InputError(f"{path}, line {number}: {name} = {word}: must be below 2^62")
     return tuple(values)
+
+
+def _time(word: str) -> float | None:
+    try:
+        return float(word) if word.isascii() and "_" not in word else None
+    except ValueError:
+        return None
 
 
 def _check(path: Path, rows: NDArray[np.void], nodes: int) -> None:
@@ -143,9 +151,9 @@ def _wanted(path: Path, messages: int) -> tuple[NDArray[np.int64], NDArray[np.in
             if not words:
                 continue
             for word in words.split(";"):
-                try:
-                    wanted.append(int(word))
-                except (ValueError, OverflowError):
-                    raise InputError(f"{path}, line {k + 1}: deps: '{word}': whole numbers separated by ';'") from None
+                number = whole_number(word.strip())
+                if number is None:
+                    raise InputError(f"{path}, line {k + 1}: deps: '{shown(word)}': whole numbers separated by ';'")
+                wanted.append(number)
             counts[k] = words.count(";") + 1
     return counts, np.array(wanted, np.int64)

@@ -30,7 +30,7 @@ def check_timetable(traffic: Traffic, walk: Walk) -> list[Violation]:
         sound = np.asarray(np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1]))
     found = [_bad_interval(traffic, k) for k in np.flatnonzero(~sound).tolist()]
     groups = Groups.of_phases(traffic.offsets)
-    for low, high in groups.chunks(groups.count, max(1, _HOPS // walk.longest)):
+    for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
         # a phase is never cut: what overlaps is in one phase
         for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
             used = traffic.networked(ids) & sound[ids] & (table[ids, 0] < table[ids, 1])

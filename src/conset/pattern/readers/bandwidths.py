@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from conset.arrays import frozen
 from conset.errors import InputError, UsageError
-from conset.files import require_file
+from conset.files import read_text, shown, whole_number
 from conset.pattern.pattern import Pattern
 from conset.units import parse_rate
 
@@ -30,16 +30,16 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
     """
     if Path(rate_or_file).suffix.lower() != ".csv":
         return frozen(np.full(pattern.messages, parse_rate(rate_or_file, "--min-bandwidth")))
-    path = require_file(Path(rate_or_file))
+    path = Path(rate_or_file)
     demand = np.zeros(pattern.messages)
     source, header = pattern.source, False
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         words = [word.strip() for word in line.split(",")]
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if not header:
             if [word.lower() for word in words] != _HEADER.split(","):
-                raise InputError(f"{path}, line {number}: the header must be {_HEADER}, given '{line.strip()}'")
+                raise InputError(f"{path}, line {number}: the header must be {_HEADER}, given '{shown(line.strip())}'")
             header = True
             continue
         ends, rate = _row(words, f"{path}, line {number}")
@@ -50,21 +50,14 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
     return frozen(demand)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text (UTF-8 required)") from None
-
-
 def _row(words: list[str], place: str) -> tuple[tuple[int, int], float]:
     if len(words) != 3:
         raise InputError(f"{place}: 3 columns required, given {len(words)}")
+    source, target = whole_number(words[0]), whole_number(words[1])
+    if source is None or target is None:
+        given = f"'{shown(words[0])}' and '{shown(words[1])}'"
+        raise InputError(f"{place}: two whole numbers of ranks required, given {given}")
     try:
-        ends = int(words[0]), int(words[1])
-    except ValueError:
-        raise InputError(f"{place}: two whole numbers of ranks required, given '{words[0]}' and '{words[1]}'") from None
-    try:
-        return ends, parse_rate(words[2], "rate")
+        return (source, target), parse_rate(words[2], "rate")
     except UsageError as error:
         raise InputError(f"{place}: {error}") from None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, UsageError
+from conset.files import read_text, shown, whole_number
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import pattern_from_list, pattern_from_matrix
 from conset.pattern.readers.options import ReadOptions
@@ -29,10 +30,7 @@ def read_csv(path: Path, options: ReadOptions) -> Pattern:
     Raises:
         InputError: no text, not square, a value that is no size or rank, an order that cannot be kept.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text (UTF-8 required)") from None
+    text = read_text(path)
     first = next(_lines(text), None)
     if first is None:
         raise InputError(f"{path}: holds no numbers")
@@ -49,8 +47,9 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _size(word: str, place: str) -> int:
+    whole = whole_number(word)
     try:
-        return parse_size(int(word) if word.isdecimal() and len(word) < 19 else word)
+        return parse_size(word) if whole is None or whole < 0 else whole
     except UsageError as error:
         raise InputError(f"{place}: {error}") from None
 
@@ -82,10 +81,9 @@ def _integers(text: str) -> NDArray[np.int64] | None:
 
 
 def _rank(word: str, what: str, place: str) -> int:
-    try:
-        rank = int(word)
-    except ValueError:
-        raise InputError(f"{place}: {what} = '{word}': a whole number required") from None
+    rank = whole_number(word)
+    if rank is None:
+        raise InputError(f"{place}: {what} = '{shown(word)}': a whole number required")
     if abs(rank) >= 2**31:
         raise InputError(f"{place}: {what} = {rank}: must be from 0 to 2^31 - 1")
     return rank

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import io
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from conset.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import located, require_ranks, require_square, whole_bytes
+from conset.pattern.readers.matrix_market_text import checked_text
 from conset.pattern.readers.options import ReadOptions
-
-_INTEGERS = re.compile(r"[\s\d+-]*$")
-
 
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
@@ -47,14 +45,20 @@ def halo_of_rows(
     p. Stored zeros count: what is stored is multiplied.
 
     Raises:
-        InputError: more ranks than rows.
+        InputError: more ranks than rows, or than a pattern may have.
     """
     if ranks > size:
         raise InputError(f"{path}: --rows-to {ranks}: must be at most its {size} rows")
-    begin = np.concatenate([[0], np.cumsum([size // ranks + (rank < size % ranks) for rank in range(ranks)])])
+    require_ranks(ranks, f"{path}: --rows-to")
+    begin = np.arange(ranks + 1) * (size // ranks) + np.minimum(np.arange(ranks + 1), size % ranks)
     user = np.searchsorted(begin, rows, side="right") - 1
+    used = np.arange(0)
+    if ranks * size >= 2**63:  # number the columns that occur, so that a key of rank and column fits
+        used, columns = np.unique(columns, return_inverse=True)
+        size = used.size
     needed = np.unique(user * size + columns)
     user, column = needed // size, needed % size
+    column = used[column] if used.size else column
     owner = np.searchsorted(begin, column, side="right") - 1
     foreign = owner != user
     pair, count = np.unique(owner[foreign] * ranks + user[foreign], return_counts=True)
@@ -65,27 +69,15 @@ def halo_of_rows(
 
 def _read_entries(path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None, tuple[int, ...]]:
     """(rows, columns, values or None, shape) of all entries, from 0."""
-    from scipy.io import mminfo, mmread
+    from scipy.io import mmread
 
+    text = checked_text(path)
     try:
-        field = mminfo(path)[4]
-        matrix = mmread(path)
-    except (ValueError, OverflowError, TypeError, OSError, UnicodeDecodeError) as error:
+        matrix = mmread(io.BytesIO(text.content))
+    except (ValueError, OverflowError, TypeError, OSError, MemoryError) as error:
         raise InputError(f"{path}: no valid Matrix Market file: {error}") from None
-    if "integer" in field:
-        _refuse_fractions(path)
     if isinstance(matrix, np.ndarray):
         rows, columns = np.nonzero(matrix)
         return rows, columns, matrix[rows, columns], matrix.shape
-    values = None if field == "pattern" else matrix.data
+    values = None if text.field == "pattern" else matrix.data
     return matrix.row.astype(np.int64), matrix.col.astype(np.int64), values, matrix.shape
-
-
-def _refuse_fractions(path: Path) -> None:
-    """SciPy reads `4.5` in a matrix of integers as 4; nothing may be lost in silence."""
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.startswith("%") and not _INTEGERS.match(line):
-                raise InputError(
-                    f"{path}, line {number}: whole numbers required in a matrix of integers, given '{line.strip()}'"
-                )

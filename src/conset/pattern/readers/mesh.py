@@ -22,6 +22,9 @@ _CORNERS = {
 }  # fmt: skip
 """Kind of cell without its number of nodes → corners, which come first; 0: all nodes are."""
 
+_HEAD = 1 << 16
+"""Bytes in which a mesh in XML has begun."""
+
 
 def _parts(path: Path, options: ReadOptions) -> int:
     if options.parts is None:
@@ -58,6 +61,10 @@ def read_vtk(path: Path, options: ReadOptions) -> Pattern:
 
 def read_vtu(path: Path, options: ReadOptions) -> Pattern:
     """The halo exchange of a VTK mesh in XML; raises what `read_gmsh` raises."""
+    with path.open("rb") as handle:
+        head = handle.read(_HEAD)
+    if b"<!DOCTYPE" in head.partition(b"<VTKFile")[0]:  # a few entities that name each other fill any memory
+        raise InputError(f"{path}: no valid vtu mesh: a document type declaration is not read")
     return _read_cells(path, "vtu", options)
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError
+from conset.files import read_text
 from conset.pattern.readers.cells import Cells, Graph
 
 _ELEMENT_NODES = {1: 3, 2: 4, 3: 8, 4: 4}
 """Manual 4.0: 1 triangles, 2 tetrahedra, 3 hexahedra, 4 quadrilaterals → nodes of an element."""
+
+_DIGITS = re.compile(r"[0-9+\s-]*")
 
 
 def parse_metis_graph(path: Path) -> Graph:
@@ -118,11 +122,7 @@ def _common(nodes: int) -> int:
 
 def _content(path: Path) -> list[tuple[int, str]]:
     """(line number, line) without comments; empty lines count, after the header."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text (UTF-8 required)") from None
-    lines = [(k, line) for k, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("%")]
+    lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if not line.lstrip().startswith("%")]
     while lines and not lines[0][1].strip():
         del lines[0]
     if not lines:
@@ -132,8 +132,10 @@ def _content(path: Path) -> list[tuple[int, str]]:
 
 def _whole(path: Path, line: tuple[int, str], least: int) -> list[int]:
     try:
+        if not _DIGITS.fullmatch(line[1]):
+            raise ValueError(line[1])
         values = [int(word) for word in line[1].split()]
-    except ValueError:
+    except ValueError:  # of a sign inside a word, or of more digits than Python reads
         raise InputError(f"{path}, line {line[0]}: whole numbers required, given '{line[1].strip()[:40]}'") from None
     if len(values) < least:
         raise InputError(f"{path}, line {line[0]}: at least {least} numbers required, given {len(values)}")

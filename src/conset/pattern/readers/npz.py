@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.archives import read_archive
 from conset.arrays import frozen_ints
 from conset.errors import InputError
 from conset.pattern.pattern import Pattern
@@ -26,7 +25,7 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
     Raises:
         InputError: no archive, truncated, other arrays, shapes that do not agree, values that are no ranks or sizes.
     """
-    arrays = _load(path)
+    arrays = read_archive(path)
     if "matrix" in arrays:
         return pattern_from_matrix(
             arrays["matrix"], lambda row, column: f"{path}: matrix[{row}, {column}]", str(path), path.name
@@ -45,18 +44,6 @@ def read_npz(path: Path, options: ReadOptions) -> Pattern:
     before = _order(path, arrays, source.size)
     ranks = _ranks(path, arrays) if "ranks" in arrays else options.ranks
     return pattern_from_list(source, target, size, before, lambda k: f"{path}: entry {k}", str(path), path.name, ranks)
-
-
-def _load(path: Path) -> dict[str, NDArray[Any]]:
-    with path.open("rb") as handle:
-        if not zipfile.is_zipfile(handle):
-            raise InputError(f"{path}: no .npz archive, or truncated")
-        handle.seek(0)
-        try:
-            with np.load(handle, allow_pickle=False) as archive:
-                return dict(archive)
-        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-            raise InputError(f"{path}: no valid .npz archive: {error}") from None
 
 
 def _integers(path: Path, arrays: dict[str, NDArray[Any]], key: str) -> NDArray[np.int64]:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,12 +99,39 @@ def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> NDArr
     except ImportError:
         raise MissingExtraError("pymetis", "mesh") from None
     index = pymetis.zero_copy_dtype()
-    _, part = pymetis.part_graph(
-        parts,
-        pymetis.CSRAdjacency(graph.offsets.astype(index), graph.neighbor.astype(index)),
-        vweights=None if graph.weights is None else graph.weights.astype(index),
-        eweights=None if graph.edge_weights is None else graph.edge_weights.astype(index),
-        recursive=recursive,
-        options=pymetis.Options(seed=seed % 2**31),
-    )
+    with _silent_library():
+        _, part = pymetis.part_graph(
+            parts,
+            pymetis.CSRAdjacency(graph.offsets.astype(index), graph.neighbor.astype(index)),
+            vweights=None if graph.weights is None else graph.weights.astype(index),
+            eweights=None if graph.edge_weights is None else graph.edge_weights.astype(index),
+            recursive=recursive,
+            options=pymetis.Options(seed=seed % 2**31),
+        )
     return np.asarray(part, np.int64)
+
+
+@contextmanager
+def _silent_library() -> Iterator[None]:
+    """What METIS itself prints on stdout goes nowhere: it says "cannot bisect" of what is then partitioned all the same.
+
+    The file descriptor is turned away, as the library knows no other stdout; buffers of both sides are emptied before
+    and after.
+    """
+    library = ctypes.CDLL(None)
+    try:
+        sys.stdout.flush()
+        library.fflush(None)
+        kept = os.dup(1)
+    except (OSError, ValueError):  # there is no stdout
+        yield
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        yield
+    finally:
+        library.fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)

@@ -9,6 +9,7 @@ length; per subdomain the words it sends; for each i, for each j a count and tha
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from conset.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import located
 from conset.pattern.readers.options import ReadOptions
+
+_NUMBERS = re.compile(rb"(?:\s*+[+-]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+(?=\s|\Z))*+\s*+")
+"""Numbers between white space, as `float` reads them, without its underscores, digits of other scripts, nan and inf."""
 
 
 def read_spark98(path: Path, options: ReadOptions) -> Pattern:
@@ -82,13 +86,13 @@ class _Tokens:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        words = path.read_bytes().split()
-        try:
-            self._numbers = np.array(words, np.float64)
-        except ValueError:
-            k = next(k for k, word in enumerate(words) if not _is_number(word))
+        content = path.read_bytes()
+        words = content.split()
+        if not _NUMBERS.fullmatch(content):
+            k = next(k for k, word in enumerate(words) if not _NUMBERS.fullmatch(word))
             text = words[k][:20].decode(errors="replace")
-            raise InputError(f"{path}: number {k + 1} of the file: '{text}' is no number") from None
+            raise InputError(f"{path}: number {k + 1} of the file: '{text}' is no number")
+        self._numbers = np.array(words, np.float64)
         self._next = 0
 
     def take(self, count: int, what: str, *, whole: bool = True) -> NDArray[np.int64]:
@@ -114,11 +118,3 @@ class _Tokens:
         left = self._numbers.size - self._next
         if left > 1:
             raise InputError(f"{self.path}: {left} numbers are left after the last subdomain, at most 1 expected")
-
-
-def _is_number(word: bytes) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

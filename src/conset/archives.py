@@ -1,0 +1,97 @@
+"""Archives of arrays (`.npz`), read without believing them: what a header promises must be what the file holds.
+
+`numpy.load` allocates what a header says (29 TiB from 214 bytes), gives bytes for a member that is no array, and ends
+in errors of a dozen classes where an archive is damaged.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.files import is_file, require_file
+
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_KINDS = "biufcUS"
+"""Booleans, integers, floating-point and complex numbers, texts."""
+_DEFLATE = 1040
+"""A deflated byte becomes at most so many."""
+
+
+def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray[Any]]:
+    """The arrays of an archive by their names; `only`: one of them, where it is there.
+
+    Raises:
+        InputError: missing, no archive, truncated or damaged, a member that is no plain array, or one that promises
+            another size than it has; names the file and the member.
+    """
+    path = require_file(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len({member.filename for member in members}) < len(members):
+                raise InputError(f"{path}: no valid .npz archive: two members have one name")
+            wanted = [member for member in members if only is None or member.filename == f"{only}.npy"]
+            return {member.filename.removesuffix(".npy"): _array(archive, member, path) for member in wanted}
+    except InputError:
+        raise
+    except MemoryError as error:
+        raise InputError(f"{path}: does not fit into memory: {error}") from None
+    except Exception as error:  # whatever zipfile or zlib trips over is a broken file
+        reason = f"no valid .npz archive: {error}" if _is_zip(path) else "no .npz archive, or truncated"
+        raise InputError(f"{path}: {reason}") from None
+
+
+def read_member(path: str | Path, name: str) -> NDArray[Any] | None:
+    """One array of an archive; None where there is no such archive or member, whatever the reason."""
+    try:
+        return read_archive(path, only=name).get(name) if is_file(path) else None
+    except InputError:
+        return None
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return zipfile.is_zipfile(file)
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
+    where = f"{path}: no valid .npz archive: member '{member.filename}'"
+    if not member.filename.endswith(".npy"):
+        raise InputError(f"{where} is no array")
+    if member.flag_bits & 1:
+        raise InputError(f"{where} is encrypted")
+    if member.compress_type not in _METHODS:
+        raise InputError(f"{where} is compressed by method {member.compress_type}, which .npz does not know")
+    if member.file_size > _DEFLATE * member.compress_size or member.compress_size > path.stat().st_size:
+        raise InputError(f"{where} promises {member.file_size} bytes out of {member.compress_size}")
+    with archive.open(member) as file:
+        promised = _promised(file, where)
+    if promised != member.file_size:
+        raise InputError(f"{where}: its header promises {promised} bytes, it has {member.file_size}")
+    with archive.open(member) as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False, max_header_size=10_000)
+    return array
+
+
+def _promised(file: IO[bytes], where: str) -> int:
+    """Bytes of a member by the header of its array, the header included."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except MemoryError:
+        raise
+    except Exception as error:  # the header is a Python expression: its errors are those of a parser, or any
+        raise InputError(f"{where}: no header of an array: {type(error).__name__}") from None
+    if dtype.hasobject or dtype.kind not in _KINDS:
+        raise InputError(f"{where}: numbers or a text required, given {dtype}")
+    if any(type(side) is not int or side < 0 for side in shape):
+        raise InputError(f"{where}: shape {shape}: whole numbers of at least 0 required")
+    return file.tell() + prod(shape) * dtype.itemsize
