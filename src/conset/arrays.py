@@ -50,6 +50,32 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def check_range(what: str, values: NDArray[Any], below: int) -> None:
+    """Checks that indices are from 0 and below `below`.
+
+    Raises:
+        InputError: one is not, or they are no list of numbers; names `what[index]`.
+    """
+    if values.ndim != 1:
+        raise InputError(f"{what} has shape {values.shape}: one dimension required")
+    if values.size and (values.min() < 0 or values.max() >= below):
+        k = int(np.flatnonzero((values < 0) | (values >= below))[0])
+        raise InputError(f"{what}[{k}] = {values[k]}: must be from 0 to {below - 1}")
+
+
+def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, of: str) -> None:
+    """Checks that offsets rise from 0 to `end`, the number `of` something, in `rows` steps (None: any number).
+
+    Raises:
+        InputError: they do not.
+    """
+    if offsets.ndim != 1 or not offsets.size or (rows is not None and offsets.size != rows + 1):
+        steps = "at least 0" if rows is None else rows
+        raise InputError(f"{what} has shape {offsets.shape}: {steps} steps require one entry more than there are steps")
+    if offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
+        raise InputError(f"{what}: must rise from 0 to the {end} {of}")
+
+
 _LEVEL = 1
 """Deflate's fastest level: a schedule of millions of messages compresses 3 times faster and little worse than at 6."""
 

@@ -265,6 +265,7 @@ def _compile_by(
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
         channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=asked,
         manifest=manifest, compile_s=seconds, stopped_early=phases.stopped_early, note=phases.note,
+        min_bandwidth_Bps=problem.min_bandwidth,
     )  # fmt: skip
 
 

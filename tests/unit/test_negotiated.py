@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import conset
 from conset import _core
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, UsageError
@@ -204,3 +205,13 @@ def test_what_cannot_be_kept_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown routes 'freee': did you mean 'free'"):
         compile_pattern(pattern, on, Request(routes="freee"))
     assert compile_pattern(pattern, on, Request(routes="free")).method == "negotiated"
+
+
+@pytest.mark.parametrize("method", ["negotiated", "connections"])
+@pytest.mark.parametrize("network", ["torus:4x3", "ring:6"])
+def test_free_routes_never_close_a_cycle_where_the_machine_never_wraps(method: str, network: str) -> None:
+    schedule = conset.compile(
+        "random:degree=3,size=log-uniform(64,64KiB)", f"{network},routing=no-wrap", method=method, routes="free"
+    )
+    assert verify_schedule(schedule).ok
+    assert conset.predict(schedule).time_s > 0

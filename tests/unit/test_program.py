@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.cli.main import run
-from conset.compiler import Request
+from conset.compiler import Request, compile_pattern
 from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -24,13 +24,14 @@ from conset.prediction import predict
 from conset.program import Block, Program, compile_program, predict_program, read_program
 from conset.program.share import reorder
 from conset.program.words import BlockWords
+from conset.schedule.file import read_document, read_schedule, to_schedule, write_schedule
 from conset.schedule.program_document import (
     BlockDocument,
     is_program,
     read_program_document,
     write_program_document,
 )
-from conset.verification import PROGRAM_RULES, verify_program, verify_schedule
+from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 
 IWARP = parse_machine("iwarp:4x4")
 CONNECTIONS = Request("connections")
@@ -243,6 +244,122 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     assert program.contexts[0] != program.contexts[1]
     crowded = replace(program.to_document(), contexts=((0,), (0,), (0,)))
     assert any("sends and receives with 2 partners" in v.text for v in verify_program(crowded).violations)
+
+
+@pytest.mark.parametrize("spec", ["iwarp:8x8", "mesh:4x4,link=40MB/s", "ring:8,link=40MB/s,port=80MB/s"])
+@pytest.mark.parametrize("method", ["connections", "auto"])
+def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: str) -> None:
+    """Both shifts together put three connections on a link of 40 MB/s."""
+    machine = parse_machine(spec)
+    request = Request(method, min_bandwidth="20MB/s")
+    shifts = words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request)
+    program = compile_program(shifts, machine, request)
+    assert {schedule.method for schedule in program.schedules} == {"connections"}
+    assert program.switches == 1
+    check(program)
+    document = program.to_document()
+    assert [schedule.min_bandwidth_Bps for schedule in document.schedules] == [20e6, 20e6]
+    alone = tuple(replace(schedule, channels=None) for schedule in document.schedules)
+    crowded = replace(document, contexts=((0,), (0,)), schedules=alone)
+    found = verify_program(crowded).violations
+    assert {v.rule for v in found} == {"program-bandwidth", "program-figures"}
+    assert found[0].text.endswith("is guaranteed 1.33333e+07 B/s, 2e+07 B/s were asked for")
+    less = tuple(replace(schedule, min_bandwidth_Bps=13e6) for schedule in alone)
+    assert rules(replace(crowded, schedules=less)) == {"program-figures"}
+    slow = Request(method, min_bandwidth="13MB/s")
+    assert (
+        compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=slow), machine, slow).switches == 0
+    )
+
+
+def test_files_carry_the_bandwidths_that_were_asked_for(tmp_path: Path) -> None:
+    rates = tmp_path / "r.csv"
+    rates.write_text("source,target,rate\n0,1,30MB/s\n")
+    pattern = parse_pattern("shift:by=1", topology=IWARP.topology, ranks=16)
+    for asked, stated in ((str(rates), [30e6] + [0.0] * 15), ("10MB/s", 10e6)):
+        schedule = compile_pattern(pattern, IWARP, Request("connections", min_bandwidth=asked))
+        for suffix in (".json", ".npz"):
+            path = tmp_path / f"a{suffix}"
+            write_schedule(schedule, path)
+            document = read_document(path)
+            assert document.min_bandwidth_Bps == stated
+            assert verify_document(document).ok
+            again = read_schedule(path).min_bandwidth_Bps
+            assert again is not None
+            np.testing.assert_array_equal(again, np.broadcast_to(stated, 16))
+    turned = replace(
+        document, min_bandwidth_Bps=[*range(16)], source=document.source[::-1], target=document.target[::-1],
+        transfer_message=15 - document.transfer_message,
+    )  # fmt: skip
+    asked_of = to_schedule(turned).min_bandwidth_Bps
+    assert asked_of is not None
+    assert asked_of.tolist() == [*range(16)][::-1]
+    for wrong in ("1", -1, None, [1.0, None], True, 1e300):
+        found = json.loads(path.with_suffix(".json").read_text()) | {"min_bandwidth_Bps": wrong}
+        path.with_suffix(".json").write_text(json.dumps(found))
+        with pytest.raises(InputError, match="min_bandwidth_Bps"):
+            read_document(path.with_suffix(".json"))
+
+
+def test_several_messages_that_go_the_same_way_are_several_connections() -> None:
+    """Twice 0 → 1 and once 0 → 2 leave node 0 three times."""
+    machine = parse_machine("mesh:3")
+    request = Request("first-fit", limits="send=2,receive=none,link=none")
+    twice = Pattern(3, np.array([0, 2, 2, 2]), np.array([1, 1]), np.array([8, 8]))
+    other = Pattern.from_messages(3, [0], [2], [8])
+    same = Pattern.from_messages(3, [0], [1], [9])
+    for second, switches in ((other, 1), (same, 0)):
+        blocks = [BlockWords("a", twice, 1, request), BlockWords("b", second, 1, request)]
+        program = compile_program(blocks, machine, request)
+        assert [schedule.phases for schedule in program.schedules] == [1, 1]
+        assert program.switches == switches
+        check(program)
+    document = compile_program(
+        [BlockWords("a", twice, 1, request), BlockWords("b", other, 1, request)], machine, request
+    )
+    crowded = replace(document.to_document(), contexts=((0,), (0,)))
+    texts = [v.text for v in verify_program(crowded).violations]
+    assert "context 0: send of node 0: 3 connections, at most 2" in texts
+
+
+def test_several_connections_of_one_way_have_channels_of_their_own() -> None:
+    machine = parse_machine("mesh:3")
+    twice = Pattern(3, np.array([0, 2, 2, 2]), np.array([1, 1]), np.array([8, 8]))
+    same = Pattern.from_messages(3, [0], [1], [9])
+    blocks = [BlockWords("a", twice, 1, CONNECTIONS), BlockWords("b", same, 1, CONNECTIONS)]
+    program = compile_program(blocks, machine, CONNECTIONS)
+    assert program.switches == 0
+    check(program)
+    document = program.to_document()
+    one = document.schedules[1]
+    assert one.channels is not None
+    moved = replace(document, schedules=(document.schedules[0], replace(one, channels=one.channels + 2)))
+    texts = [(v.rule, v.text) for v in verify_program(moved).violations]
+    words = "context 0: the connection 0 → 1 has channels [0, 0] in one phase, [2, 2] in another"
+    assert texts == [("program-channel", words)]
+
+
+@pytest.mark.parametrize(("repeat", "wrong"), [(2**62 // 8192, False), (2**62 // 8192 + 1, True), (2**80, True)])
+def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> None:
+    """8 KiB a repetition: 2^62 B in all, and more; a block runs at most 2^31 - 1 times in a row."""
+    machine = parse_machine("crossbar:8")
+    size = 8192 * 2**20
+    pattern = Pattern.from_messages(8, [0], [1], [size])
+    times = repeat * 8192 // size + wrong
+    block = [BlockWords("a", pattern, min(times, 2**31), Request("first-fit"))]
+    if not wrong:
+        program = compile_program(block, machine, Request("first-fit"))
+        check(program)
+        assert program.figures()["bytes"] == times * size
+        document = program.to_document()
+        more = replace(document, blocks=(replace(document.blocks[0], repeat=times + 1),))
+        assert rules(more) == {"program-block"}
+        assert rules(replace(document, blocks=(replace(document.blocks[0], repeat=2**31),))) == {"program-block"}
+        with pytest.raises(InputError, match="together send"):
+            Program.from_document(more)
+    else:
+        with pytest.raises(InputError, match="together send|at most 2147483647"):
+            compile_program(block * 2, machine, Request("first-fit", placement="annealed"))
 
 
 def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:

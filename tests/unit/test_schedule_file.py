@@ -36,7 +36,7 @@ def full() -> Document:
     messages = [[0, 1, 10], [0, 2, 2**40], [3, 1, 30]]
     phases = [[[0, 1, 10, 0], [3, 1, 20, 2]], [], [[0, 2, 2**40, 1], [3, 1, 10, 2]]]
     routes: list[list[list[int]]] = [[[8, 7], [7]], [], [[8, 5, 4, 7, 6], [7]]]
-    timetable: list[list[list[float]]] = [[[0, 0.1], [1 / 3, 2e6]], [], [[0, 1], [1, 2]]]
+    timetable: list[list[list[float]]] = [[[0, 0.1], [1 / 3, 2e6]], [], [[0, 100], [1, 2]]]
     order, placement = [[0, 1], [0, 2]], [8, 7, 6, 7]
     return document(
         MESH,
@@ -87,7 +87,7 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
     assert found["placement"] == [8, 7, 6, 7]
     assert found["phases"] == [[[0, 1, 10, 0], [3, 1, 20, 2]], [], [[0, 2, 2**40, 1], [3, 1, 10, 2]]]
     assert found["routes"] == [[[8, 7], [7]], [], [[8, 5, 4, 7, 6], [7]]]
-    assert found["timetable"] == [[[0.0, 0.1], [1 / 3, 2e6]], [], [[0.0, 1.0], [1.0, 2.0]]]
+    assert found["timetable"] == [[[0.0, 0.1], [1 / 3, 2e6]], [], [[0.0, 100.0], [1.0, 2.0]]]
     assert list(found["figures"]["load"]) == ["send", "receive", "link", "channels", "sum"]
     assert "\n[[0,1,10,0], [3,1,20,2]],\n[],\n" in text  # one phase to the line
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,14 @@ import numpy as np
 import pytest
 
 from conset.errors import UsageError
+from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.schedule.document import Document
 from conset.verification import RULES, Verification, verify_document
+from conset.verification.messages import exact_sum
 from hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -149,6 +153,28 @@ def test_parts_whose_sum_wraps_around_do_not_add_up() -> None:
     result = judge(MESH, [[0, 2, 20]], [[[0, 2, b, 0]] for b in parts])
     assert places(result) == [("message-bytes", 4, 0)]
     assert str(4 * 2**62 + 20) in result.violations[0].text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wrong"),
+    [((2**61, 2**61), False), ((2**61, 2**61 + 1), True), ((2**62, 2**62), True), ((2**63 - 1, 2**63 - 1), True)],
+)
+def test_sums_of_sizes_stay_within_64_bits(sizes: tuple[int, int], wrong: bool) -> None:
+    messages = [[0, 1, sizes[0]], [3, 4, sizes[1]]]
+    result = judge(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]])
+    assert places(result) == [("pattern", None, None)] * wrong
+    if wrong:
+        words = f"all messages together have {sum(sizes)} B, at most {2**62} B"
+        assert result.violations[0].text == words
+
+
+@pytest.mark.parametrize("count", [1, 3, 1000])
+def test_sums_are_exact(count: int) -> None:
+    rng = np.random.default_rng(count)
+    for dtype in (np.int32, np.int64):
+        values = rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, count, dtype, endpoint=True)
+        assert exact_sum(values) == sum(values.tolist())
+    assert exact_sum(np.broadcast_to(np.int64(2**62), count)) == count * 2**62
 
 
 def test_link_violation_names_link_transfers_and_both_numbers() -> None:
@@ -286,6 +312,14 @@ def test_a_torus_route_may_wrap_and_a_mesh_route_not() -> None:
     assert places(verify_document(given, machine=machine_on(Topology.mesh(4)))) == [("route-link", 0, 0)]
 
 
+def test_a_route_that_never_wraps_closes_no_cycle() -> None:
+    phases, routes = [[[0, 3, 1, 0]]], [[[0, 3]]]
+    idle = machine_on(Topology.ring(4), rule="no-wrap")
+    given = document(idle, [[0, 3, 1]], phases, routes=routes, figures={})
+    assert places(verify_document(given, machine=idle)) == [("route-link", 0, 0)]
+    assert places(judge(idle, [[0, 3, 1]], phases, routes=[[[0, 1, 2, 3]]])) == []
+
+
 def test_a_graph_without_a_path() -> None:
     machine = machine_on(graph_of(3, 3, [(0, 1), (1, 0), (2, 1)]))
     given = document(machine, [[0, 1, 1], [0, 2, 1]], [[[0, 1, 1, 0]], [[0, 2, 1, 1]]], figures={})
@@ -381,9 +415,21 @@ def test_an_empty_pattern_has_no_phases() -> None:
 def test_the_order_holds_across_phases() -> None:
     assert places(judge(MESH, MESSAGES, PHASES, before=[[0, 1]])) == []
     result = judge(MESH, MESSAGES, PHASES, before=[[0, 1], [1, 0]])
-    assert places(result) == [("order", 0, 0)]
+    assert places(result) == [("pattern", None, None), ("order", 0, 0)]
+    assert result.violations[0].text == "before: the order is cyclic: message 1 before 0 before 1"
     words = "before[1] = [1, 0]: message 1 (phase 1 transfer 0) must end before message 0 (phase 0 transfer 0) starts"
-    assert result.violations[0].text == words
+    assert result.violations[1].text == words
+
+
+def test_a_cyclic_order_is_none_wherever_it_is_scheduled() -> None:
+    """Windows of no length touch each other: in time each message of a cycle ends before the next one starts."""
+    messages = [[0, 1, 1], [1, 2, 1], [2, 0, 1]]
+    phases = [[[*row, m] for m, row in enumerate(messages)]]
+    now: list[list[list[float]]] = [[[1.0, 1.0]] * 3]
+    around = [[0, 1], [1, 2], [2, 0]]
+    assert places(judge(MESH, messages, phases, Limits(), before=around[:2], timetable=now)) == []
+    assert places(judge(MESH, messages, phases, Limits(), before=around, timetable=now)) == [("pattern", None, None)]
+    assert places(judge(MESH, messages, phases, Limits(), before=[[1, 1]], timetable=now)) == [("pattern", None, None)]
 
 
 def test_the_order_inside_a_phase_needs_a_timetable() -> None:
@@ -451,6 +497,43 @@ def test_a_link_of_width_two_carries_two_at_once() -> None:
     narrow = machine_on(graph_of(4, 4, links))
     given = judge(narrow, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])
     assert places(given) == [("timetable-link", 0, 1)]
+
+
+# 2 B/s out of a node, 1 B/s into it, 4 B/s on a link; 0 → 2 takes two links, 1 → 2 one
+RATES = Costs(port_out_Bps=2.0, port_in_Bps=1.0, link_Bps=4.0)
+
+
+@pytest.mark.parametrize(
+    ("machine", "least"),
+    [
+        (replace(MESH, costs=RATES), 20.0),
+        (replace(MESH, costs=replace(RATES, port_in_Bps=inf)), 10.0),
+        (replace(MESH, costs=replace(RATES, port_in_Bps=inf, port_out_Bps=inf)), 5.0),
+        (replace(MESH, costs=replace(RATES, node_Bps=0.5)), 40.0),
+        (replace(machine_on(Topology.mesh(3, 3, width=2)), costs=Costs(link_Bps=4.0)), 5.0),
+    ],
+)
+def test_a_window_is_as_long_as_its_bytes_need(machine: Machine, least: float) -> None:
+    """20 B at the slowest of the ports and one unit of width of every link."""
+    messages, phases = [[0, 2, 20]], [[[0, 2, 20, 0]]]
+    for start in (0.0, 7.0):
+        assert places(judge(machine, messages, phases, timetable=[[[start, start + least]]])) == []
+        for length in (0.0, 0.999 * least):
+            result = judge(machine, messages, phases, timetable=[[[start, start + length]]])
+            assert places(result) == [("timetable-length", 0, 0)]
+            assert result.violations[0].text.endswith(f"its 20 B need at least {least:g} s")
+
+
+def test_a_window_lasts_as_long_as_the_slowest_link_of_its_route() -> None:
+    links = [(0, 1), (1, 0), (1, 2), (2, 1)]
+    slow = replace(graph_of(3, 3, links), link_rate_Bps=np.array([4.0, 4.0, 1.0, 4.0]))
+    phases = [[[0, 2, 20, 0]]]
+    assert places(judge(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 20.0]]])) == []
+    assert places(judge(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 19.9]]])) == [
+        ("timetable-length", 0, 0)
+    ]
+    inside = judge(machine_on(slow), [[0, 1, 20]], [[[0, 1, 20, 0]]], placement=[2, 2], ranks=2, timetable=[[[3, 3]]])
+    assert places(inside) == []
 
 
 @pytest.mark.parametrize("row", [(1.0, 0.5), (-1.0, 0.0), (0.0, float("inf")), (float("nan"), 1.0)])
@@ -533,6 +616,56 @@ def test_linkage_overwritten_leads_to_another_gate() -> None:
     verification = verify_document(document(MESH, messages, phases, Limits(channels=4), **changes), machine=MESH)
     assert places(verification) == [("linkage", 0, 0), ("channel-taken", 0, 1)]
     assert "comes out at the gate of node 4" in verification.violations[0].text
+
+
+@pytest.mark.parametrize("channel", [-1, 4, 2**31, 2**63 - 1])
+def test_channels_that_no_node_has(channel: int) -> None:
+    messages, phases = [(0, 2, 8), (1, 2, 8)], [[(0, 2, 8, 0), (1, 2, 8, 1)]]
+    routes, numbers = [[[0, 1, 2], [1, 2]]], np.array([0, 0, 0, channel, 1], np.int64)
+    given = document(MESH, messages, phases, Limits(channels=4), routes=routes, channels=numbers)
+    assert places(verify_document(given, machine=MESH)) == [("channel-number", 0, 1)]
+    if channel < 4 or channel >= 2**31:
+        free = replaced(given, limits=Limits().to_object())
+        assert places(verify_document(free, machine=MESH)) == [("channel-number", 0, 1)]
+
+
+@pytest.mark.parametrize("node", [-1, 9, 2**40, 2**63 - 1])
+def test_channels_of_nodes_that_do_not_exist(node: int) -> None:
+    messages, phases = [(0, 2, 8), (1, 2, 8)], [[(0, 2, 8, 0), (1, 2, 8, 1)]]
+    routes, numbers = [[[0, node, 2], [1, 2]]], np.array([0, 0, 0, 2**63 - 1, 1], np.int64)
+    given = document(MESH, messages, phases, Limits(channels=4), routes=routes, channels=numbers, figures={})
+    assert places(verify_document(given, machine=MESH)) == [("route-node", 0, 0), ("channel-number", 0, 1)]
+    sound = replaced(given, channels=np.array([0, 0, 0, 1, 1], np.int64))
+    assert places(verify_document(sound, machine=MESH)) == [("route-node", 0, 0)]
+
+
+# 8 B/s out of and into a node, 12 B/s on a link of width 2; 0 → 1 and 0 → 2 share the port out of 0 and link 0 → 1
+SHARED = replace(machine_on(Topology.mesh(3, 3, width=2)), costs=Costs(port_out_Bps=8, port_in_Bps=8, link_Bps=1))
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (None, []),
+        (1.0, []),
+        (1.1, [("bandwidth", 0, 0), ("bandwidth", 0, 1)]),
+        ([1.0, 1.0, 2.0], []),
+        ([1.1, 0.0, 0.0], [("bandwidth", 0, 0)]),
+        ([0.0, 0.0, 2.1], [("bandwidth", 0, 2)]),
+        ([1.0, 1.0], [("bandwidth", None, None)]),
+        ([1.0, 1.0, -1.0], [("bandwidth", None, None)]),
+        (float("nan"), [("bandwidth", None, None)]),
+    ],
+)
+def test_bandwidths_that_were_asked_for(asked: Any, expected: list[Any]) -> None:
+    """A link of 2 B/s that two share leaves each 1 B/s; message 2 has links of its own."""
+    given = document(SHARED, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=asked)
+    assert places(verify_document(given, machine=SHARED)) == expected
+    few = replace(SHARED, costs=replace(SHARED.costs, port_in_Bps=1.5, port_out_Bps=1.5, link_Bps=inf))
+    given = document(few, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=0.75)
+    assert places(verify_document(given, machine=few)) == []
+    given = document(few, MESSAGES, TOGETHER, Limits(), min_bandwidth_Bps=[0.8, 0.0, 1.5])
+    assert places(verify_document(given, machine=few)) == [("bandwidth", 0, 0)]
 
 
 @pytest.mark.parametrize(

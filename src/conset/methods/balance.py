@@ -31,6 +31,7 @@ from conset.methods.core import core_arguments
 from conset.methods.domain import require_limits
 from conset.methods.problem import Phases, Problem, Routes
 from conset.network.routes import core_network, links_of_nodes
+from conset.network.routing import usable_ends
 from conset.schedule.linkage import number_channels
 
 STEPS = 1_000_000
@@ -118,7 +119,7 @@ def balance_words(
     network, source, target, width, limits = core_arguments(problem)
     pinned = np.isin(phases.message, [] if before is None else before)
     free = (phases.route_offsets is not None) if routes is None else routes == "free"
-    ends = topology.ends if free else (np.zeros(0, np.int32), np.zeros(0, np.int32))
+    ends = usable_ends(topology, problem.machine.routing) if free else (np.zeros(0, np.int32), np.zeros(0, np.int32))
     phase, offsets, chosen, _ = _core.balance_words(
         network, source[phases.message], target[phases.message], burden.route_offsets, burden.route_links, width,
         limits, burden.serial, burden.work, burden.size, burden.link_work, _phase_of(phases),

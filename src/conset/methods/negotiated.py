@@ -48,6 +48,7 @@ from conset.methods.core import core_order
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.problem import Phases, Problem, Routes
 from conset.network.routes import core_network, route_nodes
+from conset.network.routing import usable_ends
 
 Limit = int | Sequence[int] | NDArray[np.int32] | None
 """How much a slot may hold: one number for all slots, one for each, or None for no limit."""
@@ -149,7 +150,7 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
         return _core.NegotiatedItems(network, source, target, first, second, width, exchange)
     if (size := topology.nodes * topology.endpoints) > CELLS:
         raise InputError(f"free routes require nodes times endpoints of at most {CELLS:,}, given {size:,}")
-    out, into = (np.ascontiguousarray(node, np.int32) for node in topology.ends)
+    out, into = usable_ends(topology, machine.routing)
     return _core.NegotiatedItems.free(topology.nodes, out, into, source, target, first, second, width)
 
 

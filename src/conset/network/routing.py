@@ -64,3 +64,15 @@ class Routing:
     def default(topology: Topology) -> Routing:
         """The usual rule of a kind of network."""
         return Routing(RULES[topology.kind][0])
+
+
+def usable_ends(topology: Topology, routing: Routing) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(from, to), shape=(link_slots) each: the links that routes of a compiler's choice may take.
+
+    As `Topology.ends`, but links that close cycles are none where the machine never wraps: they join a node to itself.
+    """
+    source, target = topology.ends
+    if routing.rule == "no-wrap":
+        far = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(axis=1, initial=0) > 1
+        target = np.where(far, source, target).astype(np.int32)
+    return np.ascontiguousarray(source), np.ascontiguousarray(target)

@@ -20,7 +20,7 @@ def number_contexts(
 ) -> tuple[Schedule, ...]:  # fmt: skip
     """The schedules with channels numbered anew in every context that several phases share."""
     members = Counter(context for phases in contexts for context in phases)
-    known: dict[tuple[int, bytes], list[int]] = {}
+    known: dict[tuple[int, bytes, int], list[int]] = {}
     used: dict[tuple[int, int], int] = defaultdict(int)
     return tuple(
         _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
@@ -28,7 +28,7 @@ def number_contexts(
 
 
 def _numbered(
-    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes], list[int]],
+    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
     used: dict[tuple[int, int], int],
 ) -> Schedule:  # fmt: skip
     offsets, nodes = schedule.route_offsets, schedule.route_nodes
@@ -39,11 +39,14 @@ def _numbered(
         if members[context] == 1:
             continue
         at = schedule.phase(p)
+        same: Counter[bytes] = Counter()
         for k in range(at.start, at.stop):
             route = nodes[offsets[k] : offsets[k + 1]]
             if route.size < 2:
                 continue
-            key = (context, route.tobytes())
+            way = route.tobytes()
+            key = (context, way, same[way])
+            same[way] += 1
             if key not in known:
                 known[key] = [used[context, node] for node in route.tolist()]
                 for node in route.tolist():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from conset import _core
-from conset.compiler import Request, compile_placed, placement_of
+from conset.compiler import Request, check_request, compile_placed, placement_of
 from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -18,6 +18,7 @@ from conset.program.share import share, turns
 from conset.program.words import BlockWords
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
+from conset.units import MAX_SIZE_B
 
 
 def compile_program(
@@ -42,7 +43,7 @@ def compile_program(
     schedules: list[Schedule] = []
     blocks: list[Block] = []
     for block in words:
-        own = replace(block.request, sync="barrier", placement="identity")
+        own = check_request(replace(block.request, sync="barrier", placement="identity"))
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
             schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
@@ -57,6 +58,9 @@ def together(words: Sequence[BlockWords]) -> Pattern:
     """What all blocks send, every repetition counted: where ranks are best placed."""
     if len(words) == 1:
         return words[0].pattern
+    total = sum(block.pattern.bytes * block.repeat for block in words)
+    if total > MAX_SIZE_B:
+        raise InputError(f"all blocks together send {total} B, at most {MAX_SIZE_B} B")
     columns = [(block.pattern.source, block.pattern.target, block.pattern.size * block.repeat) for block in words]
     source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Pattern.from_messages(words[0].pattern.ranks, source, target, size, name="all blocks together")

@@ -1,12 +1,13 @@
 """Connections: what a phase holds open, and whether the connections of several phases may be open together.
 
 Two transfers of different phases are one connection where they take the same route between the same nodes: it is open
-once, whoever uses it.
+once, whoever uses it. Several transfers of one phase that go the same way are several connections: the first of each
+phase are one, the second of each another.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
@@ -19,6 +20,7 @@ from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 
 Ids = frozenset[int]
+ROUNDING = 1 + 1e-9
 
 
 class Connections:
@@ -32,7 +34,9 @@ class Connections:
         self._topology = schedules[0].machine.topology
         self._limits = reduce(Limits.tightened, (schedule.limits for schedule in schedules))
         self._capacity = self._capacities()
-        self._number: dict[tuple[int, int, bytes], int] = {}
+        self._rates = self._resource_rates()
+        self._number: dict[tuple[int, int, bytes, int], int] = {}
+        self._demand: list[float] = []
         self._ends: list[tuple[int, int]] = []
         self._resources: list[NDArray[np.int64]] = []
         self._links: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
@@ -45,11 +49,28 @@ class Connections:
         return self._phases[schedule, phase]
 
     def fit(self, ids: Ids) -> bool:
-        """Whether they may all be open together, under the strictest limits of all schedules."""
+        """Whether they may all be open together: under the strictest limits of all, each with its bandwidth."""
         if not ids:
             return True
         taken = np.bincount(np.concatenate([self._resources[k] for k in ids]), minlength=self._capacity.size)
-        return bool((taken <= self._capacity).all()) and (self._limits.duplex == "full" or self._exchange(ids))
+        if not (taken <= self._capacity).all() or not all(self._keeps(k, taken) for k in ids):
+            return False
+        return self._limits.duplex == "full" or self._exchange(ids)
+
+    def _keeps(self, connection: int, taken: NDArray[np.intp]) -> bool:
+        """Whether a connection has the bandwidth that is asked for it."""
+        if not self._demand[connection]:
+            return True
+        at = self._resources[connection]
+        return float((self._rates[at] / taken[at]).min()) * ROUNDING >= self._demand[connection]
+
+    def _resource_rates(self) -> NDArray[np.float64]:
+        """What all users of a resource have together [B/s]; channels have no rate of their own."""
+        first, topology = self._schedules[0], self._topology
+        costs = first.machine.costs_for(first.method)
+        link = topology.widths() * (costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps)
+        ends = [np.full(topology.nodes, rate) for rate in (costs.port_out_Bps, costs.port_in_Bps, np.inf)]
+        return np.concatenate([*ends, link])
 
     def _capacities(self) -> NDArray[np.float64]:
         limits, nodes = self._limits, self._topology.nodes
@@ -61,11 +82,19 @@ class Connections:
     def _read(self, schedule: int, phase: int) -> Iterable[int]:
         plan = self._schedules[schedule]
         offsets, links = self._routes(schedule)
-        at = plan.phase(phase)
+        at, asked = plan.phase(phase), plan.min_bandwidth_Bps
+        same: Counter[tuple[int, int, bytes]] = Counter()
         for k in range(at.start, at.stop):
             source, target = int(plan.source_node[k]), int(plan.target_node[k])
-            if source != target:
-                yield self._numbered(source, target, links[offsets[k] : offsets[k + 1]])
+            if source == target:
+                continue
+            own = links[offsets[k] : offsets[k + 1]]
+            way = source, target, own.tobytes()
+            number = self._numbered((*way, same[way]), own)
+            same[way] += 1
+            if asked is not None:
+                self._demand[number] = max(self._demand[number], float(asked[plan.message[k]]))
+            yield number
 
     def _routes(self, schedule: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         if schedule not in self._links:
@@ -76,8 +105,8 @@ class Connections:
             self._links[schedule] = chosen if chosen[0].size else route_links(*walked)
         return self._links[schedule]
 
-    def _numbered(self, source: int, target: int, links: NDArray[np.int32]) -> int:
-        key = (source, target, links.tobytes())
+    def _numbered(self, key: tuple[int, int, bytes, int], links: NDArray[np.int32]) -> int:
+        source, target = key[:2]
         known = self._number.get(key)
         if known is not None:
             return known
@@ -88,6 +117,7 @@ class Connections:
         )
         self._number[key] = len(self._ends)
         self._ends.append((source, target))
+        self._demand.append(0.0)
         self._resources.append(resources.astype(np.int64))
         return self._number[key]
 

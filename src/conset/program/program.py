@@ -9,8 +9,9 @@ from itertools import pairwise
 from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.schedule.manifest import Manifest
-from conset.schedule.program_document import BlockDocument, ProgramDocument
+from conset.schedule.program_document import MAX_REPEAT, BlockDocument, ProgramDocument
 from conset.schedule.schedule import Schedule
+from conset.units import MAX_SIZE_B
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Block:
     turns: bool
 
     def __post_init__(self) -> None:
-        if self.repeat < 1:
-            raise InputError(f"block '{self.name}': repeat = {self.repeat}: must be at least 1")
+        if not 1 <= self.repeat <= MAX_REPEAT:
+            rule = "must be at least 1" if self.repeat < 1 else f"must be at most {MAX_REPEAT}"
+            raise InputError(f"block '{self.name}': repeat = {self.repeat}: {rule}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,20 @@ class Program:
     contexts: tuple[tuple[int, ...], ...]
     manifest: Manifest = field(default_factory=Manifest)
     stopped_early: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.schedules:
+            raise InputError("a program needs a schedule, given none")
+        for k, block in enumerate(self.blocks):
+            if not 0 <= block.schedule < len(self.schedules):
+                rule = f"must be from 0 to {len(self.schedules) - 1}"
+                raise InputError(f"blocks[{k}].schedule = {block.schedule}: {rule}")
+        sizes = [len(contexts) for contexts in self.contexts]
+        if sizes != [schedule.phases for schedule in self.schedules]:
+            raise InputError(f"contexts: one for each phase required, given {sizes}")
+        total = sum(block.repeat * self.schedules[block.schedule].pattern.bytes for block in self.blocks)
+        if total > MAX_SIZE_B:
+            raise InputError(f"all blocks together send {total} B, at most {MAX_SIZE_B} B")
 
     def runs(self) -> Iterator[tuple[Block, Schedule, tuple[int, ...]]]:
         """(block, its schedule, the contexts of its phases) of every block that has phases."""
@@ -111,12 +127,8 @@ class Program:
         from conset.schedule.file import to_schedule
 
         schedules = tuple(to_schedule(schedule) for schedule in document.schedules)
-        for k, block in enumerate(document.blocks):
-            if not 0 <= block.schedule < len(schedules):
-                raise InputError(f"blocks[{k}].schedule = {block.schedule}: must be from 0 to {len(schedules) - 1}")
-        sizes = [len(contexts) for contexts in document.contexts]
-        if not schedules or sizes != [schedule.phases for schedule in schedules]:
-            raise InputError(f"contexts: one for each phase required, given {sizes}")
+        if not schedules:
+            raise InputError("a program needs a schedule, given none")
         blocks = tuple(Block(b.name, b.repeat, b.schedule, b.turns) for b in document.blocks)
         manifest = Manifest(**document.manifest)
         return Program(schedules[0].machine, blocks, schedules, document.contexts, manifest)

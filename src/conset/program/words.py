@@ -22,6 +22,7 @@ from conset.errors import ConsetError, InputError
 from conset.files import require_file
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
+from conset.schedule.program_document import MAX_REPEAT
 from conset.units import parse_size
 
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
@@ -86,8 +87,9 @@ def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine,
     if "pattern" not in table:
         raise InputError(f"{where}: key 'pattern' is missing")
     repeat = table.get("repeat", 1)
-    if repeat < 1:
-        raise InputError(f"{where}: repeat = {repeat}: must be at least 1")
+    if not 1 <= repeat <= MAX_REPEAT:
+        rule = "must be at least 1" if repeat < 1 else f"must be at most {MAX_REPEAT}"
+        raise InputError(f"{where}: repeat = {repeat}: {rule}")
     if table.get("effort", 1) < 1:
         raise InputError(f"{where}: effort = {table['effort']}: must be at least 1")
     own = replace(request, **{key: table[key] for key in COMPILING if key in table})

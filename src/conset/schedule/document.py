@@ -52,6 +52,7 @@ class Document:
         channels: shape as `route_nodes`: the channel of each stop, or None.
         in_flight: sends a rank keeps open at once, or `all`; None: not said.
         posting: what the messages of each rank are ordered by inside a phase.
+        min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each; None: nothing.
     """
 
     machine: str | Mapping[str, Any]
@@ -78,6 +79,7 @@ class Document:
     channels: IntArray | None = None
     in_flight: int | str | None = None
     posting: str = "schedule"
+    min_bandwidth_Bps: float | list[float] | None = None  # noqa: N815
 
     @property
     def phases(self) -> int:
@@ -107,4 +109,13 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
         in_flight=schedule.in_flight, posting=schedule.posting,
+        min_bandwidth_Bps=_bandwidths(schedule),
     )  # fmt: skip
+
+
+def _bandwidths(schedule: Schedule) -> float | list[float] | None:
+    """One number where all messages are to have the same."""
+    asked = schedule.min_bandwidth_Bps
+    if asked is None or not asked.size:
+        return None
+    return float(asked[0]) if (asked == asked[0]).all() else asked.tolist()

@@ -23,6 +23,8 @@ SCHEMA = "conset/program@1"
 FIGURES = ("phases", "contexts", "switches", "switches_apart", "messages", "bytes")
 _KEYS = ("schema", "machine", "blocks", "contexts", "schedules", "figures", "manifest")
 _HEAD_BYTES = 256
+MAX_REPEAT = 2**31 - 1
+"""How often a block may run in a row."""
 
 
 @dataclass(frozen=True)

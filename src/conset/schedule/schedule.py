@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen, frozen_ints
+from conset.arrays import check_offsets, check_range, frozen, frozen_ints
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import Manifest
 from conset.schedule.posting import InFlight, check_in_flight, check_posting
+from conset.units import MAX_SIZE_B
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class Schedule:
         in_flight: sends a rank keeps open at once, in posting order, or `all`; None: not said, the machine's number.
         posting: what the messages of each rank are ordered by inside a phase (`conset.schedule.posting`); `schedule`:
             as the method lists them.
+        min_bandwidth_Bps: shape=(messages), float64 [B/s]: what every message is guaranteed while its phase is open;
+            or None: nothing was asked for.
         compile_s: what the scheduling alone took [s]; never in a file.
         stopped_early: the search was interrupted and this is its best so far; never in a file.
         placement_name: what the placement is called, where it has a name; never in a file.
@@ -74,6 +77,7 @@ class Schedule:
     manifest: Manifest = field(default_factory=Manifest)
     in_flight: InFlight | None = None
     posting: str = "schedule"
+    min_bandwidth_Bps: NDArray[np.float64] | None = None  # noqa: N815
     compile_s: float = 0.0
     stopped_early: bool = False
     placement_name: str = ""
@@ -87,32 +91,80 @@ class Schedule:
         set_ = object.__setattr__
         set_(self, "phase_offsets", frozen_ints(self.phase_offsets, np.int64, "phase_offsets"))
         set_(self, "message", frozen_ints(self.message, np.int32, "message"))
-        if self.phase_offsets.ndim != 1 or not self.phase_offsets.size or self.phase_offsets[0] != 0:
-            raise InputError("phase_offsets: must rise from 0")
-        if np.any(np.diff(self.phase_offsets) < 0) or self.phase_offsets[-1] != self.message.size:
-            raise InputError(f"phase_offsets: must rise to the {self.message.size} transfers")
-        if self.message.size and (self.message.min() < 0 or self.message.max() >= self.pattern.messages):
-            raise InputError(f"message: must be from 0 to {self.pattern.messages - 1}")
-        if self.parts is not None:
-            set_(self, "parts", frozen_ints(self.parts, np.int64, "parts"))
-            if self.parts.shape != self.message.shape:
-                raise InputError(f"parts has shape {self.parts.shape}: one per transfer required")
-        if self.placement is not None:
-            set_(self, "placement", frozen_ints(self.placement, np.int32, "placement"))
-        if (self.route_offsets is None) != (self.route_nodes is None):
-            raise InputError("route_offsets and route_nodes go together")
-        if self.route_offsets is not None:
-            set_(self, "route_offsets", frozen_ints(self.route_offsets, np.int64, "route_offsets"))
-            set_(self, "route_nodes", frozen_ints(self.route_nodes, np.int32, "route_nodes"))  # type: ignore[arg-type]
-        if self.channels is not None:
-            set_(self, "channels", frozen_ints(self.channels, np.int32, "channels"))
-            if self.route_nodes is None or self.channels.shape != self.route_nodes.shape:
-                raise InputError("channels: one for each node of the routes required")
+        check_offsets("phase_offsets", self.phase_offsets, None, self.message.size, "transfers")
+        check_range("message", self.message, self.pattern.messages)
+        self._check_parts()
+        self._check_placement()
+        self._check_routes()
         if self.in_flight is not None:
             check_in_flight(self.in_flight)
         check_posting(self.posting)
         if self.timetable is not None:
-            set_(self, "timetable", frozen(np.asarray(self.timetable, np.float64)))
+            self._check_timetable(np.asarray(self.timetable, np.float64))
+        if self.min_bandwidth_Bps is not None:
+            self._check_bandwidths(np.asarray(self.min_bandwidth_Bps, np.float64))
+
+    def _check_parts(self) -> None:
+        if self.parts is not None:
+            object.__setattr__(self, "parts", frozen_ints(self.parts, np.int64, "parts"))
+            if self.parts.shape != self.message.shape:
+                raise InputError(f"parts has shape {self.parts.shape}: one per transfer required")
+            wrong = np.flatnonzero(self.parts < 0)
+            if wrong.size:
+                raise InputError(f"parts[{wrong[0]}] = {self.parts[wrong[0]]}: must be at least 0 B")
+        if self.parts is None and self.transfers <= self.pattern.messages:
+            distinct = self.pattern.size if self.pattern.size.strides != (0,) else self.pattern.size[:1]
+            if float(distinct.max(initial=0)) * self.transfers <= MAX_SIZE_B:
+                return
+        total = float(self.size.sum(dtype=np.float64))
+        if total > MAX_SIZE_B:
+            raise InputError(f"all transfers together carry {total:.3g} B, at most 2^62 B")
+
+    def _check_placement(self) -> None:
+        endpoints, ranks = self.machine.topology.endpoints, self.pattern.ranks
+        if self.placement is None:
+            if ranks > endpoints:
+                text = f"{ranks} ranks without a placement on the {endpoints} nodes of {self.machine.name}"
+                raise InputError(text)
+            return
+        object.__setattr__(self, "placement", frozen_ints(self.placement, np.int32, "placement"))
+        if self.placement.shape != (ranks,):
+            raise InputError(f"placement has shape {self.placement.shape}: one node for each of {ranks} ranks required")
+        check_range("placement", self.placement, endpoints)
+
+    def _check_routes(self) -> None:
+        if (self.route_offsets is None) != (self.route_nodes is None):
+            raise InputError("route_offsets and route_nodes go together")
+        if self.channels is not None:
+            object.__setattr__(self, "channels", frozen_ints(self.channels, np.int32, "channels"))
+            if self.route_nodes is None or self.channels.shape != self.route_nodes.shape:
+                raise InputError("channels: one for each node of the routes required")
+        if self.route_offsets is None or self.route_nodes is None:
+            return
+        object.__setattr__(self, "route_offsets", frozen_ints(self.route_offsets, np.int64, "route_offsets"))
+        object.__setattr__(self, "route_nodes", frozen_ints(self.route_nodes, np.int32, "route_nodes"))
+        check_offsets("route_offsets", self.route_offsets, self.transfers, self.route_nodes.size, "nodes of routes")
+        empty = np.flatnonzero(np.diff(self.route_offsets) == 0)
+        if empty.size:
+            raise InputError(f"route_offsets: the route of transfer {empty[0]} is empty, at least 1 node is required")
+        check_range("route_nodes", self.route_nodes, self.machine.topology.nodes)
+
+    def _check_timetable(self, table: NDArray[np.float64]) -> None:
+        if table.shape != (self.transfers, 2):
+            raise InputError(f"timetable has shape {table.shape}: must be ({self.transfers}, 2)")
+        with np.errstate(invalid="ignore"):
+            sound = np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1])
+        if not sound.all():
+            k = int(np.argmin(sound))
+            rule = "must be finite, from 0 on, the end not before the start"
+            raise InputError(f"timetable[{k}]: from {table[k, 0]:g} s to {table[k, 1]:g} s: {rule}")
+        object.__setattr__(self, "timetable", frozen(table))
+
+    def _check_bandwidths(self, asked: NDArray[np.float64]) -> None:
+        if asked.shape != (self.pattern.messages,) or not np.all((asked >= 0) & np.isfinite(asked)):
+            rule = f"one finite rate of at least 0 B/s for each of {self.pattern.messages} messages required"
+            raise InputError(f"min_bandwidth_Bps: {rule}")
+        object.__setattr__(self, "min_bandwidth_Bps", frozen(asked))
 
     @property
     def phases(self) -> int:
@@ -129,8 +181,8 @@ class Schedule:
         """shape=(transfers), int64 [B]: the bytes of each transfer."""
         if self.parts is not None:
             return self.parts
-        if self.pattern.size.strides == (0,):
-            return self.pattern.size[: self.transfers]
+        if self.pattern.size.strides == (0,) and self.pattern.messages:
+            return frozen(np.broadcast_to(self.pattern.size[0], self.transfers))
         return frozen(self.pattern.size[self.message])
 
     def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:

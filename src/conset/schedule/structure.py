@@ -10,9 +10,10 @@ from conset.errors import InputError, UsageError
 from conset.schedule.document import SCHEMA, Document
 from conset.schedule.posting import check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
+from conset.units import MAX_RATE_Bps
 
 LIMITS = ("send", "receive", "link", "channels", "duplex")
-OPTIONAL = ("in_flight", "posting")
+OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps")
 """Keys of the head that are left out where there is nothing to say."""
 LOAD = ("send", "receive", "link", "channels", "sum")
 
@@ -46,8 +47,9 @@ def require(value: Any, kind: type, where: str) -> Any:
 
 def optional_words(document: Document) -> dict[str, Any]:
     """The keys of `OPTIONAL` that have something to say, in the order of the file."""
-    words = {"in_flight": document.in_flight, "posting": document.posting}
-    return {key: value for key, value in words.items() if value not in (None, "schedule")}
+    words: dict[str, Any] = {"in_flight": document.in_flight, "posting": document.posting}
+    words["min_bandwidth_Bps"] = document.min_bandwidth_Bps
+    return {key: value for key, value in words.items() if value is not None and value != "schedule"}
 
 
 def check_head(head: Mapping[str, Any]) -> None:
@@ -69,6 +71,8 @@ def check_head(head: Mapping[str, Any]) -> None:
         check_in_flight(head["in_flight"])
     if "posting" in head:
         check_posting(head["posting"])
+    if "min_bandwidth_Bps" in head:
+        _check_bandwidths(head["min_bandwidth_Bps"])
     require(head["limits_asked"], bool, "limits_asked")
     _check_limits(require_keys(head["limits"], LIMITS, "limits"))
     figures = require_keys(head["figures"], ("phases", "load", "phase_bytes"), "figures")
@@ -78,6 +82,13 @@ def check_head(head: Mapping[str, Any]) -> None:
     for key in LOAD:
         require(load[key], int, f"figures.load.{key}")
     _check_manifest(head["manifest"])
+
+
+def _check_bandwidths(found: Any) -> None:
+    for k, rate in enumerate(found if isinstance(found, list) else [found]):
+        if type(rate) not in (int, float) or not 0 <= rate <= MAX_RATE_Bps:
+            where = f"min_bandwidth_Bps[{k}]" if isinstance(found, list) else "min_bandwidth_Bps"
+            raise InputError(f"{where}: must be a rate from 0 to {MAX_RATE_Bps:g} B/s, is {_name(rate)}")
 
 
 def _check_limits(limits: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.schedule.document import Document, document_from, machine_of
 from conset.schedule.schedule import Schedule
+from conset.verification.bandwidth import check_bandwidth
 from conset.verification.chosen import ChosenWalk, check_routes
 from conset.verification.duplex import check_duplex
 from conset.verification.graph_walks import GraphWalk, TableWalk
@@ -66,7 +67,8 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
     found += measured.violations
     exchange = document.limits.get("duplex") == "exchange"
     found += check_duplex(traffic, groups) if exchange else []
-    found += check_timetable(traffic, walk) + check_order(traffic) + check_posting(traffic)
+    found += check_timetable(traffic, walk, machine) + check_order(traffic) + check_posting(traffic)
+    found += check_bandwidth(traffic, walk, machine)
     if window is not None and window > 1:
         windows = Groups.of_phases(traffic.offsets, window)
         found += measure(traffic, walk, windows, document.limits, window).violations
@@ -79,7 +81,8 @@ def _walk(traffic: Traffic, machine: Machine) -> Walk:
     """How transfers go: along stated routes, else as the machine's routing says."""
     document, topology = traffic.document, machine.topology
     if document.route_offsets is not None and document.route_nodes is not None:
-        return ChosenWalk(topology, document.route_offsets.astype(np.intp, copy=False), document.route_nodes)
+        offsets = document.route_offsets.astype(np.intp, copy=False)
+        return ChosenWalk(topology, machine.routing, offsets, document.route_nodes)
     return formula_walk(machine, np.unique(traffic.target))
 
 

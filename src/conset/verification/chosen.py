@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.verification.traffic import Ints, Mask, Traffic
 from conset.verification.verification import Violation
@@ -17,14 +18,23 @@ _SHOWN = 12
 
 
 class ChosenWalk:
-    """A walk along stated routes; hops that are no link are left out (and reported by `check_routes`)."""
+    """A walk along stated routes; hops that are no link are left out (and reported by `check_routes`).
 
-    def __init__(self, topology: Topology, offsets: Ints, nodes: NDArray[np.int64] | NDArray[np.int32]) -> None:
+    Links that close cycles are none under `no-wrap`: they stay idle.
+    """
+
+    def __init__(
+        self, topology: Topology, routing: Routing, offsets: Ints, nodes: NDArray[np.int64] | NDArray[np.int32]
+    ) -> None:
         self.topology = topology
         self.offsets, self.nodes = offsets, nodes
         self.longest = max(1, int(np.diff(offsets).max(initial=0)))
         source, target = topology.ends
-        slots = np.flatnonzero(topology.link_exists)
+        exists = topology.link_exists
+        if routing.rule == "no-wrap":
+            steps = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(axis=1, initial=0)
+            exists = exists & (steps <= 1)
+        slots = np.flatnonzero(exists)
         key = source[slots].astype(np.intp) * topology.nodes + target[slots]
         order = np.argsort(key, kind="stable")
         self._key, self._slot = key[order], slots[order]

@@ -33,24 +33,22 @@ def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
     stops = np.flatnonzero(used[transfer])
     if not stops.size:
         return []
-    channel = stated.astype(np.intp)
-    found = _numbers(traffic, walk, transfer, stops, channel)
-    if found:
-        return found
-    key = _keys(traffic, walk, transfer, channel)
+    inside = (walk.nodes[stops] >= 0) & (walk.nodes[stops] < walk.topology.nodes)
+    channel = stated.astype(np.int64)
+    found = _numbers(traffic, walk, transfer, stops[inside], channel)
+    if found or not inside.all():
+        return found  # nodes that are none are told by `route-node`; there is no table to replay
+    key = _keys(traffic, walk, transfer, stops, channel)
     return _taken(traffic, walk, transfer, stops, channel, key) + _replay(traffic, walk, ids[used], stops, key)
 
 
 def _numbers(
-    traffic: Traffic, walk: ChosenWalk, transfer: Ints, stops: Ints, channel: Ints
+    traffic: Traffic, walk: ChosenWalk, transfer: Ints, stops: Ints, channel: NDArray[np.int64]
 ) -> list[Violation]:  # fmt: skip
     """Rule `channel-number`: from 0, below the limit where there is one."""
     limit = traffic.document.limits.get("channels")
-    most = np.iinfo(np.int32).max if limit is None else int(limit)
+    most = min(np.iinfo(np.int32).max, 1 << 31 if limit is None else int(limit))
     wrong = stops[(channel[stops] < 0) | (channel[stops] >= most)]
-    nodes = walk.nodes[stops]
-    if ((nodes < 0) | (nodes >= walk.topology.nodes)).any():
-        return []  # told already by `route-node`; there is no table to replay
     found = []
     for at in wrong.tolist():
         k, name = int(transfer[at]), walk.topology.node_name(int(walk.nodes[at]))
@@ -59,11 +57,13 @@ def _numbers(
     return found
 
 
-def _keys(traffic: Traffic, walk: ChosenWalk, transfer: Ints, channel: Ints) -> NDArray[np.int64]:
-    """One number for each (phase, node, channel)."""
+def _keys(traffic: Traffic, walk: ChosenWalk, transfer: Ints, stops: Ints, channel: Ints) -> NDArray[np.int64]:
+    """One number for each (phase, node, channel) of `stops`; -1 elsewhere."""
     phase = np.searchsorted(traffic.offsets, np.arange(traffic.source.size), side="right") - 1
-    width = int(channel.max()) + 1
-    key: NDArray[np.int64] = (phase[transfer] * walk.topology.nodes + walk.nodes) * width + channel
+    # places are numbered from 0 before channels, up to 2³¹ of them, are told apart
+    place = np.unique(phase[transfer[stops]] * walk.topology.nodes + walk.nodes[stops], return_inverse=True)[1]
+    key = np.full(channel.size, -1, np.int64)
+    key[stops] = place.reshape(-1) * (int(channel[stops].max()) + 1) + channel[stops]
     return key
 
 

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset.schedule.document import Document
 from conset.verification.traffic import Ints, Mask, Traffic
 from conset.verification.verification import Violation
 
 _BLOCK = 1 << 20
+MOST_BYTES = 1 << 62
+"""What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
+_SHOWN = 8
+
+
+def exact_sum(values: NDArray[Any]) -> int:
+    """The sum of 64-bit integers, which may need more bits than they have."""
+    if not values.size:
+        return 0
+    if max(abs(int(values.min())), abs(int(values.max()))) * values.size < 1 << 62:
+        return int(values.sum(dtype=np.int64))
+    wide = values.astype(np.int64, copy=False)
+    return (int((wide >> 32).sum()) << 32) + int((wide & 0xFFFFFFFF).sum())
 
 
 def check_pattern(document: Document) -> list[Violation]:
@@ -21,7 +37,9 @@ def check_pattern(document: Document) -> list[Violation]:
     found = [f"{_ends(document, m)}: ranks are 0 to {ranks - 1}" for m in np.flatnonzero(outside).tolist()]
     found += [f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()]
     found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
-    found += _check_order_pairs(document)
+    total = exact_sum(size)
+    found += [f"all messages together have {total} B, at most {MOST_BYTES} B"] if total > MOST_BYTES else []
+    found += [*_check_order_pairs(document), *_check_cycle(document)]
     return [Violation(None, None, "pattern", text) for text in found]
 
 
@@ -52,6 +70,21 @@ def _check_order_pairs(document: Document) -> Iterator[str]:
             yield f"before[{k}] = [{i}, {j}]: messages are 0 to {document.source.size - 1}"
         else:
             yield f"before[{k}] = [{i}, {j}]: ordered messages must share a rank"
+
+
+def _check_cycle(document: Document) -> Iterator[str]:
+    """Whether messages come before themselves, wherever they are scheduled; one cycle is named."""
+    if document.before is None:
+        return
+    graph = TopologicalSorter[int]()
+    for i, j in document.before[sound_pairs(document)].tolist():
+        graph.add(j, i)
+    try:
+        graph.prepare()
+    except CycleError as error:
+        cycle = error.args[1]
+        shown = [str(m) for m in cycle[:_SHOWN]] + (["…", str(cycle[-1])] if len(cycle) > _SHOWN else [])
+        yield f"before: the order is cyclic: message {' before '.join(shown)}"
 
 
 def check_messages(traffic: Traffic) -> list[Violation]:
@@ -123,10 +156,11 @@ def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Viola
     ids = ids[np.argsort(d.transfer_message[ids], kind="stable")]
     message, size = d.transfer_message[ids], d.transfer_size[ids]
     start = np.flatnonzero(np.diff(message, prepend=-1))
-    total = np.add.reduceat(size.astype(np.int64), start)
-    # int64 sums of an edited file may wrap around; the same sums in float64 tell when
-    wrapped = np.abs(np.add.reduceat(size.astype(np.float64), start)) > 2.0**62
-    wrong = (total != d.size[message[start]]) | wrapped
+    wide = size.astype(np.int64, copy=False)
+    # sums of an edited file may need more than 64 bits: halves are added up apart and the carry moved over
+    high, low = (np.add.reduceat(half, start) for half in (wide >> 32, wide & 0xFFFFFFFF))
+    whole = d.size[message[start]].astype(np.int64)
+    wrong = (high + (low >> 32) != whole >> 32) | (low & 0xFFFFFFFF != whole & 0xFFFFFFFF)
     last = np.append(start[1:], ids.size) - 1
     for g in np.flatnonzero(wrong).tolist():
         m, k = int(message[start[g]]), int(ids[last[g]])

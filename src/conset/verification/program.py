@@ -2,12 +2,14 @@
 
 A context holds the connections of all its phases at once: transfers of different phases that take the same route
 between the same nodes are one connection. Together they must keep the strictest limits of the schedules they come from,
-and where channels are stated, a channel of a node belongs to one of them.
+leave each the bandwidth it is to be guaranteed, and where channels are stated, a channel of a node belongs to one of
+them and a connection has the same channels in every phase. Several transfers of one phase that go the same way are
+several connections.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,24 +19,28 @@ import numpy as np
 
 from conset.machine.machine import Machine
 from conset.schedule.document import Document, machine_of
-from conset.schedule.program_document import BlockDocument, ProgramDocument
+from conset.schedule.program_document import MAX_REPEAT, BlockDocument, ProgramDocument
+from conset.verification.bandwidth import demands_of, resource_rates
 from conset.verification.check import formula_walk, verify_document
+from conset.verification.messages import MOST_BYTES, exact_sum
 from conset.verification.traffic import put_on_nodes
 from conset.verification.verification import Verification, Violation
 from conset.verification.walks import Walk
 
 PROGRAM_RULES: dict[str, str] = {
     "program-machine": "all schedules are for the machine, the ranks and the placement of the program",
-    "program-block": "a block runs a schedule that exists, at least once, backwards only where no order forbids it",
+    "program-block": "a block runs a schedule that exists, from 1 to 2^31 - 1 times, backwards only where no order "
+    "forbids it; all blocks together send at most 2^62 bytes",
     "program-context": "every phase of every schedule is in one context",
     "program-limit": "the connections of a context keep the strictest limits of their schedules together",
+    "program-bandwidth": "connections of a context are guaranteed the bandwidths that their files say were asked for",
     "program-channel": "a channel of a node belongs to one connection of a context, the same in all its phases",
     "program-figures": "the stated figures are the true ones",
 }
 """Rules of programs beside those of schedules."""
 
-Route = tuple[int, int, tuple[int, ...]]
-"""(source node, target node, links): a connection."""
+Route = tuple[int, int, tuple[int, ...], int]
+"""(source node, target node, links, how many of its phase go the same way before it): a connection."""
 
 
 @dataclass
@@ -42,15 +48,17 @@ class _Context:
     """What is open together.
 
     Attributes:
-        connections: each once.
+        connections: each once, with the bandwidth it is to be guaranteed [B/s] and the channels of its stops, if any.
         limits: the strictest of the schedules, None: none.
         exchange: whether duplex is `exchange` in one of them.
+        method: whose rates hold.
         channels: the connection each (node, channel) belongs to.
     """
 
-    connections: dict[Route, None] = field(default_factory=dict)
+    connections: dict[Route, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
     limits: dict[str, int | None] = field(default_factory=dict)
     exchange: bool = False
+    method: str = ""
     channels: dict[tuple[int, int], Route] = field(default_factory=dict)
 
 
@@ -105,8 +113,14 @@ def _check_blocks(document: ProgramDocument) -> Iterator[Violation]:
             yield Violation(None, None, "program-block", text)
         elif block.turns and document.schedules[block.schedule].before is not None:
             yield Violation(None, None, "program-block", f"{where}: runs backwards, its messages have an order")
-        if block.repeat < 1:
-            yield Violation(None, None, "program-block", f"{where}: repeat = {block.repeat}, must be at least 1")
+        if not 1 <= block.repeat <= MAX_REPEAT:
+            text = f"{where}: repeat = {block.repeat}, must be from 1 to {MAX_REPEAT}"
+            yield Violation(None, None, "program-block", text)
+    sizes = [exact_sum(schedule.size) for schedule in document.schedules]
+    total = sum(block.repeat * sizes[block.schedule] for block in document.blocks if 0 <= block.schedule < count)
+    if total > MOST_BYTES:
+        text = f"all blocks together send {total} B, at most {MOST_BYTES} B"
+        yield Violation(None, None, "program-block", text)
 
 
 def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
@@ -120,30 +134,53 @@ def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
 
 
 def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violation]:
-    """Rules `program-limit` and `program-channel`."""
+    """Rules `program-limit`, `program-bandwidth` and `program-channel`."""
     contexts: dict[int, _Context] = defaultdict(_Context)
     found: list[Violation] = []
     for k, schedule in enumerate(document.schedules):
-        stated = schedule.channels
+        demands = demands_of(schedule.min_bandwidth_Bps, schedule.source.size)
         for phase, transfer, route, stops in _connections(schedule, machine):
             number = document.contexts[k][phase]
             context = contexts[number]
-            context.connections[route] = None
+            context.method = context.method or schedule.method
             _tighten(context, schedule.limits)
-            if stated is None or schedule.route_offsets is None:
-                continue
-            begin = int(schedule.route_offsets[transfer])
-            for node, channel in zip(stops, stated[begin : begin + len(stops)].tolist(), strict=True):
-                owner = context.channels.setdefault((node, channel), route)
-                if owner != route:
-                    text = (
-                        f"context {number}: channel {channel} of {machine.topology.node_name(node)} belongs to the "
-                        f"connections {owner[0]} → {owner[1]} and {route[0]} → {route[1]}"
-                    )
-                    found.append(Violation(None, None, "program-channel", text))
+            demand = 0.0 if demands is None else float(demands[schedule.transfer_message[transfer]])
+            channels = _channels(schedule, transfer, len(stops))
+            known, before = context.connections.get(route, (0.0, channels))
+            context.connections[route] = max(known, demand), before
+            found += [
+                Violation(None, None, "program-channel", f"context {number}: {text}")
+                for text in _check_channels(context, route, stops, channels, machine)
+            ]
     for number, context in sorted(contexts.items()):
         found += _check_limits(number, context, machine)
+        found += _check_bandwidths(number, context, machine)
     return found
+
+
+def _channels(schedule: Document, transfer: int, stops: int) -> tuple[int, ...]:
+    """The channels of a transfer's stops, where any are stated."""
+    if schedule.channels is None or schedule.route_offsets is None:
+        return ()
+    begin = int(schedule.route_offsets[transfer])
+    return tuple(schedule.channels[begin : begin + stops].tolist())
+
+
+def _check_channels(
+    context: _Context, route: Route, stops: list[int], channels: tuple[int, ...], machine: Machine
+) -> Iterator[str]:
+    """Whether the channels are this connection's alone, and those it has in the other phases of its context."""
+    before = context.connections[route][1]
+    if before != channels:
+        two = f"channels {list(before)} in one phase, {list(channels)} in another"
+        yield f"the connection {route[0]} → {route[1]} has {two}"
+    for node, channel in zip(stops, channels, strict=False):
+        owner = context.channels.setdefault((node, channel), route)
+        if owner != route:
+            yield (
+                f"channel {channel} of {machine.topology.node_name(node)} belongs to the connections "
+                f"{owner[0]} → {owner[1]} and {route[0]} → {route[1]}"
+            )
 
 
 def _connections(schedule: Document, machine: Machine) -> Iterator[tuple[int, int, Route, list[int]]]:
@@ -154,6 +191,7 @@ def _connections(schedule: Document, machine: Machine) -> Iterator[tuple[int, in
     if schedule.route_offsets is None:
         walk = formula_walk(machine, np.unique(traffic.target))
     for phase in range(traffic.phases):
+        same: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
         ids = np.arange(traffic.offsets[phase], traffic.offsets[phase + 1])
         ids = ids[traffic.networked(ids)]
         links: list[list[int]] = [[] for _ in range(ids.size)]
@@ -167,10 +205,12 @@ def _connections(schedule: Document, machine: Machine) -> Iterator[tuple[int, in
             if schedule.route_offsets is not None and schedule.route_nodes is not None:
                 stops = schedule.route_nodes[schedule.route_offsets[k] : schedule.route_offsets[k + 1]].tolist()
                 along = sorted(slots[pair] for pair in pairwise(stops)) if slots else []
-                yield phase, k, (source, target, tuple(along)), stops
             else:
-                visited = [source, *(int(ends[1][link]) for link in links[i])] if links[i] else [source, target]
-                yield phase, k, (source, target, tuple(sorted(links[i]))), visited
+                stops = [source, *(int(ends[1][link]) for link in links[i])] if links[i] else [source, target]
+                along = sorted(links[i])
+            way = source, target, tuple(along)
+            yield phase, k, (*way, same[way]), stops
+            same[way] += 1
 
 
 def _slots(machine: Machine) -> dict[tuple[int, int], int]:
@@ -191,7 +231,7 @@ def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[
     topology = machine.topology
     counts: dict[str, dict[int, int]] = {name: defaultdict(int) for name in ("send", "receive", "channels", "link")}
     partners: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
-    for source, target, links in context.connections:
+    for source, target, links, _ in context.connections:
         counts["send"][source] += 1
         counts["receive"][target] += 1
         counts["channels"][source] += 1
@@ -219,6 +259,26 @@ def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[
             yield Violation(None, None, "program-limit", text)
 
 
+def _check_bandwidths(number: int, context: _Context, machine: Machine) -> Iterator[Violation]:
+    """Rule `program-bandwidth`."""
+    if not any(demand for demand, _ in context.connections.values()):
+        return
+    out, into, rates = resource_rates(machine, context.method)
+    sends, receives, users = Counter[int](), Counter[int](), Counter[int]()
+    for source, target, links, _ in context.connections:
+        sends[source] += 1
+        receives[target] += 1
+        users.update(links)
+    for (source, target, links, _), (demand, _) in context.connections.items():
+        least = min(out / sends[source], into / receives[target], *(float(rates[k]) / users[k] for k in links))
+        if least * (1 + 1e-9) < demand:
+            text = (
+                f"context {number}: the connection {source} → {target} is guaranteed {least:.6g} B/s, "
+                f"{demand:.6g} B/s were asked for"
+            )
+            yield Violation(None, None, "program-bandwidth", text)
+
+
 def true_program_figures(document: ProgramDocument) -> dict[str, int]:
     """The figures, by executing the blocks phase by phase (one turn of each way, and how often it comes)."""
     phases = switches = apart = messages = size = 0
@@ -226,7 +286,7 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int]:
     for block in document.blocks:
         schedule, contexts = document.schedules[block.schedule], document.contexts[block.schedule]
         messages += block.repeat * schedule.source.size
-        size += block.repeat * int(schedule.size.sum())
+        size += block.repeat * exact_sum(schedule.size)
         if not contexts:
             continue
         phases += block.repeat * len(contexts)

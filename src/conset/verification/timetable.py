@@ -3,6 +3,7 @@
 At any instant a node sends at most one message, receives at most one, and a link carries at most one per unit of its
 width, whatever the limits of the phase say: a timetable is what makes many connections of a phase one after the other.
 Intervals that only touch do not overlap, and one of no length overlaps nothing. Transfers inside a node are free.
+A window is as long as its bytes need at the slowest of its ports and of one unit of every link, or it is none.
 Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
 """
 
@@ -14,15 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.machine.machine import Machine
 from conset.verification.traffic import Groups, Ints, Mask, Traffic
 from conset.verification.verification import Violation
 from conset.verification.walks import Walk
 
 _HOPS = 1 << 21
+_ROUNDING = 1e-9
 
 
-def check_timetable(traffic: Traffic, walk: Walk) -> list[Violation]:
-    """Rules `timetable-interval`, `timetable-send`, `timetable-receive` and `timetable-link`."""
+def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
+    """Rules `timetable-interval`, `-length`, `-send`, `-receive` and `-link`."""
     table = traffic.document.timetable
     if table is None:
         return []
@@ -33,9 +36,34 @@ def check_timetable(traffic: Traffic, walk: Walk) -> list[Violation]:
     for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
         # a phase is never cut: what overlaps is in one phase
         for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
-            used = traffic.networked(ids) & sound[ids] & (table[ids, 0] < table[ids, 1])
+            used = traffic.networked(ids) & sound[ids]
+            found += _too_short(traffic, walk, machine, ids[used])
+            used &= table[ids, 0] < table[ids, 1]
             for kind, uses in _uses(traffic, walk, ids[used], group[used]):
                 found += [_overlap(traffic, kind, *hit) for hit in uses.overlaps()]
+    return found
+
+
+def _too_short(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) -> list[Violation]:
+    """Rule `timetable-length` for transfers that use the network."""
+    table, costs, topology = traffic.document.timetable, machine.costs_for(traffic.document.method), machine.topology
+    if table is None or not ids.size:
+        return []
+    per_byte = np.full(ids.size, max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps))
+    if topology.link_rate_Bps is not None or costs.link_Bps < np.inf:
+        position, link = walk.hops(ids, traffic.source[ids], traffic.target[ids])
+        rate = costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps[link]
+        np.maximum.at(per_byte, position, 1 / rate)
+    need = np.maximum(traffic.document.transfer_size[ids], 0) * per_byte
+    start, end = table[ids].T
+    # times later in a phase are known to fewer digits
+    short = np.flatnonzero((end - start) < need * (1 - _ROUNDING) - end * 1e-12)
+    found = []
+    for n in short.tolist():
+        k = int(ids[n])
+        size = traffic.document.transfer_size[k]
+        text = f"{traffic.where(k)}: from {start[n]:g} s to {end[n]:g} s, its {size} B need at least {need[n]:.6g} s"
+        found.append(Violation(*traffic.place_of(k), "timetable-length", text))
     return found
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 RULES: dict[str, str] = {
-    "pattern": "messages join two different ranks that exist, have bytes, and ordered ones share a rank",
+    "pattern": "messages join two different ranks that exist, have bytes, 2^62 together at most; ordered ones share a "
+    "rank, and no order is cyclic",
     "ranks": "the ranks fit the machine",
     "placement": "every rank has a node that may hold ranks",
     "limits": "the stated limits are no looser than the machine's hard ones, unless they were asked for",
@@ -34,12 +35,14 @@ RULES: dict[str, str] = {
     "window-channels": "`channels` over consecutive phases together",
     "window-duplex": "`duplex` over consecutive phases together",
     "timetable-interval": "start and end are finite, from 0 on, and the start is not after the end",
+    "timetable-length": "a window of a timetable is at least as long as its bytes need",
     "timetable-send": "a node sends one message at an instant of a timetable",
     "timetable-receive": "a node receives one message at an instant of a timetable",
     "timetable-link": "a link carries one message per unit of width at an instant of a timetable",
     "order": "what comes before ends in an earlier phase, or earlier in the timetable of the same one",
     "in-flight": "sends a rank keeps open are a whole number of at least 1, or all",
     "posting": "every rank's transfers of a phase stand in the order that is named",
+    "bandwidth": "a connection is guaranteed the bandwidth that the file says was asked for it",
     "figures": "the stated figures are the true ones",
 }
 """Every rule of the verifier, in words; a violation names one of them."""

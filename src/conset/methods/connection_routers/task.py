@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from conset.machine.work import Work, synchronization_s, work_of
 from conset.methods.problem import Problem
 from conset.network.routes import route_hops
-from conset.network.routing import Routing
+from conset.network.routing import Routing, usable_ends
 from conset.network.topology import Topology
 
 
@@ -64,11 +64,7 @@ class Task:
         if topology.kind == "crossbar":
             pairs = np.unique(np.stack([self.source, self.target])[:, self.leaves], axis=1)
             return np.ascontiguousarray(pairs[0]), np.ascontiguousarray(pairs[1])
-        source, target = topology.ends
-        if self.problem.machine.routing.rule == "no-wrap":
-            far = np.abs(topology.coordinates[source] - topology.coordinates[target]).max(axis=1, initial=0) > 1
-            target = np.where(far, source, target).astype(np.int32)
-        return np.ascontiguousarray(source), np.ascontiguousarray(target)
+        return usable_ends(topology, self.problem.machine.routing)
 
     @cached_property
     def hops(self) -> NDArray[np.int32]:
