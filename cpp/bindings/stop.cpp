@@ -20,7 +20,8 @@ void bind_stop(nb::module_& module) {
     module.def("publish", &publish, nb::arg("incumbent"), nb::arg("bound"));
     module.def("reset_search", &reset_search);
     nb::class_<Search>(module, "Search")
-        .def("__init__", [](Search* at) { new (at) Search(); })
+        // owned by C++: a thread that ends lets go of it without the interpreter, which may be ending too
+        .def(nb::new_([] { return std::make_shared<Search>(); }))
         .def("ask_stop", [](Search& search) { search.stop.store(true, std::memory_order_relaxed); })
         .def_prop_ro("stop_asked", [](const Search& search) { return search.stop.load(std::memory_order_relaxed); })
         .def_prop_ro("delivered", [](const Search& search) { return search.delivered.load(std::memory_order_relaxed); })

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conset.errors import InputError
+from conset.errors import InputError, shortened
 
 _half_written: set[Path] = set()
 _written: list[Path] = []
@@ -35,7 +35,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
             or the file grows larger than the system allows.
     """
     path = Path(path)
-    _require_replaceable(path)
+    require_replaceable(path)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}.", suffix=path.suffix, dir=path.parent)
     except OSError as error:
@@ -61,13 +61,18 @@ def replacing(path: str | Path) -> Iterator[Path]:
         _half_written.discard(temporary)
 
 
-def _require_replaceable(path: Path) -> None:
+def require_replaceable(path: Path) -> None:
+    """Checks that what stands at `path`, if anything, may be replaced by a file.
+
+    Raises:
+        InputError: a directory, a device, a pipe, or no name of a file.
+    """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return
     except OSError as error:
-        raise InputError(f"{str(path)[:60]}: cannot be written: {error.strerror}") from None
+        raise InputError(f"{shortened(path)}: cannot be written: {error.strerror}") from None
     if stat.S_ISDIR(mode):
         raise InputError(f"{path}: is a directory, a file is required")
     if not stat.S_ISREG(mode):

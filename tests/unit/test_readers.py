@@ -93,7 +93,9 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
 )
 def test_mtx_refused(tmp_path: Path, text: str, line: str) -> None:
     found = refused(tmp_path, "a.mtx", text)
-    assert found in (f"a.mtx: {line}", f"a.mtx, {line}")
+    hint = "; entries are sizes here, --rows-to N or --parts N distributes a matrix over N ranks"
+    assert found in (f"a.mtx: {line}", f"a.mtx, {line}", f"a.mtx: {line}{hint}")
+    assert found.endswith(hint) == line.startswith("entry (")
 
 
 @pytest.mark.parametrize("content", ["hello\n", MTX[:20], f"{MTX} real general\n2 2", b"\xff\x00\x12"])

@@ -31,7 +31,8 @@ public:
     const char* what() const noexcept override { return "interrupted before there was a schedule"; }
 };
 
-struct Search {
+// Shared from itself: what Python hands back is the same owner, and no thread keeps an object of Python alive.
+struct Search : std::enable_shared_from_this<Search> {
     std::atomic<bool> stop{false};
     std::atomic<double> incumbent{0}, bound{0};  // 0: none yet
     std::atomic<std::int64_t> delivered{0};      // messages, of a simulation

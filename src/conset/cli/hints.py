@@ -70,3 +70,20 @@ def _given(name: str, arguments: Sequence[str]) -> str:
             if word.startswith(f"{option}="):
                 return f"'{word.partition('=')[2]}'"
     return ""
+
+
+def explain_missing(message: str, arguments: Sequence[str]) -> str:
+    """A message about a file that is not there, where its name is that of a pattern or a machine."""
+    if arguments[0] not in ("verify", "predict", "simulate", "run"):
+        return message
+    name = next((word for word in arguments[1:] if message.startswith((f"{word}: no such file", f"simulate {word}:"))), "")
+    if not name or not (_is_pattern(name) or _is_machine(name)):
+        return message
+    schedule = f"conset compile {name if _is_pattern(name) else 'PATTERN'} --on MACHINE -o s.json"
+    return f"{message}; {arguments[0]} takes a file, as `{schedule}` writes it"
+
+
+def _is_pattern(word: str) -> bool:
+    from conset.pattern.generators.table import GENERATORS
+
+    return re.split("[:,]", word, maxsplit=1)[0] in GENERATORS

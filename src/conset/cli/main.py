@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = (
-    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "reproduce", "methods", "machines",
-    "doctor",
+    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "reproduce", "methods", "patterns",
+    "machines", "doctor",
 )  # fmt: skip
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 
@@ -73,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
     import typer
 
-    from conset.cli.hints import explain, in_order
+    from conset.cli.hints import explain, explain_missing, in_order
     from conset.errors import ConsetError, UsageError, unknown_name
     from conset.files import written
 
@@ -96,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _report(explain(error.format_message(), arguments), UsageError.exit_code, as_json)
     except ConsetError as error:
-        return _report(str(error), error.exit_code, as_json)
+        return _report(explain_missing(str(error), arguments), error.exit_code, as_json)
     except (KeyboardInterrupt, Ended, typer.Abort):
         return _interrupted(as_json, before)
     except (Exception, MemoryError) as error:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from conset.schedule.schedule import Schedule
 
 SCHEMA = "conset/show@1"
+TEXTS = ("--partners", "--linkage", "--guarantees")
+"""Views of a schedule that have no picture."""
 Kind = Literal["machine", "pattern", "schedule", "timeline"]
 
 ThingArgument = Annotated[
@@ -65,8 +67,13 @@ def command(
     if is_program(thing):
         from conset.cli.programs import show_file
 
-        if output is not None or phase is not None or partners:
-            raise UsageError(f"'{thing}' is a program: it is shown as text only; show its schedules one by one")
+        views = {
+            "-o": output is not None, "--phase": phase is not None, "--partners": partners,
+            "--linkage": linkage is not None, "--guarantees": guarantees,
+        }  # fmt: skip
+        asked = [name for name, given in views.items() if given]
+        if asked:
+            raise UsageError(f"{asked[0]}: '{thing}' is a program, which is shown as text only")
         show_file(Path(thing), json)
         return
     if output is not None:
@@ -86,6 +93,9 @@ def command(
     refused = [name for name, value in reading.items() if value is not None]
     if kind != "pattern" and refused:
         raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
+    texts = [name for name in asked if name in TEXTS]
+    if output is not None and texts:
+        raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
     if kind == "schedule":
         _show_schedule(Path(thing), Views(phase, partners, _node_of(linkage), guarantees), output, json)
     elif kind == "timeline":

@@ -23,6 +23,23 @@ _CORNERS = {
 """Kind of cell without its number of nodes → corners, which come first; 0: all nodes are."""
 
 
+MESHES = {
+    ".su2": ("su2", "SU2"),
+    ".inp": ("abaqus", "Abaqus"),
+    ".bdf": ("nastran", "Nastran"),
+    ".nas": ("nastran", "Nastran"),
+    ".fem": ("nastran", "Nastran"),
+    ".vol": ("netgen", "Netgen"),
+    ".meshb": ("medit", "Medit"),
+    ".avs": ("avsucd", "AVS-UCD"),
+    ".off": ("off", "OFF"),
+    ".stl": ("stl", "STL"),
+    ".ply": ("ply", "PLY"),
+    ".obj": ("obj", "Wavefront"),
+}
+"""Suffix → (format, its name for people) of what meshio reads from one file and without further libraries."""
+
+
 def _parts(path: Path, options: ReadOptions) -> int:
     if options.parts is None:
         raise UsageError(f"{path}: --parts N required: a mesh or graph is no pattern before it is partitioned")
@@ -59,6 +76,11 @@ def read_vtk(path: Path, options: ReadOptions) -> Pattern:
 def read_vtu(path: Path, options: ReadOptions) -> Pattern:
     """The halo exchange of a VTK mesh in XML; raises what `read_gmsh` raises."""
     return _read_cells(path, "vtu", options)
+
+
+def read_mesh(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a mesh of `MESHES`; raises what `read_gmsh` raises."""
+    return _read_cells(path, MESHES[path.suffix.lower()][0], options)
 
 
 def read_metis_mesh(path: Path, options: ReadOptions) -> Pattern:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -93,12 +97,36 @@ def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> NDArr
     except ImportError:
         raise MissingExtraError("pymetis", "mesh") from None
     index = pymetis.zero_copy_dtype()
-    _, part = pymetis.part_graph(
-        parts,
-        pymetis.CSRAdjacency(graph.offsets.astype(index), graph.neighbor.astype(index)),
-        vweights=None if graph.weights is None else graph.weights.astype(index),
-        eweights=None if graph.edge_weights is None else graph.edge_weights.astype(index),
-        recursive=recursive,
-        options=pymetis.Options(seed=seed % 2**31),
-    )
+    with _silent_stdout():
+        _, part = pymetis.part_graph(
+            parts,
+            pymetis.CSRAdjacency(graph.offsets.astype(index), graph.neighbor.astype(index)),
+            vweights=None if graph.weights is None else graph.weights.astype(index),
+            eweights=None if graph.edge_weights is None else graph.edge_weights.astype(index),
+            recursive=recursive,
+            options=pymetis.Options(seed=seed % 2**31),
+        )
     return np.asarray(part, np.int64)
+
+
+@contextmanager
+def _silent_stdout() -> Iterator[None]:
+    """Within: what a library prints on the process's stdout goes nowhere; METIS prints remarks on every small part."""
+    import ctypes
+
+    flush = ctypes.CDLL(None).fflush  # the library's own buffer, which else is written after the end
+    try:
+        flush(None)
+        kept = os.dup(1)
+    except OSError:  # closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        flush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
