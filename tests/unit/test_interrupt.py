@@ -214,6 +214,7 @@ def test_ctrl_c_ends_a_search_of_a_python_program() -> None:
 
 def press_in_the_core() -> threading.Thread:
     """Sends SIGINT to a call of the Python interface once the core is at work; the call has a search of its own."""
+
     def press() -> None:
         while not stopping._listened or stopping._listened[-1].best[0] == 0:
             threading.Event().wait(0.005)

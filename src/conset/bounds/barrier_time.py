@@ -54,7 +54,11 @@ def _count_rounds(question: Question) -> tuple[int, str]:
     for verb, count, limit in (("sends", question.sends, send), ("receives", question.receives, receive)):
         node = int(count.argmax())
         found.append(
-            (-(-int(count[node]) // limit), f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}", limit)
+            (
+                -(-int(count[node]) // limit),
+                f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}",
+                limit,
+            )
         )
     if link.size:
         groups = -(-question.link_messages // link)

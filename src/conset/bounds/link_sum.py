@@ -25,4 +25,6 @@ def bound_link_sum(question: Question) -> Found | None:
         return Found(-(-hops // supply), f"{hops} hops at least on {supply} links, counted by width")
     load = -(-question.link_messages // widths)
     link = int(load.argmax())
-    return Found(int(load[link]), f"{topology.link_name(link)} carries {count_of(int(question.link_messages[link]), 'message')}")
+    return Found(
+        int(load[link]), f"{topology.link_name(link)} carries {count_of(int(question.link_messages[link]), 'message')}"
+    )

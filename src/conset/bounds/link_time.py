@@ -26,4 +26,6 @@ def bound_link_time(question: Question, phases: int) -> Found | None:
         return None
     link = int(time.argmax())
     count, size = question.link_messages[link], question.totals.bytes[link]
-    return Found(float(time[link]), f"{question.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B")
+    return Found(
+        float(time[link]), f"{question.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B"
+    )

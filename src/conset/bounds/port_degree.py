@@ -19,6 +19,8 @@ def bound_port_degree(question: Question) -> Found | None:
     for verb, count, limit in ports:
         if limit is not None:
             node = int(count.argmax())
-            words = f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}, {limit} at once"
+            words = (
+                f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}, {limit} at once"
+            )
             found.append(Found(-(-int(count[node]) // limit), words))
     return max(found, key=lambda f: f.value, default=None)

@@ -16,5 +16,9 @@ def bound_port_sum(question: Question) -> Found:
     found = []
     for verb, count in (("sends", question.sends), ("receives", question.receives)):
         node = int(count.argmax())
-        found.append(Found(int(count[node]), f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}"))
+        found.append(
+            Found(
+                int(count[node]), f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}"
+            )
+        )
     return max(found, key=lambda f: f.value)

@@ -58,7 +58,7 @@ def _value(name: str, rule: str, arguments: Sequence[str]) -> str:
         if theirs in rule:
             number = rule.split(theirs, 1)[1].split()[0] if ours.endswith(" ") else ""
             return f"{name} {given}: {ours}{number}".replace("  ", " ")
-    return f"{name} {given}: {rule}"
+    return f"{name} {given}: {rule}".replace(" :", ":")
 
 
 def _given(name: str, arguments: Sequence[str]) -> str:
@@ -76,7 +76,9 @@ def explain_missing(message: str, arguments: Sequence[str]) -> str:
     """A message about a file that is not there, where its name is that of a pattern or a machine."""
     if arguments[0] not in ("verify", "predict", "simulate", "run"):
         return message
-    name = next((word for word in arguments[1:] if message.startswith((f"{word}: no such file", f"simulate {word}:"))), "")
+    name = next(
+        (word for word in arguments[1:] if message.startswith((f"{word}: no such file", f"simulate {word}:"))), ""
+    )
     if not name or not (_is_pattern(name) or _is_machine(name)):
         return message
     schedule = f"conset compile {name if _is_pattern(name) else 'PATTERN'} --on MACHINE -o s.json"

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from conset.version import VERSION
@@ -46,10 +46,8 @@ def _end(message: str) -> None:
 
 
 def _say(descriptor: int, text: str) -> None:
-    try:
+    with suppress(OSError):  # closed: nobody wants to know
         os.write(descriptor, text.encode())
-    except OSError:
-        pass  # closed: nobody wants to know
 
 
 def listen_early() -> None:

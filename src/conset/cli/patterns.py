@@ -26,7 +26,11 @@ def command(
         raise unknown_name("pattern", name, GENERATORS)
     rows = [pattern_object(each) for each in (GENERATORS if name is None else [name])]
     files = [
-        {"suffix": suffix, "summary": reader.summary, "options": [f"--{word.replace('_', '-')}" for word in reader.takes]}
+        {
+            "suffix": suffix,
+            "summary": reader.summary,
+            "options": [f"--{word.replace('_', '-')}" for word in reader.takes],
+        }
         for suffix, reader in READERS.items()
     ]
     if json:
@@ -50,7 +54,10 @@ def pattern_object(name: str) -> dict[str, Any]:
         "name": name,
         "summary": row.summary,
         "arguments": {
-            word: {"default": list(each.default) if isinstance(each.default, tuple) else each.default, "help": each.help}
+            word: {
+                "default": list(each.default) if isinstance(each.default, tuple) else each.default,
+                "help": each.help,
+            }
             for word, each in row.arguments.items()
         },
         "requires": row.requires,

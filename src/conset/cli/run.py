@@ -135,7 +135,9 @@ def _verified(file: Path) -> Schedule:
         verdict = verify_document(document)
     if not verdict.ok:
         first = verdict.violations[0].text
-        raise VerificationError(f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the first: {first}")
+        raise VerificationError(
+            f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the first: {first}"
+        )
     return to_schedule(document)
 
 
@@ -157,9 +159,10 @@ def describe(result: RunResult) -> str:
 
     flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
+    phases = f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
     return (
-        f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, sync {result.sync}{flight}, "
-        f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s\n"
+        f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
+        f"sync {result.sync}{flight}, {phases}\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
     )
 

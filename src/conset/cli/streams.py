@@ -12,28 +12,29 @@ from conset.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+_failures: list[OSError] = []
+
 
 def open_streams() -> None:
-    """Replaces stdout and stderr by streams that stay quiet when their reader has left; what is closed leads nowhere.
+    """Replaces stdout and stderr by streams that never fail; what is closed leads nowhere.
 
-    A command goes on after its reader has left, so that its exit code is what it would have been.
+    A command goes on where nobody reads, or nobody can write, so that its exit code is what it would have been.
     """
     for descriptor in (0, 1, 2):  # else the next file that is opened takes the place
         try:
             os.fstat(descriptor)
         except OSError:
             _to_nowhere(descriptor)
-    sys.stdout = _stream(sys.stdout, _Output(1, "w", closefd=False), is_errors=False)
-    sys.stderr = _stream(sys.stderr, _Errors(2, "w", closefd=False), is_errors=True)
+    sys.stdout = _stream(sys.stdout, _Output(1), is_errors=False)
+    sys.stderr = _stream(sys.stderr, _Output(2), is_errors=True)
 
 
 def close_streams(code: int) -> int:
-    """Writes what is left and returns the exit code: `code`, or that of an output that cannot be written."""
-    try:
-        sys.stdout.flush()
-    except InputError as error:
-        print(f"conset: {error}", file=sys.stderr)  # noqa: T201
-        code = code or error.exit_code
+    """Writes what is left and returns the exit code: `code`, or that of an output that could not be written."""
+    sys.stdout.flush()
+    for error in _failures:
+        print(f"conset: standard output: cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
+        code = code or InputError.exit_code
     sys.stderr.flush()
     return code
 
@@ -47,22 +48,15 @@ def _stream(old: TextIO | None, raw: io.FileIO, *, is_errors: bool) -> TextIO:
 
 
 class _Output(io.FileIO):
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+
     def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
-            _to_nowhere(self.fileno())
         except OSError as error:
-            _to_nowhere(self.fileno())
-            raise InputError(f"standard output: cannot be written: {error.strerror}") from None
-        return memoryview(data).nbytes
-
-
-class _Errors(io.FileIO):
-    def write(self, data: ReadableBuffer, /) -> int:
-        try:
-            return super().write(data)
-        except OSError:  # nobody is left to tell
+            if self.fileno() == 1 and not isinstance(error, BrokenPipeError):
+                _failures.append(error)
             _to_nowhere(self.fileno())
         return memoryview(data).nbytes
 

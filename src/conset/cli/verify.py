@@ -81,7 +81,8 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
     words = "not counted"
     if figures:
         executed = f"{count_of(figures['phases'], 'phase')} executed"
-        words = f"{executed}, {count_of(figures['switches'], 'switch', 'switches')}, {count_of(figures['contexts'], 'context')}"
+        switches = count_of(figures["switches"], "switch", "switches")
+        words = f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"
     return verification, document.manifest, words
 
 

@@ -75,7 +75,9 @@ def input_path(text: str) -> Path | None:
     path = Path(text)
     separators = [os.sep, os.altsep] if os.altsep else [os.sep]
     is_file = path.suffix.lower() in READERS or any(separator in text for separator in separators)
-    return path if text.strip() and (is_file or os.path.exists(text)) else None  # unlike Path.exists: no name is too long
+    return (
+        path if text.strip() and (is_file or os.path.exists(text)) else None
+    )  # unlike Path.exists: no name is too long
 
 
 def _head(text: str) -> str:

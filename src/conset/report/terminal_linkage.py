@@ -37,7 +37,8 @@ def linkage_text(schedule: Schedule, node: int | None) -> str:
             ]
         )
     where = "all nodes" if node is None else topology.node_name(node)
-    head = f"[bold]linkage of {where}[/]: {count_of(table.phase.size, 'channel')} in use over {count_of(schedule.phases, 'phase')}"
+    used = f"{count_of(table.phase.size, 'channel')} in use over {count_of(schedule.phases, 'phase')}"
+    head = f"[bold]linkage of {where}[/]: {used}"
     columns = ["phase", *(["node"] if node is None else []), "channel", "from", "to", "message"]
     lines = table_lines(columns, rows, left=tuple(range(len(columns) - 3, len(columns))))
     rest = table.phase.size - shown
