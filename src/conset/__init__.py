@@ -41,6 +41,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    """The interface, for `dir` and `help`, though most of it is not loaded yet."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Loads a name from its room when it is first used, so that the command line starts fast."""
     if name not in _HOMES:

@@ -16,6 +16,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
+from conset.stopping import keyboard_interrupts
 
 if TYPE_CHECKING:
     from conset.bounds import Bounds
@@ -49,6 +50,7 @@ def load_pattern(text: str, on: str | Machine | None = None, *, ranks_per_node: 
     return parse_pattern(text, **options)
 
 
+@keyboard_interrupts()
 def compile(
     pattern: str | Pattern, machine: str | Machine, *, method: str = DEFAULT_METHOD, **options: Any
 ) -> Schedule:
@@ -88,6 +90,7 @@ def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Ver
     return verify_document(read_document(Path(schedule)), window=window)
 
 
+@keyboard_interrupts()
 def bound(
     pattern: Schedule | Pattern | str,
     machine: str | Machine | None = None,
@@ -138,6 +141,7 @@ def predict(
     return time_schedule(schedule, sync=sync, machine=other, by=by)
 
 
+@keyboard_interrupts()
 def simulate(
     what: Schedule | Workload | str | Path,
     machine: str | Machine | None = None,

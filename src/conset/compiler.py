@@ -28,6 +28,7 @@ from conset.schedule.sync import parse_sync
 AUTO = "auto"
 """The word for what the chooser decides: method, contention and policy, or the policy alone."""
 DEFAULT_METHOD = AUTO
+MAX_EFFORT = 2**31 - 1
 FORMULA = "formula"
 """The word for choosing by predicted time; the others are models."""
 PROBE_METHOD = "first-fit"
@@ -202,6 +203,8 @@ def check_request(request: Request) -> Request:
     Raises:
         UsageError: an unknown objective, an option of `connections` with another method, or a ranking of nothing.
     """
+    if request.effort > MAX_EFFORT:
+        raise UsageError(f"--effort {request.effort}: must be at most {MAX_EFFORT}")
     if request.objective not in ("time", "phases"):
         raise unknown_name("objective", request.objective, ("time", "phases"))
     for option, value in (("--router", request.router), ("--min-bandwidth", request.min_bandwidth)):

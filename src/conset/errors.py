@@ -51,9 +51,16 @@ class MissingExtraError(UsageError):
         super().__init__(f"{library} is not installed: pip install 'conset[{extra}]'")
 
 
+def shortened(text: object, most: int = 60) -> str:
+    """A name for a message: its middle left out where it has more than `most` letters."""
+    name = str(text)
+    return name if len(name) <= most else f"{name[: most - 20]}…{name[-19:]} ({len(name)} letters)"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
     names = sorted(known)
+    name = shortened(name)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} '{name}': {hint}")

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conset.errors import InputError
+from conset.errors import InputError, shortened
+
+_half_written: set[Path] = set()
+_written: list[Path] = []
+
+
+def written() -> tuple[Path, ...]:
+    """The files that this process has written, in order: what a command that is interrupted has to say."""
+    return tuple(_written)
+
+
+def remove_half_written() -> None:
+    """Removes what `replacing` has begun; for a process that ends at once."""
+    for path in tuple(_half_written):
+        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -16,26 +31,52 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """Yields a temporary path beside `path` (same suffix); renamed over it at the end, removed on any error.
 
     Raises:
-        InputError: the folder is missing or not writable, or `path` is a directory.
+        InputError: the folder is missing or not writable, `path` is a directory, a device or a pipe, the disk is full,
+            or the file grows larger than the system allows.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory, a file is required")
+    require_replaceable(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}.", suffix=path.suffix, dir=path.parent)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    os.close(handle)
     temporary = Path(name)
+    _half_written.add(temporary)
     try:
+        os.close(handle)
         yield temporary
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         temporary.replace(path)
-    except BaseException:
+        _written.append(path)
+    except BaseException as error:
+        if not temporary.exists() and path not in _written:
+            _written.append(path)  # interrupted right after the renaming
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
         raise
+    finally:
+        _half_written.discard(temporary)
+
+
+def require_replaceable(path: Path) -> None:
+    """Checks that what stands at `path`, if anything, may be replaced by a file.
+
+    Raises:
+        InputError: a directory, a device, a pipe, or no name of a file.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{shortened(path)}: cannot be written: {error.strerror}") from None
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path}: is a directory, a file is required")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path}: cannot be written: is a device or a pipe, a file is required")
 
 
 def require_file(path: str | Path) -> Path:

@@ -168,6 +168,11 @@ def _format(value: float, steps: tuple[tuple[float, str], ...]) -> str:
     return f"{value / steps[-1][0]:.4g} {steps[-1][1]}"
 
 
+def count_of(count: int, noun: str, plural: str = "") -> str:
+    """A number with what it counts: `1 phase`, `1,024 phases`; `plural` where it is not the noun and an s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def format_size(size: float) -> str:
     """A size for people: `4096` → `4 KiB`; powers of 1024."""
     return _format(size, ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")))

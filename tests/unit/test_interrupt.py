@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from conset import _core
+import conset
+from conset import _core, stopping
 from conset.choice.chooser import choose_schedule
 from conset.cli.interrupt import interruptible
 from conset.cli.main import run
@@ -20,17 +23,21 @@ from conset.errors import InputError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.file import read_document
+from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_schedule
 
+SOURCE = Path(conset.__file__).parents[1]
 LONG = ("--method", "first-fit", "--effort", "100000000")
 
 
 def press_when_there_is_a_schedule(times: int = 1) -> threading.Thread:
     """Sends SIGINT once the search has published; what would be forever without it."""
 
+    search = _core.this_search()  # of the main thread
+
     def press() -> None:
         # before the command listens, Ctrl-C would end the tests
-        while signal.getsignal(signal.SIGINT) is signal.default_int_handler or _core.best_so_far()[0] == 0:
+        while signal.getsignal(signal.SIGINT) is signal.default_int_handler or search.best[0] == 0:
             pass_time()
         for _ in range(times):
             os.kill(os.getpid(), signal.SIGINT)
@@ -171,7 +178,7 @@ def test_watching_changes_nothing() -> None:
     alone = compile_pattern(pattern, machine, Request("first-fit", effort=5))
     with interruptible():
         watched = compile_pattern(pattern, machine, Request("first-fit", effort=5))
-        incumbent, bound = _core.best_so_far()
+        incumbent, bound = _core.this_search().best
     assert incumbent >= watched.phases
     assert bound == 30  # of the busiest link: 2 · 5 nodes send to 3 · 5 over 5 links
     assert alone.message.tolist() == watched.message.tolist()
@@ -193,3 +200,220 @@ def test_progress_in_words(incumbent: float, bound: float, words: str) -> None:
 def test_progress_of_a_simulation_in_words() -> None:
     assert describe_delivered(0, 1_000_000) == ""
     assert describe_delivered(412_672, 1_000_000) == ", 412,672 of 1,000,000 messages (41%)"
+
+
+def test_ctrl_c_ends_a_search_of_a_python_program() -> None:
+    """`decreasing` at this effort takes for ever; the interpreter alone would wait for the core to return."""
+    thread = press_in_the_core()
+    with pytest.raises(KeyboardInterrupt):
+        conset.compile("alltoall", "mesh:6x6", method="decreasing", effort=10**8)
+    thread.join()
+    assert not _core.stop_asked(), "the wish ends with the call"
+    assert not conset.compile("alltoall", "mesh:3x3", method="first-fit", effort=3).stopped_early
+
+
+def press_in_the_core() -> threading.Thread:
+    """Sends SIGINT to a call of the Python interface once the core is at work; the call has a search of its own."""
+
+    def press() -> None:
+        while not stopping._listened or stopping._listened[-1].best[0] == 0:
+            threading.Event().wait(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_program_that_handles_ctrl_c_itself_keeps_its_schedule() -> None:
+    pressed: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        with stopping.keyboard_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+            schedule = conset.compile("alltoall", "mesh:3x3", method="first-fit", effort=3)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert pressed == [signal.SIGINT]
+    assert not schedule.stopped_early
+
+
+def test_two_threads_do_not_stop_each_other() -> None:
+    """One is asked to stop while the other one searches: that one ends as if it were alone."""
+    searches: dict[str, _core.Search] = {}
+    made: dict[str, Schedule] = {}
+    other_is_done = threading.Event()
+
+    def work(name: str, effort: int) -> None:
+        searches[name] = _core.this_search()
+        made[name] = conset.compile("alltoall", "mesh:5x5", method="first-fit", effort=effort)
+        if name == "other":
+            other_is_done.set()
+
+    long = threading.Thread(target=work, args=("long", 10**8), daemon=True)
+    long.start()
+    while "long" not in searches or searches["long"].best[0] == 0:
+        threading.Event().wait(0.005)
+    other = threading.Thread(target=work, args=("other", 5), daemon=True)
+    other.start()
+    assert other_is_done.wait(60)
+    assert long.is_alive(), "the end of one is not the end of the other"
+    searches["long"].ask_stop()
+    long.join(60)
+    assert made["long"].stopped_early
+    assert not made["other"].stopped_early
+    assert searches["long"] is not searches["other"]
+    assert not _core.stop_asked()
+
+
+def test_a_wish_reaches_those_who_work_for_a_search() -> None:
+    begun = threading.Barrier(3, timeout=60)
+
+    def work(_: int) -> bool:
+        begun.wait()
+        while not _core.stop_asked():
+            threading.Event().wait(0.001)
+        return True
+
+    with stopping.workers(2) as pool:
+        found = pool.map(work, range(2))
+        begun.wait()
+        _core.ask_stop()
+        assert list(found) == [True, True]
+    _core.reset_search()
+
+
+def test_workers_of_a_choice_are_stopped_within_a_simulation() -> None:
+    """A choice that simulates in threads of its own: Ctrl-C, and the best so far is there."""
+    machine = parse_machine("mesh:6x6,model=wormhole")
+    pattern = parse_pattern("alltoall", topology=machine.topology, ranks=36)
+    looked: list[bool] = []
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        if threading.current_thread() is not threading.main_thread():
+            _core.ask_stop()  # what Ctrl-C does in the main thread
+            looked.append(search.stop_asked)
+        return compile_pattern(pattern, machine, Request(method))
+
+    search = _core.this_search()
+    try:
+        schedule = choose_schedule(make, pattern, machine)
+    finally:
+        _core.reset_search()
+    assert any(looked)
+    assert verify_schedule(schedule).ok
+
+
+RUN = "from conset.cli.main import main; main()"
+
+
+def start(*words: str, folder: Path, code: str = RUN) -> subprocess.Popen[str]:
+    """The command in a process of its own, as the script runs it."""
+    path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+
+
+AT_IMPORT = """
+import os, signal, sys
+from conset.cli.main import main
+class Press:  # stands for what takes its time to be imported
+    def find_spec(self, name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Press())
+main()
+"""
+
+
+@pytest.mark.parametrize("words", [["methods"], ["methods", "--json"]])
+def test_ctrl_c_while_libraries_are_imported_ends_in_one_line(tmp_path: Path, words: list[str]) -> None:
+    process = start(*words, folder=tmp_path, code=AT_IMPORT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
+    if "--json" in words:
+        assert json.loads(out)["exit"] == 130
+    else:
+        assert out == ""
+
+
+CLEANING = """
+import os, signal, sys
+import conset.cli.main as cli, conset.files
+def unlink(path, missing_ok=False):
+    os.kill(os.getpid(), signal.SIGINT)  # again, while the first one cleans up
+    os.unlink(path)
+def write(*words):
+    with conset.files.replacing("half.json") as path:
+        type(path).unlink = unlink
+        os.kill(os.getpid(), NUMBER)
+import conset.schedule.file
+conset.schedule.file.write_schedule = write
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_half_written_files_are_removed_even_if_pressed_again(tmp_path: Path, number: str) -> None:
+    words = ("compile", "alltoall", "--on", "mesh:2x2", "-o", "half.json")
+    code = CLEANING.replace("NUMBER", f"signal.{number}").replace(
+        "os.kill(os.getpid(), signal.SIGINT)  # again", f"os.kill(os.getpid(), signal.{number})  # again"
+    )
+    process = start(*words, folder=tmp_path, code=code)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_from_outside_leaves_no_half_picture(tmp_path: Path, number: signal.Signals) -> None:
+    """While a picture is drawn into its temporary file."""
+    code = (
+        "import os, matplotlib.figure\n"
+        "from conset.cli.main import main\n"
+        "def half(self, path, **_):\n"
+        "    open(path, 'w').write('half')\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        "matplotlib.figure.Figure.savefig = half\n"
+        "main()\n"
+    )
+    process = start("show", "mesh:2x2", "-o", "x.svg", folder=tmp_path, code=code)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_written_is_not_denied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["compile", "alltoall", "--on", "mesh:2x2", "-o", "s.json"]) == 0
+    monkeypatch.setattr("conset.cli.simulate.describe", interrupt)
+    capsys.readouterr()
+    assert run(["simulate", "s.json", "-o", "t.json"]) == 130
+    assert (tmp_path / "t.json").is_file()
+    assert capsys.readouterr().err == "conset: interrupted, t.json is written\n"
+
+
+def interrupt(*_: object) -> str:
+    raise KeyboardInterrupt
+
+
+def test_a_comparison_that_is_interrupted_says_so(tmp_path: Path) -> None:
+    """It said of the last method that it does not apply."""
+    code = (
+        "import os, signal, conset.comparison.rows as rows\n"
+        "from conset.cli.main import main\n"
+        "inner = rows.compile_pattern\n"
+        "def press(*words):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return inner(*words)\n"
+        "rows.compile_pattern = press\n"
+        "main()\n"
+    )
+    process = start("compare", "random:degree=2", "--on", "mesh:4x4", "--methods", "bounded,auto", folder=tmp_path,
+                    code=code)  # fmt: skip
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "conset: interrupted, nothing written\n")

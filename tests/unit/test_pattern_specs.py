@@ -13,6 +13,8 @@ from conset.pattern.readers.table import READERS
 from conset.pattern.sizes import DISTRIBUTIONS, Sizes, parse_sizes
 from conset.pattern.spec import input_path, parse_pattern
 
+MESHES = ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .mesh .graph .mgraph"
+
 
 def test_defaults() -> None:
     pattern = parse_pattern("alltoall", ranks=4)
@@ -143,7 +145,7 @@ def test_no_number_of_ranks() -> None:
     ("options", "line"),
     [
         ({"ranks": 0}, "ranks = 0: must be at least 1"),
-        ({"ranks": 4, "parts": 3}, "pattern 'alltoall': --parts is for .msh .vtk .vtu .mesh .graph .mgraph only"),
+        ({"ranks": 4, "parts": 3}, f"pattern 'alltoall': --parts is for .mtx {MESHES} only"),
         ({"ranks": 4, "rows_to": 3}, "pattern 'alltoall': --rows-to is for .mtx only"),
         ({"ranks": 4, "parts": 0}, "--parts = 0: must be at least 1"),
         ({"ranks": 4, "rows_to": -1}, "--rows-to = -1: must be at least 1"),
@@ -183,7 +185,7 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("empty.mtx", "empty.mtx: is empty"),
         ("folder.csv", "folder.csv: is a directory, a file is required"),
         ("folder.csv/", "folder.csv: is a directory, a file is required"),
-        ("x.dat", "x.dat: unknown suffix '.dat', known: .mtx .npz .csv .pack .msh .vtk .vtu .mesh .graph .mgraph"),
+        ("x.dat", "x.dat: unknown suffix '.dat', known: .mtx .npz .csv .pack " + MESHES),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str) -> None:

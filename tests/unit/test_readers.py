@@ -93,7 +93,9 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
 )
 def test_mtx_refused(tmp_path: Path, text: str, line: str) -> None:
     found = refused(tmp_path, "a.mtx", text)
-    assert found in (f"a.mtx: {line}", f"a.mtx, {line}")
+    hint = "; entries are sizes here, --rows-to N or --parts N distributes a matrix over N ranks"
+    assert found in (f"a.mtx: {line}", f"a.mtx, {line}", f"a.mtx: {line}{hint}")
+    assert found.endswith(hint) == line.startswith("entry (")
 
 
 @pytest.mark.parametrize("content", ["hello\n", MTX[:20], "%%MatrixMarket matrix array pattern general", b"\xff\x12"])
@@ -104,7 +106,9 @@ def test_mtx_no_such_format(tmp_path: Path, content: str | bytes) -> None:
 def test_mtx_without_sizes(tmp_path: Path) -> None:
     line = refused(tmp_path, "a.mtx", f"{MTX} real general\n\n% none\n2 2")
     assert line == "a.mtx, line 4: rows, columns and entries required, given '2 2'"
-    assert refused(tmp_path, "a.mtx", f"{MTX} real general\n%\n") == "a.mtx: truncated: no line of sizes after the header"
+    assert (
+        refused(tmp_path, "a.mtx", f"{MTX} real general\n%\n") == "a.mtx: truncated: no line of sizes after the header"
+    )
 
 
 def test_mtx_more_ranks_than_rows(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 // Stop: what a long search shares with whoever watches it: a wish to stop, the best so far, and its bound.
 //
-// One search runs at a time, so there is one of each in the process. Who watches: the command line sets the wish when
-// Ctrl-C arrives (conset/cli/interrupt.py) and shows incumbent, bound and gap after two seconds
-// (conset/cli/progress.py), or how many messages a simulation has delivered. Who searches, in C++ or in Python (the
-// same names in conset._core):
+// Every thread has a search of its own, so that searches in two threads do not stop each other. A thread that works for
+// another one shares that one's (`share_search`; conset/stopping.py does so for the pools of Python): a wish to stop
+// reaches all who work on the same thing. Who watches holds the `Search`: the command line sets the wish when Ctrl-C
+// arrives (conset/cli/interrupt.py) and shows incumbent, bound and gap after two seconds (conset/cli/progress.py), or
+// how many messages a simulation has delivered. Who searches, in C++ or in Python (the same names in conset._core):
 //
 //     for (sweep = ...) {
 //         if (should_stop(have_schedule)) { stopped = true; break; }  // once a sweep; throws where there is nothing
@@ -19,6 +20,8 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <utility>
 
 namespace conset {
 
@@ -28,15 +31,24 @@ public:
     const char* what() const noexcept override { return "interrupted before there was a schedule"; }
 };
 
-struct Search {
+// Shared from itself: what Python hands back is the same owner, and no thread keeps an object of Python alive.
+struct Search : std::enable_shared_from_this<Search> {
     std::atomic<bool> stop{false};
     std::atomic<double> incumbent{0}, bound{0};  // 0: none yet
     std::atomic<std::int64_t> delivered{0};      // messages, of a simulation
 };
 
-inline Search& running_search() {
-    static Search search;
+// This thread's search; its own until it shares another's.
+inline std::shared_ptr<Search>& search_of_thread() {
+    thread_local std::shared_ptr<Search> search = std::make_shared<Search>();
     return search;
+}
+
+inline Search& running_search() { return *search_of_thread(); }
+
+// This thread works on `search` from now on; what it worked on before.
+inline std::shared_ptr<Search> share_search(std::shared_ptr<Search> search) {
+    return std::exchange(search_of_thread(), std::move(search));
 }
 
 inline void ask_stop() noexcept { running_search().stop.store(true, std::memory_order_relaxed); }

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.bounds.question import Found, Question
-from conset.units import format_time
+from conset.units import count_of, format_time
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -54,12 +54,16 @@ def _count_rounds(question: Question) -> tuple[int, str]:
     for verb, count, limit in (("sends", question.sends, send), ("receives", question.receives, receive)):
         node = int(count.argmax())
         found.append(
-            (-(-int(count[node]) // limit), f"{question.topology.node_name(node)} {verb} {count[node]} messages", limit)
+            (
+                -(-int(count[node]) // limit),
+                f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}",
+                limit,
+            )
         )
     if link.size:
         groups = -(-question.link_messages // link)
         at = int(groups.argmax())
-        words = f"{question.topology.link_name(at)} carries {question.link_messages[at]} messages"
+        words = f"{question.topology.link_name(at)} carries {count_of(int(question.link_messages[at]), 'message')}"
         found.append((int(groups[at]), words, int(link[at] if link.size > 1 else link[0])))
     rounds, words, limit = max(found, key=lambda f: f[0])
     return rounds, f"{words}, {limit if limit < NO_LIMIT else 'all'} between barriers"

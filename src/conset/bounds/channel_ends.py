@@ -8,6 +8,7 @@ Source: Feldmann, Stricker, Warfel, ConSet: the reading in which a route takes o
 from __future__ import annotations
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_channel_ends(question: Question) -> Found | None:
@@ -17,5 +18,5 @@ def bound_channel_ends(question: Question) -> Found | None:
         return None
     own = question.sends + question.receives
     node = int(own.argmax())
-    words = f"{question.topology.node_name(node)} is an end of {own[node]} messages, {limit} at once"
+    words = f"{question.topology.node_name(node)} is an end of {count_of(int(own[node]), 'message')}, {limit} at once"
     return Found(-(-int(own[node]) // limit), words)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_link_load(question: Question) -> Found | None:
@@ -21,5 +22,5 @@ def bound_link_load(question: Question) -> Found | None:
     phases = -(-question.link_messages // at_once)
     link = int(phases.argmax())
     name, count = question.topology.link_name(link), question.link_messages[link]
-    words = f"{name} carries {count} messages at {at_once[link]} a phase"
+    words = f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase"
     return Found(int(phases[link]), words)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_link_sum(question: Question) -> Found | None:
@@ -24,4 +25,6 @@ def bound_link_sum(question: Question) -> Found | None:
         return Found(-(-hops // supply), f"{hops} hops at least on {supply} links, counted by width")
     load = -(-question.link_messages // widths)
     link = int(load.argmax())
-    return Found(int(load[link]), f"{topology.link_name(link)} carries {question.link_messages[link]} messages")
+    return Found(
+        int(load[link]), f"{topology.link_name(link)} carries {count_of(int(question.link_messages[link]), 'message')}"
+    )

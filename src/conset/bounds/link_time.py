@@ -10,6 +10,7 @@ messages in. Class: the machine's routes, any limits, every policy. Witness: the
 from __future__ import annotations
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_link_time(question: Question, phases: int) -> Found | None:
@@ -25,4 +26,6 @@ def bound_link_time(question: Question, phases: int) -> Found | None:
         return None
     link = int(time.argmax())
     count, size = question.link_messages[link], question.totals.bytes[link]
-    return Found(float(time[link]), f"{question.topology.link_name(link)} carries {count} messages, {size:,} B")
+    return Found(
+        float(time[link]), f"{question.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B"
+    )

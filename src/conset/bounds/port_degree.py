@@ -9,6 +9,7 @@ at send 1, receive 1 without other limits it is reached (König 1916). Time O(me
 from __future__ import annotations
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_port_degree(question: Question) -> Found | None:
@@ -18,6 +19,8 @@ def bound_port_degree(question: Question) -> Found | None:
     for verb, count, limit in ports:
         if limit is not None:
             node = int(count.argmax())
-            words = f"{question.topology.node_name(node)} {verb} {count[node]} messages, {limit} at once"
+            words = (
+                f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}, {limit} at once"
+            )
             found.append(Found(-(-int(count[node]) // limit), words))
     return max(found, key=lambda f: f.value, default=None)

@@ -8,6 +8,7 @@ routes, any limits, whole or split messages. Witness: the node. O(messages).
 from __future__ import annotations
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_port_sum(question: Question) -> Found:
@@ -15,5 +16,9 @@ def bound_port_sum(question: Question) -> Found:
     found = []
     for verb, count in (("sends", question.sends), ("receives", question.receives)):
         node = int(count.argmax())
-        found.append(Found(int(count[node]), f"{question.topology.node_name(node)} {verb} {count[node]} messages"))
+        found.append(
+            Found(
+                int(count[node]), f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}"
+            )
+        )
     return max(found, key=lambda f: f.value)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.bounds.question import Found, Question
+from conset.units import count_of
 
 
 def bound_port_time(question: Question, phases: int) -> Found:
@@ -40,5 +41,6 @@ def bound_port_time(question: Question, phases: int) -> Found:
         mine |= question.source == node
     if "receives" in verb:
         mine |= question.target == node
-    words = f"{question.topology.node_name(node)} {verb} {mine.sum()} messages, {question.size[mine].sum():,} B"
+    sent = f"{count_of(int(mine.sum()), 'message')}, {question.size[mine].sum():,} B"
+    words = f"{question.topology.node_name(node)} {verb} {sent}"
     return Found(float(time[verb][node]), words)

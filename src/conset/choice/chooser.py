@@ -18,7 +18,7 @@ takes the least with a barrier after every phase; then the fewest phases, then t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import replace
 from math import inf
 
@@ -48,6 +48,7 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
+from conset.stopping import workers
 
 
 def choose_schedule(
@@ -84,7 +85,7 @@ def choose_schedule(
     if not is_affordable(pattern, model, effort):
         stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
         model = FORMULA
-    with ThreadPoolExecutor(threads) as executor:
+    with workers(threads) as executor:
         maker = _Maker(make, pattern, machine, executor, not user_limits, effort)
         if objective == "phases":
             maker.keep_fewest_phases()

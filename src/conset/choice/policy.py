@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from conset.choice.opinions import verdict_by_formula, verdict_by_model
@@ -13,6 +12,7 @@ from conset.choice.trial import Base, Trial, best_of, predicted_trials
 from conset.choice.verdict import Verdict
 from conset.errors import NoScheduleError
 from conset.schedule.schedule import Schedule
+from conset.stopping import workers
 
 
 def choose_policy(
@@ -45,7 +45,7 @@ def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: 
     stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
     if not is_affordable(schedule.pattern, model, effort):
         return verdict_by_formula(trials, best_of(trials), user_limits=user_limits, stands_in=stands_in)
-    with ThreadPoolExecutor(THREADS) as executor:
+    with workers(THREADS) as executor:
         search = Search(model, allowed_work(schedule.pattern, model, effort), executor)
         search.run(sorted((replace(trial, time_s=float("inf")) for trial in trials), key=lambda t: t.predicted_s))
         if search.best is None and search.refused:

@@ -95,7 +95,7 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     """A summary for people: what was sent, in how many phases, how close to the best, how long it takes."""
     from rich.markup import escape
 
-    from conset.units import format_size, format_time
+    from conset.units import count_of, format_size, format_time
 
     summary = _escaped(summary)
     pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
@@ -103,10 +103,11 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
     order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
     lines = [
-        f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: {pattern['ranks']:,} ranks, "
-        f"{pattern['messages']:,} messages, {format_size(pattern['bytes'])}{local}",
+        f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: {count_of(pattern['ranks'], 'rank')}, "
+        f"{count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}{local}",
         f"  method     {summary['method']} under {schedule.limits}{order}{flight}, "
         f"scheduled in {format_time(summary['compile_s'])}",
+        *([f"  placement  {summary['placement']}"] if summary["placement"] not in (None, "identity") else []),
         *_chosen_lines(summary),
         f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): "
         f"{bound['phases_witness']}",

@@ -1,24 +1,114 @@
-"""Ctrl-C during a long search: the best so far where there is one, else the end; twice: the end.
+"""Signals of the command line: who hears of Ctrl-C and of an end from outside, and what it then does.
 
-The core is told at once, by a thread that the interpreter's own signal handler wakes through a socket: Python code, and
-so a handler written in it, runs in the main thread only after the core has returned. What a search does with the wish
-is in `cpp/include/conset/stop.hpp`.
+Before a command begins Ctrl-C ends the process, which has done nothing yet. While it works it is an exception, on which
+files that are half written are removed; Ctrl-C again does not stop that, three times does. In a long search the first
+Ctrl-C asks for the best so far (`interruptible`), the next is the exception. What a search does with the wish is in
+`cpp/include/conset/stop.hpp`. This module is loaded before anything that takes time.
 """
 
 from __future__ import annotations
 
+import os
 import signal
-import socket
-import threading
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
-from conset import _core
-from conset.errors import ConsetError
+from conset.version import VERSION
 
 STOPPED = 6
 """The exit code of a command that was stopped and gives its best so far."""
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended with nothing to give."""
+NOTHING = "interrupted, nothing written"
+
+ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
+"""Ends from outside, by name: not every system has them."""
+
+
+class Ended(BaseException):
+    """Ctrl-C or one of `ENDING` came; no `KeyboardInterrupt`, on which a search would give its best so far."""
+
+
+def end_early(number: int = 0, frame: FrameType | None = None) -> None:
+    """The handler before a command begins: ends the process at once, in one line."""
+    _end(NOTHING)
+
+
+def _end(message: str) -> None:
+    if "--json" in sys.argv[1:]:
+        manifest = f'{{"version": "{VERSION}", "seed": 0, "command": "", "input_sha256": ""}}'
+        error = f'"schema": "conset/error@1", "message": "{message}", "exit": {INTERRUPTED}'
+        _say(1, f'{{{error}, "manifest": {manifest}}}\n')
+    _say(2, f"conset: {message}\n")
+    os._exit(INTERRUPTED)
+
+
+def _say(descriptor: int, text: str) -> None:
+    with suppress(OSError):  # closed: nobody wants to know
+        os.write(descriptor, text.encode())
+
+
+def listen_early() -> None:
+    """The first thing a process does: until a command begins, Ctrl-C ends it; where it is ignored, it stays so."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end_early)
+
+
+def listen_late() -> None:
+    """The last thing a process does: the command is over, nothing changes its exit code."""
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def interrupts() -> Iterator[None]:
+    """Within: Ctrl-C and the ends from outside are exceptions; only in a process that `listen_early` began.
+
+    Raises:
+        Ended: the first of them, as soon as the core has returned, which it is asked to do.
+    """
+    if signal.getsignal(signal.SIGINT) is not end_early:
+        yield
+        return
+    try:
+        from conset.stopping import stopped_by
+    except ImportError:  # without its core, of which `conset doctor` has to tell
+        yield
+        return
+    signal.signal(signal.SIGINT, _Presses())
+    for number in _endings():
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _end_once)
+    with stopped_by(signal.SIGINT, *_endings()):
+        yield
+
+
+def _endings() -> list[signal.Signals]:
+    return [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+
+
+def _end_once(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # again: cleaning up goes on
+    raise Ended
+
+
+class _Presses:
+    """An end, then nothing while it cleans up, then an end without."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count == 1:
+            raise Ended
+        if self.count >= 3:
+            from conset.files import remove_half_written
+
+            remove_half_written()
+            _end("interrupted three times, ended")
 
 
 @contextmanager
@@ -28,46 +118,43 @@ def interruptible() -> Iterator[None]:
     Raises:
         KeyboardInterrupt: the search was asked to stop and had nothing to give, or Ctrl-C was pressed twice.
     """
+    import threading
+
+    from conset import _core
+    from conset.errors import ConsetError
+    from conset.stopping import stopped_by
+
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are for the main thread
         return
     _core.reset_search()
-    wakes, woken = socket.socketpair()
-    wakes.setblocking(False)
-    thread = threading.Thread(target=_listen, args=(woken,), daemon=True)
-    thread.start()
-    handler = signal.signal(signal.SIGINT, _Once())
-    descriptor = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, _Once(before))
     try:
-        yield
+        with stopped_by(signal.SIGINT, *_endings()):
+            yield
     except ConsetError:
         if _core.stop_asked():
             raise KeyboardInterrupt from None  # a search that was cut short says that it found nothing
         raise
     finally:
-        signal.set_wakeup_fd(descriptor)
-        signal.signal(signal.SIGINT, handler)
-        wakes.close()
-        thread.join()
-        woken.close()
+        signal.signal(signal.SIGINT, before)
         _core.reset_search()
 
 
 class _Once:
-    """The handler in Python: runs in the main thread between two steps of Python."""
+    """The handler in Python: asks at the first Ctrl-C, leaves the others to what handled it before."""
 
-    def __init__(self) -> None:
-        self.asked = False
+    def __init__(self, before: object) -> None:
+        self.asked, self.before = False, before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
+        from conset import _core
+
         if self.asked:
+            if callable(self.before):
+                self.before(number, frame)
+                return
             raise KeyboardInterrupt
         self.asked = True
         _core.ask_stop()
-
-
-def _listen(woken: socket.socket) -> None:
-    """Asks to stop at every byte; ends with the connection."""
-    while numbers := woken.recv(16):
-        if signal.SIGINT in numbers:
-            _core.ask_stop()

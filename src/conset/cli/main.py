@@ -1,31 +1,35 @@
-"""`conset`: reads the words of the command line, runs one command, turns errors into one line and an exit code."""
+"""`conset`: reads the words of the command line, runs one command, turns errors into one line and an exit code.
+
+What takes time is imported inside functions: `main` first sees to it that Ctrl-C ends in one line.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
+from typing import TYPE_CHECKING
 
-import typer
+from conset.cli.interrupt import INTERRUPTED, NOTHING, Ended, interrupts, listen_early, listen_late
 
-from conset.cli.output import error_object
-from conset.errors import ConsetError, UsageError, unknown_name
-from conset.version import VERSION
+if TYPE_CHECKING:
+    import typer
 
 COMMANDS = (
-    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "reproduce", "methods", "machines",
-    "doctor",
+    "compile", "verify", "bound", "predict", "simulate", "run", "show", "compare", "reproduce", "methods", "patterns",
+    "machines", "doctor",
 )  # fmt: skip
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
-
-INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C ended with nothing to give."""
 
 
 def build() -> typer.Typer:
     """The application with all commands."""
+    from importlib import import_module
+
+    import typer
+
+    from conset.version import VERSION
+
     app = typer.Typer(
         name="conset",
         help="The communication compiler: who sends what to whom, and a machine, in; a verified schedule out.",
@@ -46,6 +50,10 @@ def build() -> typer.Typer:
 
 
 def _report(message: str, code: int, as_json: bool) -> int:
+    import json
+
+    from conset.cli.output import error_object
+
     line = " ".join(str(message).split())
     if as_json:
         print(json.dumps(error_object(line, code)))  # noqa: T201
@@ -53,28 +61,44 @@ def _report(message: str, code: int, as_json: bool) -> int:
     return code
 
 
+def _interrupted(as_json: bool, before: int) -> int:
+    """What is said of an end: a file that stands is not denied."""
+    from conset.files import written
+
+    names = ", ".join(str(path) for path in written()[before:])
+    return _report(f"interrupted, {names} is written" if names else NOTHING, INTERRUPTED, as_json)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
+    import typer
+
+    from conset.cli.hints import explain, explain_missing, in_order
+    from conset.errors import ConsetError, UsageError, unknown_name
+    from conset.files import written
+
     as_json = "--json" in arguments
-    arguments = list(arguments) or ["--help"]
+    before = len(written())
     try:
+        arguments = in_order(list(arguments), COMMANDS)
         if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
             raise unknown_name("command", arguments[0], COMMANDS)
-        result = build()(args=arguments, prog_name="conset", standalone_mode=False)
+        app = build()
+        with interrupts():
+            result = app(args=arguments, prog_name="conset", standalone_mode=False)
         if result == INTERRUPTED:  # what typer makes of KeyboardInterrupt
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except typer.Exit as end:
+        if end.exit_code == INTERRUPTED:
+            return _interrupted(as_json, before)
         return end.exit_code
     except typer.TyperException as error:
-        return _report(error.format_message(), UsageError.exit_code, as_json)
+        return _report(explain(error.format_message(), arguments), UsageError.exit_code, as_json)
     except ConsetError as error:
-        return _report(str(error), error.exit_code, as_json)
-    except (KeyboardInterrupt, typer.Abort):
-        return _report("interrupted, nothing written", INTERRUPTED, as_json)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _report(explain_missing(str(error), arguments), error.exit_code, as_json)
+    except (KeyboardInterrupt, Ended, typer.Abort):
+        return _interrupted(as_json, before)
     except (Exception, MemoryError) as error:
         if os.environ.get("CONSET_DEBUG"):
             raise
@@ -83,6 +107,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Entry point of the `conset` script."""
+    listen_early()
+    from conset.cli.streams import close_streams, open_streams
+
+    open_streams()
     code = run(sys.argv[1:])
-    sys.stdout.flush()
-    sys.exit(code)
+    listen_late()
+    sys.exit(close_streams(code))

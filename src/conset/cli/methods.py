@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from conset.cli.options import JsonOption
 
@@ -12,15 +14,19 @@ if TYPE_CHECKING:
 SCHEMA = "conset/methods@1"
 
 
-def command(json: JsonOption = False) -> None:
-    """List the methods: limits, domain, guarantee, complexity, reference."""
+def command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method; without it all of them.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the methods, or one: limits, domain, guarantee, complexity, reference."""
     from conset.cli.output import console, print_json
-    from conset.methods.table import table
+    from conset.methods.table import find_method, table
     from conset.schedule.manifest import Manifest
 
-    rows = [method_object(method) for method in table().values()]
+    rows = [method_object(method) for method in (table().values() if name is None else [find_method(name)])]
     if json:
-        print_json(SCHEMA, {"methods": rows}, Manifest(command="conset methods"))
+        command = "conset methods" if name is None else f"conset methods {name}"
+        print_json(SCHEMA, {"methods": rows}, Manifest(command=command))
     console(json).print("\n\n".join(_block(row) for row in rows))
 
 

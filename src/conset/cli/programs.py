@@ -127,21 +127,22 @@ def describe(program: Program, prediction: ProgramPrediction, *, verified: bool 
     """The program for people: its blocks, what is switched, how long it takes."""
     from rich.markup import escape
 
-    from conset.units import format_size, format_time
+    from conset.units import count_of, format_size, format_time
 
     figures = program.figures()
-    lines = [f"[bold]{len(program.blocks)} blocks[/] on [bold]{escape(program.machine.name)}[/]"]
+    lines = [f"[bold]{count_of(len(program.blocks), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
     for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
         schedule = program.schedules[block.schedule]
-        phases = f"{schedule.phases:,} phase{'' if schedule.phases == 1 else 's'}"
+        phases = f"{count_of(schedule.phases, 'phase')}"
         way = ", forth and back" if block.turns else ""
         lines.append(
             f"  {escape(block.name)}: {block.repeat:,} × {phases}{way} by {schedule.method}, {format_time(seconds)}"
         )
     terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
     lines += [
-        f"  executed   {figures['phases']:,} phases, {figures['messages']:,} messages, {format_size(figures['bytes'])}",
-        f"  switches   [bold]{figures['switches']:,}[/] between {figures['contexts']:,} contexts, "
+        f"  executed   {count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}, "
+        f"{format_size(figures['bytes'])}",
+        f"  switches   [bold]{figures['switches']:,}[/] between {count_of(figures['contexts'], 'context')}, "
         f"{figures['switches_apart']:,} if no phase were shared",
         f"  predicted  [bold]{format_time(prediction.time_s)}[/]: {terms}",
     ]

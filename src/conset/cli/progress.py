@@ -26,8 +26,11 @@ def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[
     if not sys.stderr.isatty():
         yield
         return
+    from conset import _core
+
     done = threading.Event()
     start = time.monotonic()
+    watched = _core.this_search()
 
     def show() -> None:
         if done.wait(DELAY_S):
@@ -37,7 +40,11 @@ def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[
 
         with Status(what, console=Console(stderr=True)) as status:
             while not done.wait(0.2):
-                so_far = _best_so_far() if search else _delivered(messages) if messages else ""
+                so_far = ""
+                if search:
+                    so_far = describe_search(*watched.best)
+                elif messages:
+                    so_far = describe_delivered(watched.delivered, messages)
                 status.update(f"{what} … {time.monotonic() - start:.0f} s{so_far}")
 
     thread = threading.Thread(target=show, daemon=True)
@@ -47,18 +54,6 @@ def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[
     finally:
         done.set()
         thread.join()
-
-
-def _best_so_far() -> str:
-    from conset import _core
-
-    return describe_search(*_core.best_so_far())
-
-
-def _delivered(messages: int) -> str:
-    from conset import _core
-
-    return describe_delivered(_core.delivered_so_far(), messages)
 
 
 def describe_delivered(delivered: int, messages: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -53,6 +54,7 @@ def command(
 
     job = find_job()
     try:
+        _refuse_ranks(mpiexec)
         schedule = _verified(file)
         flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "--in-flight") or "all"
         with _ended_by_signals():
@@ -78,6 +80,16 @@ def command(
     if result.mismatches:
         # not an error object: the result, which has been printed, says it in full
         raise typer.Exit(VerificationError.exit_code)
+
+
+def _refuse_ranks(mpiexec: str | None) -> None:
+    """A launcher that is told how many ranks to start: they come from the schedule."""
+    from conset.errors import UsageError
+
+    words = (mpiexec or "").split()
+    stated = [word for word in words if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
+    if stated:
+        raise UsageError(f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added")
 
 
 @contextmanager
@@ -115,6 +127,7 @@ def _verified(file: Path) -> Schedule:
     from conset.cli.progress import progress
     from conset.errors import VerificationError
     from conset.schedule.file import read_document, to_schedule
+    from conset.units import count_of
     from conset.verification import verify_document
 
     with progress("verifying"):
@@ -122,7 +135,9 @@ def _verified(file: Path) -> Schedule:
         verdict = verify_document(document)
     if not verdict.ok:
         first = verdict.violations[0].text
-        raise VerificationError(f"{file}: does not verify, {len(verdict.violations)} violations, the first: {first}")
+        raise VerificationError(
+            f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the first: {first}"
+        )
     return to_schedule(document)
 
 
@@ -131,20 +146,23 @@ def _execute(
 ) -> RunResult:
     from conset.cli.progress import progress
     from conset.execution.job import run_schedule
+    from conset.units import count_of
 
-    with progress(f"running on {schedule.pattern.ranks} ranks"):
+    with progress(f"running on {count_of(schedule.pattern.ranks, 'rank')}"):
         return run_schedule(schedule, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
 
 
 def describe(result: RunResult) -> str:
     """What ran and whether it delivered, in two lines."""
     from conset.execution.result import count_cores
+    from conset.units import count_of
 
     flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
+    phases = f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
     return (
-        f"[bold]{result.ranks} ranks[/] on {count_cores(result.cores)}, {result.mpi}, sync {result.sync}{flight}, "
-        f"{result.phases:,} phases, {result.repeat} repetitions in {result.elapsed_s:.1f} s\n"
+        f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
+        f"sync {result.sync}{flight}, {phases}\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
     )
 

@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from conset.cli import options as o
+from conset.cli.output import WIDTH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
     from conset.schedule.manifest import Manifest
     from conset.schedule.schedule import Schedule
 
 SCHEMA = "conset/show@1"
+TEXTS = ("--partners", "--linkage", "--guarantees")
+"""Views of a schedule that have no picture."""
 Kind = Literal["machine", "pattern", "schedule", "timeline"]
 
 ThingArgument = Annotated[
@@ -26,7 +33,8 @@ ForMachineOption = Annotated[
     str | None, typer.Option("--on", metavar="MACHINE", help="The machine a pattern takes its ranks and network from.")
 ]
 PhaseOption = Annotated[
-    int | None, typer.Option("--phase", metavar="P", help="One phase of a schedule: its transfers and their routes.")
+    str | None,
+    typer.Option("--phase", metavar="P|all", help="One phase of a schedule, or each: its transfers and their routes."),
 ]
 PartnersOption = Annotated[
     bool, typer.Option("--partners", help="Who exchanges with whom: a row for each rank, a column for each phase.")
@@ -39,7 +47,7 @@ GuaranteesOption = Annotated[
     bool, typer.Option("--guarantees", help="Least bandwidth and worst latency of every connection.")
 ]
 PictureOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png.")
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png; a page: .html.")
 ]  # fmt: skip
 
 
@@ -65,14 +73,21 @@ def command(
     if is_program(thing):
         from conset.cli.programs import show_file
 
-        if output is not None or phase is not None or partners:
-            raise UsageError(f"'{thing}' is a program: it is shown as text only; show its schedules one by one")
+        views = {
+            "-o": output is not None, "--phase": phase is not None, "--partners": partners,
+            "--linkage": linkage is not None, "--guarantees": guarantees,
+        }  # fmt: skip
+        asked = [name for name, given in views.items() if given]
+        if asked:
+            raise UsageError(f"{asked[0]}: '{thing}' is a program, which is shown as text only")
         show_file(Path(thing), json)
         return
     if output is not None:
+        from conset.cli.page import is_page
         from conset.report.style import check_picture_path, require_matplotlib
 
-        check_picture_path(output)
+        if not is_page(output):
+            check_picture_path(output)
         require_matplotlib()
     kind = kind_of(thing)
     of_schedules = {
@@ -86,8 +101,11 @@ def command(
     refused = [name for name, value in reading.items() if value is not None]
     if kind != "pattern" and refused:
         raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
+    texts = [name for name in asked if name in TEXTS]
+    if output is not None and texts:
+        raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
     if kind == "schedule":
-        _show_schedule(Path(thing), Views(phase, partners, _node_of(linkage), guarantees), output, json)
+        _show_schedule(Path(thing), Views(_phase_of(phase), partners, _node_of(linkage), guarantees), output, json)
     elif kind == "timeline":
         from conset.cli.show_timeline import show_timeline
 
@@ -101,7 +119,7 @@ def command(
 
 @dataclass(frozen=True)
 class Views:
-    """What is asked of a schedule beyond its summary; `linkage` is a node, or -1 for all of them."""
+    """What is asked of a schedule beyond its summary; `phase` and `linkage` are numbers, or -1 for all of them."""
 
     phase: int | None
     partners: bool
@@ -109,12 +127,22 @@ class Views:
     guarantees: bool
 
 
+def _phase_of(word: str | None) -> int | None:
+    from conset.errors import UsageError
+
+    if word is None or word == "all":
+        return None if word is None else -1
+    if not (word.isascii() and word.isdigit() and len(word) <= 18):
+        raise UsageError(f"--phase '{word}': a whole number or all is required")
+    return int(word)
+
+
 def _node_of(word: str | None) -> int | None:
     from conset.errors import UsageError
 
     if word is None or word == "all":
         return None if word is None else -1
-    if not word.isdecimal():
+    if not (word.isascii() and word.isdigit() and len(word) <= 18):
         raise UsageError(f"--linkage {word}: a node or `all` required")
     return int(word)
 
@@ -190,10 +218,10 @@ def _show_pattern(pattern: Pattern, manifest: Manifest, output: Path | None, as_
     from conset.report.terminal_pattern import pattern_text
 
     if output is not None:
+        from conset.report.notebook import pattern_html
         from conset.report.picture_pattern import picture_pattern
-        from conset.report.style import save
 
-        save(lambda: picture_pattern(pattern), output)
+        _draw(output, pattern.name, pattern_html(pattern), lambda: picture_pattern(pattern))
     if as_json:
         from conset.report.objects import pattern_object
 
@@ -209,10 +237,10 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
 
     machine: Machine = parse_machine(spec)
     if output is not None:
+        from conset.report.notebook import machine_html
         from conset.report.picture_machine import picture_machine
-        from conset.report.style import save
 
-        save(lambda: picture_machine(machine), output)
+        _draw(output, machine.name, machine_html(machine), lambda: picture_machine(machine))
     if as_json:
         from conset.cli.machines import machine_object
 
@@ -220,24 +248,39 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
     console(as_json).print(machine_text(machine))
 
 
+def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure]) -> None:
+    """A picture, or a page with it."""
+    from conset.cli.page import is_page, write_page
+    from conset.report.style import save
+
+    if is_page(output):
+        write_page(output, title, facts, "", [draw])
+    else:
+        save(draw, output)
+
+
 def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool) -> None:
     from conset.cli.output import console, print_json
+    from conset.cli.page import is_page
     from conset.cli.progress import progress
+    from conset.errors import UsageError
     from conset.report.routes import check_phase
     from conset.schedule.file import read_schedule
     from conset.summary import summarize
 
     with progress("reading"):
         schedule = read_schedule(path)
-    if views.phase is not None:
+    if views.phase is not None and views.phase >= 0:
         check_phase(schedule, views.phase)
+    if views.phase == -1 and output is not None and not is_page(output):
+        raise UsageError(f"--phase all: -o {output} draws one phase; a page (.html) has all of them")
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
     # what the scheduling took is not in a file
     del summary["compile_s"]
     if output is not None:
         with progress("drawing"):
-            _draw_schedule(schedule, summary, views.phase, output)
+            _draw_schedule(schedule, summary, views, output)
     out = console(as_json)
     if as_json:
         print_json(SCHEMA, _schedule_object(path, schedule, summary, views), schedule.manifest)
@@ -246,24 +289,43 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
         out.print(f"[bold]this schedule breaks rules[/]: conset verify {path} names them")
 
 
-def _draw_schedule(schedule: Schedule, summary: dict[str, Any], phase: int | None, output: Path) -> None:
+def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, output: Path) -> None:
+    from functools import partial
+
+    from conset.cli.page import MOST_PHASES, is_page, write_page
+    from conset.report.picture_phase import picture_phase
+    from conset.report.picture_schedule import picture_schedule
     from conset.report.style import save
 
-    if phase is None:
-        from conset.report.picture_schedule import picture_schedule
+    whole = partial(picture_schedule, schedule, summary)
+    if not is_page(output):
+        save(whole if views.phase is None else partial(picture_phase, schedule, views.phase), output)
+        return
+    from rich.text import Text
 
-        save(lambda: picture_schedule(schedule, summary), output)
-    else:
-        from conset.report.picture_phase import picture_phase
+    from conset.report.notebook import schedule_html
 
-        save(lambda: picture_phase(schedule, phase), output)
+    phases = range(min(schedule.phases, MOST_PHASES)) if views.phase == -1 else [views.phase]
+    draws = [whole, *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None)]
+    text = _schedule_text(schedule, summary, views, WIDTH)
+    if views.phase == -1 and schedule.phases > MOST_PHASES:
+        text = f"pictures of the first {MOST_PHASES} of {schedule.phases:,} phases\n\n{text}"
+    write_page(
+        output,
+        f"{schedule.method} on {schedule.machine.name}",
+        schedule_html(schedule),
+        Text.from_markup(text).plain,
+        draws,
+    )
 
 
 def _schedule_object(path: Path, schedule: Schedule, summary: dict[str, Any], views: Views) -> dict[str, Any]:
     from conset.report.objects import partners_object, phase_object, schedule_object
 
     body = {"kind": "schedule", "name": path.name, **schedule_object(schedule, summary)}
-    if views.phase is not None:
+    if views.phase == -1:
+        body["shown_phases"] = [phase_object(schedule, phase) for phase in range(schedule.phases)]
+    elif views.phase is not None:
         body["shown_phase"] = phase_object(schedule, views.phase)
     if views.partners:
         body["partners"] = partners_object(schedule)
@@ -286,7 +348,7 @@ def _schedule_text(schedule: Schedule, summary: dict[str, Any], views: Views, wi
 
     texts = []
     if views.phase is not None:
-        texts.append(phase_text(schedule, views.phase))
+        texts += [phase_text(schedule, p) for p in (range(schedule.phases) if views.phase == -1 else [views.phase])]
     if views.partners:
         texts.append(partners_text(schedule, width=width))
     if views.linkage is not None:

@@ -45,11 +45,16 @@ def show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
     if output is not None:
+        from conset.cli.page import is_page, write_page
         from conset.report.picture_timeline import picture_timeline
         from conset.report.style import save
 
         with progress("drawing"):
-            save(lambda: picture_timeline(view), output)
+            if is_page(output):
+                title = f"{view.timeline.model} on {view.timeline.machine}"
+                write_page(output, title, "", timeline_text(view, 120), [lambda: picture_timeline(view)])
+            else:
+                save(lambda: picture_timeline(view), output)
     if as_json:
         print_json(SCHEMA, {"kind": "timeline", **view.to_object()}, record.manifest)
     out = console(as_json)

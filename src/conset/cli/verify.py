@@ -31,6 +31,7 @@ def command(
     from conset.schedule.manifest import Manifest
     from conset.schedule.program_document import is_program
     from conset.simulation.file import is_timeline
+    from conset.units import count_of
     from conset.verification import verify_document
 
     if is_timeline(file):
@@ -49,7 +50,8 @@ def command(
         manifest = document.manifest
         words = _summary(verification.figures, document.source.size)
     for violation in verification.violations:
-        typer.echo(f"{violation.rule}: {violation.text}", err=as_json)
+        # some texts begin with the rule themselves
+        typer.echo(f"{violation.rule}: {violation.text.removeprefix(f'{violation.rule}: ')}", err=as_json)
     count = len(verification.violations)
     if as_json:
         print_json(SCHEMA, verification.to_object(), Manifest(**manifest))
@@ -57,7 +59,7 @@ def command(
             raise typer.Exit(VerificationError.exit_code)
         return
     if count:
-        raise VerificationError(f"{file}: {count} violation{'s' if count > 1 else ''}")
+        raise VerificationError(f"{file}: {count_of(count, 'violation')}")
     typer.echo(f"{file}: ok, {words}")
 
 
@@ -65,6 +67,7 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
     """(verdict, manifest, figures in words) of a program file."""
     from conset.errors import InputError, UsageError
     from conset.schedule.program_document import read_program_document
+    from conset.units import count_of
     from conset.verification import verify_program
 
     if window is not None:
@@ -77,12 +80,16 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
     figures = verification.figures
     words = "not counted"
     if figures:
-        words = f"{figures['phases']} phases executed, {figures['switches']} switches, {figures['contexts']} contexts"
+        executed = f"{count_of(figures['phases'], 'phase')} executed"
+        switches = count_of(figures["switches"], "switch", "switches")
+        words = f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"
     return verification, document.manifest, words
 
 
 def _summary(figures: object, messages: int) -> str:
     """`240 messages in 18 phases; largest load: send 1, receive 1, link 1, channels 6`."""
+    from conset.units import count_of
+
     assert isinstance(figures, dict)  # what the verifier counted
     load = ", ".join(f"{name} {figures['load'][name]}" for name in ("send", "receive", "link", "channels"))
-    return f"{messages} messages in {figures['phases']} phases; largest load: {load}"
+    return f"{count_of(messages, 'message')} in {count_of(figures['phases'], 'phase')}; largest load: {load}"

@@ -112,6 +112,8 @@ class Executor:
         self._receive = _as_bytes(recvbuf, int(plan.receive_bytes[comm.rank]), "recvbuf")
         if self._receive.size and not self._receive.flags.writeable:
             raise InputError("recvbuf: must be writable")
+        if np.may_share_memory(self._send, self._receive):
+            raise InputError("recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent")
         if nap_s is None:
             cores, ranks, _ = cores_and_ranks(comm)
             nap_s = NAP_S if ranks > cores else 0.0

@@ -9,6 +9,9 @@ from conset.errors import UsageError, unknown_name
 
 Duplex = Literal["full", "exchange"]
 
+MOST = 2**31 - 1
+"""Largest limit; more messages a pattern does not have."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -33,6 +36,8 @@ class Limits:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"limit {name}={value}: must be at least 1")
+            if value is not None and value > MOST:
+                raise UsageError(f"limit {name}={value}: must be at most {MOST}, or none")
         if self.channels == 1:
             raise UsageError(
                 "limit channels=1: a route takes a channel in both its ends; must be at least 2 for any phase"
@@ -64,7 +69,7 @@ class Limits:
             if name == "duplex":
                 limits = replace(limits, duplex=value)  # type: ignore[arg-type]
                 continue
-            if value != "none" and not value.isdigit():
+            if value != "none" and not (value.isascii() and value.isdigit() and len(value) < 1000):
                 raise UsageError(f"limit '{item}': must be a whole number of at least 1, or none")
             limits = replace(limits, **{name: None if value == "none" else int(value)})  # type: ignore[arg-type]
         return limits

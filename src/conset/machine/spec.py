@@ -80,6 +80,7 @@ def machine_from_words(text: str) -> Machine:
     name, colon, size = (part.strip() for part in head.partition(":"))
     if colon and not size:
         raise UsageError(f"{head}: a size is required after ':'")
+    _refuse_sides(name, size, rest)
     options = [current_word(*option) for option in split_words(rest)]
     mode = dict(options).get("mode", "")
     try:
@@ -90,6 +91,16 @@ def machine_from_words(text: str) -> Machine:
         return machine
     except InputError as error:
         raise UsageError(f"{head}: {error}") from None
+
+
+def _refuse_sides(name: str, size: str, rest: str) -> None:
+    """Sides that are written with commas."""
+    words = [word.strip() for word in rest.split(",")]
+    sides = next((k for k, word in enumerate(words) if not word.isdecimal()), len(words))
+    if sides:
+        meant = "x".join([size or words[0], *words[0 if size else 1 : sides]])
+        meant = ",".join([f"{name}:{meant}", *words[sides:]])
+        raise UsageError(f"machine '{name}:{size},{rest}': sides are joined by x: did you mean {meant}?")
 
 
 def _from_name(name: str, size: str, mode: str) -> Machine:

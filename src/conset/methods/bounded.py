@@ -66,6 +66,12 @@ def schedule_bounded(problem: Problem) -> Phases:
 
 def _around_holes(problem: Problem) -> Phases:
     """A box with dead nodes or links has no construction: search, and say so."""
+    topology = problem.machine.topology
+    if topology.nodes > topology.endpoints:
+        switches = topology.nodes - topology.endpoints
+        raise InputError(
+            f"method bounded requires a mesh or torus, dead nodes or not, given a graph of {switches} switches"
+        )
     require_no_order(problem, "bounded")
     require_one_rank_per_node(problem, "bounded")
     require_limits(problem, "bounded", "send", "receive", "link")

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import InputError, NoScheduleError
-from conset.machine.limits import Limits
+from conset.machine.limits import MOST, Limits
 from conset.methods.balance import balance_words
 from conset.methods.connection_routers.assemble import assemble, best_score, schedule_of, score
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
@@ -151,7 +151,7 @@ def _with_demands(problem: Problem) -> Problem:
         return replace(problem, min_bandwidth=None)
     names, limits = ("send", "receive", "link"), problem.limits
     shared = {name: rate for name, rate in zip(names, rates, strict=True) if np.isfinite(rate)}
-    users = {name: int(rate * ROUNDING / demand[0]) for name, rate in shared.items()}
+    users = {name: int(min(rate * ROUNDING / demand[0], MOST)) for name, rate in shared.items()}
     asked = Limits(users.get("send"), users.get("receive"), users.get("link"))
     return replace(problem, limits=limits.tightened(asked), min_bandwidth=None)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.errors import InputError, UsageError, unknown_name
+from conset.errors import InputError, UsageError, shortened, unknown_name
 from conset.files import require_file
 from conset.network.topology import Topology
 from conset.pattern.generators.partners import Setting
@@ -75,7 +75,9 @@ def input_path(text: str) -> Path | None:
     path = Path(text)
     separators = [os.sep, os.altsep] if os.altsep else [os.sep]
     is_file = path.suffix.lower() in READERS or any(separator in text for separator in separators)
-    return path if text.strip() and (is_file or path.exists()) else None
+    return (
+        path if text.strip() and (is_file or os.path.exists(text)) else None
+    )  # unlike Path.exists: no name is too long
 
 
 def _head(text: str) -> str:
@@ -118,10 +120,9 @@ def _options(text: str, name: str, known: Mapping[str, object]) -> dict[str, str
 
 
 def _whole(key: str, text: str, minimum: int | None, maximum: int = 2**31 - 1) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise UsageError(f"{key} '{text}': a whole number required") from None
+    if re.fullmatch(r"[+-]?[0-9]{1,30}", text) is None:
+        raise UsageError(f"{key} '{shortened(text)}': a whole number required")
+    value = int(text)
     if abs(value) > maximum:
         raise UsageError(f"{key} = {value}: must be at most {maximum}")
     if minimum is not None and value < minimum:

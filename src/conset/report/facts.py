@@ -11,7 +11,7 @@ from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.units import format_size, format_time
+from conset.units import count_of, format_size, format_time
 
 Summary = Mapping[str, Any]
 """The keys of `compile --json`."""
@@ -142,7 +142,7 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
     load = figure["load"]
     facts = [
         Fact("method", f"{schedule.method}, limits {schedule.limits}"),
-        Fact("pattern", f"{sent_name(schedule)}{pattern.ranks:,} ranks, {_sent(pattern)}"),
+        Fact("pattern", f"{sent_name(schedule)}{count_of(pattern.ranks, 'rank')}, {_sent(pattern)}"),
         Fact("machine", schedule.machine.name),
         Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
         Fact("largest load", ", ".join(f"{name} {load[name]}" for name in ("send", "receive", "link", "channels"))),
@@ -166,7 +166,7 @@ def sent_name(schedule: Schedule) -> str:
 
 
 def _sent(pattern: Pattern) -> str:
-    return f"{pattern.messages:,} messages, {format_size(pattern.bytes)}"
+    return f"{count_of(pattern.messages, 'message')}, {format_size(pattern.bytes)}"
 
 
 def _against_bound(summary: Summary | None) -> str:

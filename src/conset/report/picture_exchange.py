@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.report import style
+from conset.units import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,4 +68,4 @@ def _draw_graph(axes: Axes, arrows: NDArray[np.int64], count: int) -> None:
     style.plain(axes)
     axes.set_xlim(-1.25, 1.25)
     axes.set_ylim(-1.25, 1.25)
-    axes.set_title(f"(b) {len(arrows)} messages")
+    axes.set_title(f"(b) {count_of(len(arrows), 'message')}")

@@ -11,7 +11,7 @@ from conset.report.terminal import ROWS, more, table_lines
 from conset.schedule.guarantees import guarantees
 from conset.schedule.linkage import GATE, linkage
 from conset.schedule.schedule import Schedule
-from conset.units import format_rate, format_time
+from conset.units import count_of, format_rate, format_time
 
 
 def linkage_text(schedule: Schedule, node: int | None) -> str:
@@ -38,7 +38,8 @@ def linkage_text(schedule: Schedule, node: int | None) -> str:
             ]
         )
     where = "all nodes" if node is None else escape(topology.node_name(node))
-    head = f"[bold]linkage of {where}[/]: {table.phase.size:,} channels in use over {schedule.phases:,} phases"
+    used = f"{count_of(table.phase.size, 'channel')} in use over {count_of(schedule.phases, 'phase')}"
+    head = f"[bold]linkage of {where}[/]: {used}"
     columns = ["phase", *(["node"] if node is None else []), "channel", "from", "to", "message"]
     lines = table_lines(columns, rows, left=tuple(range(len(columns) - 3, len(columns))))
     rest = table.phase.size - shown

@@ -7,7 +7,7 @@ import numpy as np
 from conset.report.routes import PhaseRoutes, phase_routes
 from conset.report.terminal import ROWS, bar, more, table_lines
 from conset.schedule.schedule import Schedule
-from conset.units import format_size
+from conset.units import count_of, format_size
 
 _LINKS = 5
 _NODES = 14
@@ -22,7 +22,7 @@ def phase_text(schedule: Schedule, phase: int) -> str:
     """
     routes = phase_routes(schedule, phase)
     size = int(schedule.size[routes.transfers].sum())
-    head = f"[bold]phase {phase}[/] of {schedule.phases:,}: {routes.count:,} transfers, {format_size(size)}"
+    head = f"[bold]phase {phase}[/] of {schedule.phases:,}: {count_of(routes.count, 'transfer')}, {format_size(size)}"
     return "\n".join([head, "", *_transfer_lines(schedule, routes), *_link_lines(schedule, routes)])
 
 

@@ -6,10 +6,10 @@ Results stand in the order of the items, whatever the number of threads and whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from conset import _core
+from conset.stopping import workers
 
 THREADS = 2
 
@@ -44,6 +44,6 @@ def on_threads(
     places = list(range(len(items)))
     if cost is not None:
         places.sort(key=lambda k: -cost(items[k]))
-    with ThreadPoolExecutor(threads) as pool:
+    with workers(threads) as pool:
         futures = {k: pool.submit(make, items[k]) for k in places}
         return [futures[k].result() for k in range(len(items))]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from conset.arrays import frozen_ints
 from conset.errors import InputError, UsageError
-from conset.files import replacing, require_file
+from conset.files import replacing, require_file, require_replaceable
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -56,8 +56,7 @@ def require_writable(path: str | Path) -> None:
     """
     path = Path(path)
     _form(path, _WRITERS)
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory, a file is required")
+    require_replaceable(path)
     if not path.parent.is_dir():
         raise InputError(f"{path}: the folder {path.parent} does not exist")
 

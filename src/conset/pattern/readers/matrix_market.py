@@ -9,30 +9,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.errors import InputError, UsageError
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.cells import Graph
 from conset.pattern.readers.entries import located, require_ranks, require_square, whole_bytes
 from conset.pattern.readers.matrix_market_text import checked_text
 from conset.pattern.readers.options import ReadOptions
+from conset.pattern.readers.partition import pattern_from_graph
+
 
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
 
+    With `parts` the rows are the vertices of a graph, joined where an entry stands on either side of the diagonal,
+    which METIS partitions; see `pattern_from_graph`.
+
     A symmetric matrix is expanded; entries of a matrix without values count one word each; repeated entries add up.
 
     Raises:
+        UsageError: both `rows_to` and `parts`.
         InputError: no Matrix Market file, truncated, not square, or an entry that is no whole number of bytes.
+        MissingExtraError: METIS is not installed.
     """
+    if options.rows_to is not None and options.parts is not None:
+        raise UsageError(f"{path}: --rows-to and --parts exclude each other: rows in order, or METIS on the graph")
     rows, columns, values, shape = _read_entries(path)
     ranks = require_square(shape, str(path))
     if options.rows_to is not None:
         return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
+    if options.parts is not None:
+        graph = graph_of_entries(rows, columns, ranks)
+        return pattern_from_graph(graph, options.parts, options.word, options.seed, str(path), path.name)
     require_ranks(ranks, str(path))
     if values is None:
         size = np.full(rows.size, options.word, np.int64)
     else:
-        size = whole_bytes(values, lambda k: f"{path}: entry ({rows[k] + 1}, {columns[k] + 1})")
+        try:
+            size = whole_bytes(values, lambda k: f"{path}: entry ({rows[k] + 1}, {columns[k] + 1})")
+        except InputError as error:
+            way = "--rows-to N or --parts N distributes a matrix over N ranks"
+            raise InputError(f"{error}; entries are sizes here, {way}") from None
     return located(str(path), lambda: Pattern.from_messages(ranks, rows, columns, size, name=path.name))
+
+
+def graph_of_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], size: int) -> Graph:
+    """The graph of a square matrix: rows are joined where (i, j) or (j, i) is stored; the diagonal joins nothing."""
+    apart = rows != columns
+    both = np.concatenate([rows[apart] * size + columns[apart], columns[apart] * size + rows[apart]])
+    key = np.unique(both)
+    return Graph(np.searchsorted(key // size, np.arange(size + 1)).astype(np.int64), key % size)
 
 
 def halo_of_rows(

@@ -26,6 +26,23 @@ _HEAD = 1 << 16
 """Bytes in which a mesh in XML has begun."""
 
 
+MESHES = {
+    ".su2": ("su2", "SU2"),
+    ".inp": ("abaqus", "Abaqus"),
+    ".bdf": ("nastran", "Nastran"),
+    ".nas": ("nastran", "Nastran"),
+    ".fem": ("nastran", "Nastran"),
+    ".vol": ("netgen", "Netgen"),
+    ".meshb": ("medit", "Medit"),
+    ".avs": ("avsucd", "AVS-UCD"),
+    ".off": ("off", "OFF"),
+    ".stl": ("stl", "STL"),
+    ".ply": ("ply", "PLY"),
+    ".obj": ("obj", "Wavefront"),
+}
+"""Suffix → (format, its name for people) of what meshio reads from one file and without further libraries."""
+
+
 def _parts(path: Path, options: ReadOptions) -> int:
     if options.parts is None:
         raise UsageError(f"{path}: --parts N required: a mesh or graph is no pattern before it is partitioned")
@@ -66,6 +83,11 @@ def read_vtu(path: Path, options: ReadOptions) -> Pattern:
     if b"<!DOCTYPE" in head.partition(b"<VTKFile")[0]:  # a few entities that name each other fill any memory
         raise InputError(f"{path}: no valid vtu mesh: a document type declaration is not read")
     return _read_cells(path, "vtu", options)
+
+
+def read_mesh(path: Path, options: ReadOptions) -> Pattern:
+    """The halo exchange of a mesh of `MESHES`; raises what `read_gmsh` raises."""
+    return _read_cells(path, MESHES[path.suffix.lower()][0], options)
 
 
 def read_metis_mesh(path: Path, options: ReadOptions) -> Pattern:

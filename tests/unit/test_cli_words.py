@@ -1,0 +1,274 @@
+"""Words: what a new user types, and the line that says what to type instead."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import meshio
+import numpy as np
+import pytest
+
+import conset
+from conset.cli.hints import explain, explain_missing, in_order
+from conset.cli.main import COMMANDS, run
+from conset.errors import shortened
+from conset.pattern.readers.mesh import MESHES
+from conset.pattern.spec import parse_pattern
+from conset.units import count_of
+
+MESH = ["--on", "mesh:4x4"]
+LONG = "a" * 300
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A folder with a schedule, a program, a matrix and a fat tree; the test runs inside it."""
+    monkeypatch.chdir(tmp_path)
+    assert run(["compile", "alltoall", "--on", "mesh:2x2", "--method", "first-fit", "-o", "s.json"]) == 0
+    Path("p.toml").write_text('[[block]]\npattern = "shift"\n')
+    assert run(["compile", "p.toml", "--on", "mesh:2x2", "-o", "p.json"]) == 0
+    Path("real.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 -0.5\n2 3 1\n")
+    capsys.readouterr()
+    return tmp_path
+
+
+CASES = [
+    (["compile", "alltoall", "mesh:4x4"], 2, "Missing option '--on': put --on before mesh:4x4"),
+    (["bound", "alltoall", "mesh:4x4,link=1GB/s"], 2, "Missing option '--on': put --on before mesh:4x4,link=1GB/s"),
+    (["compile", "alltoall"], 2, "Missing option '--on': a machine is required, as --on mesh:4x4; `conset machines`"),
+    (["show", "alltoall", "mesh:4x4"], 2, "Got unexpected extra argument(s) (mesh:4x4): put --on before mesh:4x4"),
+    (["compile", "alltoall", "--on", "mesh:4,4"], 2, "'mesh:4,4': sides are joined by x: did you mean mesh:4x4?"),
+    (["compile", "alltoall", "--on", "torus,4,4,link=1GB/s"], 2, "did you mean torus:4x4,link=1GB/s?"),
+    (["compile", "alltoall", "--on", "mesh:4x4,link=16Gbps"], 2, "did you mean 'Gb/s'?"),
+    (["compile", "alltoall", "--on", "mesh:4x4,link=16"], 2, "a unit is required"),
+    (["compile", "alltoall:size=4kb", *MESH], 2, "did you mean 'kB'?"),
+    (["predict", "s.json", "--set", "overhead=2"], 2, "a unit is required"),
+    (["predict", "alltoall"], 3, "alltoall: no such file; predict takes a file, as `conset compile alltoall --on"),
+    (["verify", "mesh:4x4"], 3, "mesh:4x4: no such file; verify takes a file, as `conset compile PATTERN --on MACHINE"),
+    (["simulate", "alltoall", *MESH], 2, "simulate takes a file, as `conset compile alltoall"),
+    (["predict", "none.json"], 3, "none.json: no such file"),
+    (["compile", "alltoall", *MESH, "--contention", "one"], 2, "--contention 'one': a whole number is required"),
+    (["compile", "alltoall", *MESH, "--contention=1.5"], 2, "--contention '1.5': a whole number is required"),
+    (["compile", "alltoall", *MESH, "--effort", "0"], 2, "--effort '0': must be at least 1"),
+    (["compile", "alltoall", *MESH, "--effort", "9" * 23], 2, "must be at most 2147483647"),
+    (["compile", "alltoall", *MESH, "--limits", "send=²"], 2, "limit 'send=²': must be a whole number"),
+    (["compile", "alltoall", *MESH, "--contention", "9" * 20], 2, "must be at most 2147483647, or none"),
+    (["compile", "alltoall", *MESH, "--channels", "9" * 20], 2, "must be at most 2147483647, or none"),
+    (["compile", "alltoall", *MESH, "--limits", "link=" + "9" * 5000], 2, "must be a whole number"),
+    (["compile", "shift:by=1_1", *MESH], 2, "by '1_1': a whole number required"),
+    (["compile", "shift:by=²", *MESH], 2, "by '²': a whole number required"),
+    (["compile", LONG, *MESH], 2, "(300 letters)"),
+    (["compile", f"alltoall:{LONG}=1", *MESH], 2, "(300 letters)"),
+    (["compile", "alltoall", "--on", LONG], 2, "(300 letters)"),
+    (["compile", "alltoall", *MESH, "--method", LONG], 2, "(300 letters)"),
+    (["compile", "alltoall", *MESH, "--placement", LONG], 2, "(300 letters)"),
+    (["compile", "alltoall", *MESH, "--sync", LONG], 2, "(300 letters)"),
+    (["compile", "alltoall", *MESH, "-o", f"{LONG}.json"], 3, "(305 letters): cannot be written: File name too long"),
+    (["show", "mesh:2x2", "-o", f"{LONG}.svg"], 3, "(304 letters): cannot be written: File name too long"),
+    (["show", LONG], 2, "(300 letters)"),
+    (["help", "compil"], 2, "unknown command 'compil': did you mean 'compile'?"),
+    (["methods", "naiv"], 2, "unknown method 'naiv': did you mean 'naive'?"),
+    (["patterns", "alltoal"], 2, "unknown pattern 'alltoal': did you mean 'alltoall'?"),
+    (["run", "s.json", "--mpiexec", "mpiexec -n 4"], 2, "leave out -n: -n and the schedule's ranks are added"),
+    (["run", "s.json", "--mpiexec", "srun --ntasks=4"], 2, "leave out --ntasks=4"),
+    (["compile", "real.mtx", *MESH], 3, "--rows-to N or --parts N distributes a matrix over N ranks"),
+    (["compile", "real.mtx", *MESH, "--rows-to", "2", "--parts", "2"], 2, "exclude each other"),
+    (["show", "s.json", "--partners", "-o", "x.svg"], 2, "--partners: is text only; -o x.svg draws a schedule"),
+    (["show", "s.json", "--linkage", "0", "-o", "x.svg"], 2, "--linkage: is text only"),
+    (["show", "s.json", "--guarantees", "-o", "x.svg"], 2, "--guarantees: is text only"),
+    (["show", "p.json", "--linkage", "0"], 2, "--linkage: 'p.json' is a program, which is shown as text only"),
+    (["show", "p.json", "--guarantees"], 2, "--guarantees: 'p.json' is a program, which is shown as text only"),
+    (["show", "p.json", "-o", "x.svg"], 2, "-o: 'p.json' is a program, which is shown as text only"),
+    (["show", "s.json", "--phase", "all", "-o", "x.svg"], 2, "--phase all: -o x.svg draws one phase; a page (.html)"),
+    (["show", "s.json", "--phase", "²"], 2, "--phase '²': a whole number or all is required"),
+    (["show", "s.json", "--linkage", "²"], 2, "--linkage ²: a node or `all` required"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "line"), CASES, ids=[" ".join(case[0])[:60] for case in CASES])
+def test_the_line_says_what_to_type(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: int, line: str
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run(words) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert line in err
+    assert "internal error" not in err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_guarantee_of_next_to_nothing_limits_nobody(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compile", "alltoall", "--on", "mesh:3x3", "--min-bandwidth", "1e-300 GB/s", "--json", "-o", "o.json"]
+    assert run(words) == 0
+    assert json.loads(capsys.readouterr().out)["verified"] is True
+    assert run(["verify", "o.json"]) == 0
+
+
+def test_a_network_of_switches_is_no_box_with_holes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = "\n".join(
+        ["graph [", *(f'node [ id {k} type "{"switch" if k > 3 else "host"}" ]' for k in range(7))]
+        + [f"edge [ source {a} target {b} ]" for a, b in [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 6)]]
+        + ["]"]
+    )
+    Path("tree.gml").write_text(tree)
+    assert run(["compile", "alltoall", "--on", "tree.gml", "--method", "bounded"]) == 3
+    assert "requires a mesh or torus, dead nodes or not, given a graph of 3 switches" in capsys.readouterr().err
+
+
+def test_json_may_stand_before_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--json", "verify", "s.json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "conset/verify@1"
+    assert in_order(["--json"], COMMANDS) == ["--json"]
+
+
+@pytest.mark.parametrize("words", [["help"], []])
+def test_help_is_a_command(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert run(words) == 0
+    text = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command in text
+
+
+def test_help_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "verify"]) == 0
+    asked = capsys.readouterr().out
+    assert run(["verify", "--help"]) == 0
+    assert asked == capsys.readouterr().out
+    assert "--window" in asked
+
+
+def test_one_method(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["methods", "naive", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in shown["methods"]] == ["naive"]
+    assert shown["manifest"]["command"] == "conset methods naive"
+
+
+def test_every_pattern_is_listed_with_what_its_spec_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["patterns", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    for row in shown["patterns"]:
+        words = [f"{word}={each['default']}" for word, each in row["arguments"].items() if each["default"] != []]
+        spec = ",".join(["sides=4x4", *words] if "sides" in row["arguments"] else words)
+        machine = conset.load_machine("mesh:4x4")
+        assert parse_pattern(f"{row['name']}:{spec}", topology=machine.topology).ranks == 16, row["name"]
+    assert {row["suffix"] for row in shown["files"]} >= {".csv", ".su2"}
+    assert run(["patterns", "random"]) == 0
+    text = capsys.readouterr().out
+    assert "degree      distinct others each rank sends to (default: 4)" in text
+    assert "alltoall" not in text
+
+
+def test_a_matrix_is_distributed_by_metis_on_its_graph(tmp_path: Path) -> None:
+    """A path of six vertices in three parts: neighbours exchange the vertex at their border, one word."""
+    path = tmp_path / "path.mtx"
+    rows = "\n".join(f"{k + 1} {k} -0.5" for k in range(1, 6))
+    path.write_text(f"%%MatrixMarket matrix coordinate real general\n6 6 5\n{rows}\n")
+    pattern = parse_pattern(str(path), parts=3, word=4)
+    assert pattern.ranks == 3
+    degrees = sorted(np.bincount(pattern.target, minlength=3).tolist())
+    assert degrees == [1, 1, 2]
+    assert set(pattern.size.tolist()) == {4}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("suffix", sorted(MESHES))
+def test_what_meshio_reads_is_read(tmp_path: Path, suffix: str) -> None:
+    """The same triangles in every format have the same halo exchange."""
+    points = np.array([[x, y, 0.0] for y in range(5) for x in range(5)])
+    corners = [[a, a + 1, a + 6] for a in range(19) if a % 5 < 4] + [[a, a + 6, a + 5] for a in range(19) if a % 5 < 4]
+    for name, flat in (("m.vtk", points), (f"m{suffix}", points[:, :2] if suffix == ".su2" else points)):
+        mesh = meshio.Mesh(flat, [("triangle", np.array(corners))])
+        meshio.write(tmp_path / name, mesh, file_format=MESHES[suffix][0] if name != "m.vtk" else "vtk")
+    expected = parse_pattern(str(tmp_path / "m.vtk"), parts=4)
+    found = parse_pattern(str(tmp_path / f"m{suffix}"), parts=4)
+    assert expected.messages > 0
+    assert found.target.tolist() == expected.target.tolist()
+    assert found.size.tolist() == expected.size.tolist()
+
+
+def test_the_placement_that_was_chosen_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compile", "random:degree=3", *MESH, "--method", "first-fit", "--placement", "auto", "--json"]
+    assert run(words) == 0
+    out, err = capsys.readouterr()
+    name = json.loads(out)["placement"]
+    assert name not in (None, "identity"), "an instance where another placement wins"
+    assert f"  placement  {name}\n" in err
+
+
+def test_one_of_a_thing_is_no_plural(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compile", "shift:ranks=1", "--on", "mesh:1x1", "-o", "o.json"]) == 0
+    assert run(["compile", "hotspot:ranks=2", "--on", "mesh:1x2", "-o", "o.json"]) == 0
+    assert run(["verify", "o.json"]) == 0
+    assert run(["bound", "hotspot:ranks=2", "--on", "mesh:1x2"]) == 0
+    assert run(["show", "o.json", "--phase", "0"]) == 0
+    text = capsys.readouterr().out
+    assert "1 message in 1 phase;" in text
+    for plural in ("1 messages", "1 phases", "1 ranks", "1 transfers"):
+        assert f" {plural}" not in text
+    assert [count_of(n, "switch", "switches") for n in (0, 1, 1024)] == ["0 switches", "1 switch", "1,024 switches"]
+
+
+def test_a_rule_is_named_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = json.loads(Path("s.json").read_text())
+    wrong["figures"]["phase_bytes"] += 1
+    Path("s.json").write_text(json.dumps(wrong))
+    assert run(["verify", "s.json"]) == 4
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith("figures: ")
+    assert not line.startswith("figures: figures:")
+
+
+@pytest.mark.parametrize(
+    ("words", "pictures"),
+    [
+        (["s.json"], 1),
+        (["s.json", "--phase", "0"], 2),
+        (["s.json", "--phase", "all"], 4),
+        (["mesh:2x2"], 1),
+        (["alltoall", "--on", "mesh:2x2"], 1),
+    ],
+)
+def test_a_page_has_facts_and_pictures(folder: Path, words: list[str], pictures: int) -> None:
+    assert run(["show", *words, "-o", "x.html"]) == 0
+    page = Path("x.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert page.count("<figure>") == pictures
+    ids = [piece.split('"', 1)[0] for piece in page.split(' id="')[1:]]
+    assert len(ids) == len(set(ids))
+    used = {piece.split(")", 1)[0] for piece in page.split("url(#")[1:]}
+    used |= {piece.split('"', 1)[0] for piece in page.split('xlink:href="#')[1:]}
+    assert used <= set(ids)
+
+
+def test_every_phase_as_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    phases = conset.read("s.json").phases
+    assert run(["show", "s.json", "--phase", "all", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["shown_phases"]) == phases > 1
+    for phase in range(phases):
+        assert f"phase {phase} of {phases}" in err
+
+
+def test_the_interface_is_shown() -> None:
+    """`dir` before anything is loaded, `help` in a process of its own, whose pager is none."""
+    assert set(conset.__all__) <= set(dir(conset))
+    code = "import conset; before = dir(conset); assert set(conset.__all__) <= set(before); help(conset)"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": str(Path(conset.__file__).parents[1]), "PATH": "", "PAGER": "cat"},
+    ).stdout  # fmt: skip
+    for name in ("compile(pattern: 'str | Pattern'", "class Schedule", "simulate(", "class UsageError"):
+        assert name in shown
+
+
+def test_messages_of_the_parser_that_nobody_foresaw_stay_as_they_are() -> None:
+    assert explain("Something else", ["compile"]) == "Something else"
+    assert explain("Invalid value for '--x': is odd", ["compile"]) == "--x : is odd".replace(" :", ":")
+    assert explain_missing("x.json: no such file", ["compile", "x.json"]) == "x.json: no such file"
+    assert shortened("short") == "short"
