@@ -103,8 +103,8 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
     order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
     lines = [
-        f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: {count_of(pattern['ranks'], 'rank')}, "
-        f"{count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}{local}",
+        f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: "
+        f"{count_of(pattern['ranks'], 'rank')}, {count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}{local}",
         f"  method     {summary['method']} under {schedule.limits}{order}{flight}, "
         f"scheduled in {format_time(summary['compile_s'])}",
         *([f"  placement  {summary['placement']}"] if summary["placement"] not in (None, "identity") else []),

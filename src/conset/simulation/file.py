@@ -244,7 +244,8 @@ def _settings(words: Any) -> Settings:
     """How it was executed, every word of its kind and a policy that exists."""
     whole, text = (int, type(None)), (str, type(None))
     kinds: dict[str, tuple[type, ...]] = {
-        "sync": (str,), "fairness": (str,), "receive_order": text, "in_flight": whole, "receives": whole, "lanes": whole,
+        "sync": (str,), "fairness": (str,), "receive_order": text, "in_flight": whole, "receives": whole,
+        "lanes": whole,
     }  # fmt: skip
     for name, kind in kinds.items():
         if name in words and (not isinstance(words[name], kind) or isinstance(words[name], bool)):
