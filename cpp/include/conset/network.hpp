@@ -27,9 +27,10 @@ public:
     // A graph with, for each endpoint t and node v, the first link from v towards t (-1: none, or v == t).
     static Network next_links(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
                               std::vector<std::int32_t> link_target, std::vector<std::int32_t> next_link);
-    // The table that `next_links` takes, of shortest paths: entry t * nodes + v is the lowest link from v to a neighbour
-    // nearest to endpoint t, -1 at t and where t is out of reach. Links are sorted by (source, target), so it leads to
-    // the lowest such neighbour. Breadth first from each endpoint against the links: O(endpoints * (nodes + links)).
+    // The table that `next_links` takes, of shortest paths: entry t * nodes + v is the lowest link from v to a
+    // neighbour nearest to endpoint t, -1 at t and where t is out of reach. Links are sorted by (source, target), so it
+    // leads to the lowest such neighbour. Breadth first from each endpoint against the links: O(endpoints * (nodes +
+    // links)).
     static std::vector<std::int32_t> shortest_links(std::int32_t endpoints, std::int32_t nodes,
                                                     const std::vector<std::int32_t>& link_source,
                                                     const std::vector<std::int32_t>& link_target);

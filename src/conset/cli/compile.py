@@ -104,7 +104,8 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
     lines = [
         f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: "
-        f"{count_of(pattern['ranks'], 'rank')}, {count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}{local}",
+        f"{count_of(pattern['ranks'], 'rank')}, {count_of(pattern['messages'], 'message')}, "
+        f"{format_size(pattern['bytes'])}{local}",
         f"  method     {summary['method']} under {schedule.limits}{order}{flight}, "
         f"scheduled in {format_time(summary['compile_s'])}",
         *([f"  placement  {summary['placement']}"] if summary["placement"] not in (None, "identity") else []),
