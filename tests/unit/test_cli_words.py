@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from conset.pattern.readers.mesh import MESHES
 from conset.pattern.spec import parse_pattern
 from conset.units import count_of
 
+ROOT = Path(__file__).resolve().parents[2]
 MESH = ["--on", "mesh:4x4"]
 LONG = "a" * 300
 
@@ -272,3 +274,12 @@ def test_messages_of_the_parser_that_nobody_foresaw_stay_as_they_are() -> None:
     assert explain("Invalid value for '--x': is odd", ["compile"]) == "--x : is odd".replace(" :", ":")
     assert explain_missing("x.json: no such file", ["compile", "x.json"]) == "x.json: no such file"
     assert shortened("short") == "short"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.parametrize("text", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+def test_every_command_of_the_texts_can_be_pasted(text: str) -> None:
+    """Parentheses of a spec are the shell's where nobody quotes them."""
+    lines = [line.strip() for line in (ROOT / text).read_text().splitlines() if line.strip().startswith("conset ")]
+    checked = subprocess.run(["bash", "-n"], input="\n".join(lines), capture_output=True, text=True)
+    assert (checked.returncode, checked.stderr) == (0, "")
