@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pytest
+from rich.console import Console
 
 import conset
 from conset.cli.hints import explain, explain_missing, in_order
@@ -18,6 +20,7 @@ from conset.cli.main import COMMANDS, run
 from conset.errors import shortened
 from conset.pattern.readers.mesh import MESHES
 from conset.pattern.spec import parse_pattern
+from conset.report.terminal import fitted_table, joined_lines
 from conset.units import count_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -283,3 +286,27 @@ def test_every_command_of_the_texts_can_be_pasted(text: str) -> None:
     lines = [line.strip() for line in (ROOT / text).read_text().splitlines() if line.strip().startswith("conset ")]
     checked = subprocess.run(["bash", "-n"], input="\n".join(lines), capture_output=True, text=True)
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_a_table_too_wide_for_its_terminal_is_stacked(width: int) -> None:
+    """No value is cut and no column is lost."""
+    columns = ["method", "phases", "sync", "predicted by a long name", "compiled in"]
+    rows = [["lp", "15", "barrier", "152.4 us", "1.2 ms"], ["first-fit", "1,024", "local", "80 us", "12 s"]]
+    table = fitted_table(columns, rows, (0, 2))
+    for row in rows:
+        table.add_row(*row)
+    table.caption = "first-fit is the fastest"
+    out = io.StringIO()
+    Console(file=out, width=width, soft_wrap=False).print(table)
+    text = out.getvalue()
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    for word in (*columns[1:], *rows[0], *rows[1], "first-fit is the fastest"):
+        assert word in text
+    assert ("sync barrier," in text) == (width < 200)
+
+
+def test_lines_are_joined_within_a_width() -> None:
+    assert joined_lines(["a 1", "b 2", "c 3"], 9) == ["a 1, b 2,", "c 3"]
+    assert joined_lines(["longer than it may be", "x"], 5) == ["longer than it may be,", "x"]
+    assert joined_lines([], 5) == []

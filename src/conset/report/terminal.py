@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from conset.report.facts import Fact
 
@@ -55,12 +57,43 @@ def house_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
 
 
+class _Fitted(Table):
+    """A table that is stacked, `column value, column value …`, where it is wider than its terminal."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        wide = options.update(max_width=100_000)
+        if self.__rich_measure__(console, wide).minimum <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        names = [str(column.header) for column in self.columns]
+        cells = [[str(cell) for cell in column.cells] for column in self.columns]
+        for k, row in enumerate(self.rows):
+            head, *values = [column[k] for column in cells]
+            yield Text.from_markup(head, style=row.style or "")
+            pieces = [f"{name} {value}" for name, value in zip(names[1:], values, strict=True) if value]
+            for line in joined_lines(pieces, options.max_width - 2):
+                yield Text.from_markup(f"  {line}", style=row.style or "")
+        if self.caption:
+            yield Text(str(self.caption), style="dim")
+
+
+def joined_lines(pieces: Iterable[str], width: int) -> list[str]:
+    """Pieces joined by commas in lines of at most `width` letters; a piece is never cut."""
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + 2 + len(piece) + 1 <= width:
+            lines[-1] += f", {piece}"
+        else:
+            lines = [*lines[:-1], f"{lines[-1]},", piece] if lines else [piece]
+    return lines
+
+
 def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = ()) -> Table:
     """A table with columns wide enough for `rows`, which are not in it yet; columns in `left` to the left.
 
-    A column never shrinks: digits cut off are worse than a line that wraps.
+    A column never shrinks: where the terminal is too narrow for all of them, every row is a block of its own.
     """
-    table = house_table()
+    table = _Fitted(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for k, name in enumerate(columns):
         widest = max([len(name), *(len(row[k]) for row in rows)])
         table.add_column(name, justify="left" if k in left else "right", no_wrap=True, min_width=widest)

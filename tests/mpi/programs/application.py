@@ -54,6 +54,9 @@ if __name__ == "__main__":
     found.append(refused(Executor, comm, plan, send[:11], receive))
     found.append(refused(Executor, comm, plan, send, receive.tobytes()))
     found.append(refused(Executor, comm, plan, np.empty((12, 2))[:, 0], receive))
+    both = np.empty(23)
+    found.append(refused(Executor, comm, plan, send, send))
+    found.append(refused(Executor, comm, plan, both[:12], both[11:]))
     with Executor(comm, plan, send, receive) as executor:
         for step in range(50):
             send[:] = rank * 1000 + step
