@@ -310,3 +310,18 @@ def test_lines_are_joined_within_a_width() -> None:
     assert joined_lines(["a 1", "b 2", "c 3"], 9) == ["a 1, b 2,", "c 3"]
     assert joined_lines(["longer than it may be", "x"], 5) == ["longer than it may be,", "x"]
     assert joined_lines([], 5) == []
+
+
+def test_help_imports_nothing_that_takes_long() -> None:
+    """Arrays, the core and what draws are for commands that need them."""
+    code = (
+        "import sys\nfrom conset.cli.main import run\nassert run(['--help']) == 0\n"
+        "heavy = {'numpy', 'scipy', 'matplotlib', 'markdown_it', 'pydantic', 'mpi4py'}\n"
+        "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True,
+        env={"PYTHONPATH": str(Path(conset.__file__).parents[1]), "PATH": ""},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "..." not in ended.stdout.split("Commands:")[1], "no summary is cut"

@@ -35,6 +35,7 @@ def build() -> typer.Typer:
         help="The communication compiler: who sends what to whom, and a machine, in; a verified schedule out.",
         add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # its boxes take longer to import than all the rest
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     )
 
@@ -45,7 +46,8 @@ def build() -> typer.Typer:
             raise typer.Exit
 
     for name in COMMANDS:
-        app.command(name)(import_module(f"conset.cli.{name}").command)
+        command = import_module(f"conset.cli.{name}").command
+        app.command(name, short_help=(command.__doc__ or "").split("\n", 1)[0])(command)  # else it is cut
     return app
 
 
