@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.schedule.schedule import Schedule
+from conset.stopping import workers
 
 
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     from conset.schedule.guarantees import guarantees
     from conset.schedule.loads import figures
 
-    with ThreadPoolExecutor(1) as beside:
+    with workers(1) as beside:
         judged = beside.submit(_verify, schedule) if verified is None else None
         bounds = bound_schedule(schedule)
         prediction = predict(schedule)

@@ -41,7 +41,7 @@ def test_the_middle_links_of_a_mesh_bound_the_complete_exchange() -> None:
     """16×16: 128 nodes left of the middle send to 128 on the right over 16 links: 128 · 128 / 16 = 1024 a link."""
     bounds = bound(complete_exchange(256), machine_of(Topology.mesh(16, 16)), ANY)
     assert bounds.phases == 1024
-    assert bounds.phases_witness == "link 7 (0, 7) → 8 (0, 8) carries 1024 messages at 1 a phase"
+    assert bounds.phases_witness == "link 7 (0, 7) → 8 (0, 8) carries 1,024 messages at 1 a phase"
     assert named(bounds, "port degree") == (255, "node 0 (0, 0) sends 255 messages, 1 at once")
     assert bounds.phases_class == "send 1, receive 1, link 1 in a phase, whole or split messages, the machine's routes"
 

@@ -233,7 +233,7 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
         ("changed", 1, "no readable timeline"),
         ("mean_latency_s", None, "entry 'mean_latency_s': is None"),
         ("end_s", [0.0, float("nan"), 1.0], "entry 'end_s': finite numbers required"),
-        ("held_by", 1e99, "no readable timeline"),
+        ("held_by", 1e99, "a list of numbers required"),
         *(
             (name, [0.0], f"entry '{name}': 3 values required, given 1")
             for name in ("sent_s", "first_byte_s", "left_s")

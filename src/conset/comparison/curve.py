@@ -23,7 +23,6 @@ Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -43,6 +42,7 @@ from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
+from conset.stopping import workers
 
 EVERY = 16
 """Contentions up to this are all on the curve; of larger ones the powers of two and the last."""
@@ -277,7 +277,7 @@ def _curve(
         return _point(base, pair, schedule, works.get(id(pair.schedule)), most)
 
     points: list[CurvePoint] = []
-    with ThreadPoolExecutor(THREADS) as executor:
+    with workers(THREADS) as executor:
         for first in range(0, len(pairs), THREADS):
             with watching(f"{base.size:,} B: pair {first + 1} of {len(pairs)} by {base.by}"):
                 points += executor.map(point, pairs[first : first + THREADS])
