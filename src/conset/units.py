@@ -99,7 +99,7 @@ def parse_size(value: str | int | float, what: str = "size") -> int:
     Raises:
         UsageError: not a number with a size unit, negative, not finite, not whole, or above 2⁶² bytes.
     """
-    number, unit = _split(str(value), what)
+    _, unit = _split(str(value), what)
     match = _SIZE_UNIT.match(unit)
     if match is None or match[1] not in _PREFIX:
         raise _unknown_unit(what, value, unit, _SIZE_UNITS, "B, kB, KiB, MB, MiB, GB, GiB …")

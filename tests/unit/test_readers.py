@@ -104,7 +104,9 @@ def test_mtx_no_such_format(tmp_path: Path, content: str | bytes) -> None:
 def test_mtx_without_sizes(tmp_path: Path) -> None:
     line = refused(tmp_path, "a.mtx", f"{MTX} real general\n\n% none\n2 2")
     assert line == "a.mtx, line 4: rows, columns and entries required, given '2 2'"
-    assert refused(tmp_path, "a.mtx", f"{MTX} real general\n%\n") == "a.mtx: truncated: no line of sizes after the header"
+    assert (
+        refused(tmp_path, "a.mtx", f"{MTX} real general\n%\n") == "a.mtx: truncated: no line of sizes after the header"
+    )
 
 
 def test_mtx_more_ranks_than_rows(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     write_timeline(simulate_flow(read_trace(trace_file(tmp_path, TRACE), MACHINE), MACHINE), path)
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(InputError, match="no .npz archive, or truncated"):
+    with pytest.raises(InputError, match=r"no \.npz archive, or truncated"):
         read_timeline(path)
 
 

@@ -34,7 +34,10 @@ def machine_text(machine: Machine) -> str:
 def draw_topology(topology: Topology) -> list[str]:
     """The network in characters; where it is too large for a screen, a part of it or words."""
     if topology.kind == "crossbar":
-        return [_wrapped("  ports ", [str(node) for node in range(min(topology.nodes, WIDTH))]), "  every port reaches every port"]
+        return [
+            _wrapped("  ports ", [str(node) for node in range(min(topology.nodes, WIDTH))]),
+            "  every port reaches every port",
+        ]
     if topology.kind == "hypercube":
         return _cube(topology)
     if topology.kind == "graph":

@@ -237,14 +237,15 @@ def _column(name: str, values: NDArray[Any]) -> NDArray[Any]:
         return frozen_ints(values, np.int32 if name in INT32 else np.int64, name)
     if values.size and values.dtype.kind not in "iuf":
         raise InputError(f"entry '{name}': numbers required, given {values.dtype}")
-    return np.ascontiguousarray(values, np.float64)
+    return np.ascontiguousarray(values, np.float64) if values.size else np.zeros(0)
 
 
 def _settings(words: Any) -> Settings:
     """How it was executed, every word of its kind and a policy that exists."""
     whole, text = (int, type(None)), (str, type(None))
     kinds: dict[str, tuple[type, ...]] = {
-        "sync": (str,), "fairness": (str,), "receive_order": text, "in_flight": whole, "receives": whole, "lanes": whole,
+        "sync": (str,), "fairness": (str,), "receive_order": text, "in_flight": whole, "receives": whole,
+        "lanes": whole,
     }  # fmt: skip
     for name, kind in kinds.items():
         if name in words and (not isinstance(words[name], kind) or isinstance(words[name], bool)):

@@ -15,6 +15,7 @@ from conset.pattern.readers.entries import located, require_ranks, require_squar
 from conset.pattern.readers.matrix_market_text import checked_text
 from conset.pattern.readers.options import ReadOptions
 
+
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
 

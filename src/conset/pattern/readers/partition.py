@@ -113,7 +113,7 @@ def _run_metis(graph: Graph, parts: int, seed: int, *, recursive: bool) -> NDArr
 
 @contextmanager
 def _silent_library() -> Iterator[None]:
-    """What METIS itself prints on stdout goes nowhere: it says "cannot bisect" of what is then partitioned all the same.
+    """What METIS prints on stdout goes nowhere: it says "cannot bisect" of what is then partitioned all the same.
 
     The file descriptor is turned away, as the library knows no other stdout; buffers of both sides are emptied before
     and after.
