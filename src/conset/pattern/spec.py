@@ -58,7 +58,7 @@ def parse_pattern(
         _refuse_options(f"pattern '{text}'", options, ())
         return _generate(text, topology, ranks, seed)
     suffix = path.suffix.lower()
-    if suffix not in READERS and path.exists() and not path.is_dir():
+    if suffix not in READERS and os.path.exists(path) and not os.path.isdir(path):
         raise InputError(f"{path}: unknown suffix '{path.suffix}', known: {' '.join(READERS)}")
     require_file(path)
     _refuse_options(str(path), options, READERS[suffix].takes)
@@ -75,9 +75,7 @@ def input_path(text: str) -> Path | None:
     path = Path(text)
     separators = [os.sep, os.altsep] if os.altsep else [os.sep]
     is_file = path.suffix.lower() in READERS or any(separator in text for separator in separators)
-    return (
-        path if text.strip() and (is_file or os.path.exists(text)) else None
-    )  # unlike Path.exists: no name is too long
+    return path if text.strip() and (is_file or os.path.exists(text)) else None
 
 
 def _head(text: str) -> str:
