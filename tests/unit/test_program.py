@@ -358,7 +358,7 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
         with pytest.raises(InputError, match="together send"):
             Program.from_document(more)
     else:
-        with pytest.raises(InputError, match="together send|at most 2147483647"):
+        with pytest.raises(InputError, match=r"together send|at most 2147483647"):
             compile_program(block * 2, machine, Request("first-fit", placement="annealed"))
 
 
