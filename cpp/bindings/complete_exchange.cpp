@@ -1,6 +1,6 @@
 #include "conset/complete_exchange.hpp"
 
-#include "bindings.hpp"
+#include "checks.hpp"
 #include "conset/exchange_product.hpp"
 #include "conset/transversal.hpp"
 
@@ -34,6 +34,9 @@ auto merged_offsets(std::int32_t nodes, In<std::int64_t> offsets, In<std::int32_
     std::vector<std::int64_t> merged;
     {
         nb::gil_scoped_release released;
+        check_rise("offsets", view(offsets), message.shape(0));
+        check_count("nodes", nodes, 1, 1 << 15);
+        check_ids("message", view(message), std::int64_t{nodes} * (nodes - 1));
         merged = merge_phases(nodes, view(offsets), view(message), most);
     }
     return give(std::move(merged));
@@ -43,6 +46,9 @@ auto transversal(std::int32_t nodes, In<std::int32_t> symbol, std::int32_t most,
     std::vector<std::int32_t> target;
     {
         nb::gil_scoped_release released;
+        check_count("nodes", nodes, 1, 1 << 15);
+        check_size("symbol", symbol.shape(0), static_cast<std::size_t>(nodes) * static_cast<std::size_t>(nodes));
+        check_ids("symbol", view(symbol), nodes);
         target = find_transversal(nodes, view(symbol), most, seed);
     }
     return give(std::move(target));

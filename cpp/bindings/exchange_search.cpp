@@ -1,6 +1,6 @@
 #include "conset/exchange_search.hpp"
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace conset::bindings {
 
@@ -10,11 +10,30 @@ namespace {
 class OwnedSearch {
 public:
     OwnedSearch(const Network& network, std::int32_t contention, In<std::int64_t> offsets, In<std::int32_t> message)
-        : offsets_(copy(offsets)), message_(copy(message)), search_(network, contention, {offsets_, message_}) {}
+        : offsets_(copy(offsets)), message_(copy(message)), search_(network, contention, checked(network)) {}
+
+    std::size_t items() const { return offsets_.size() - 1; }
+
+    // A packing of these items.
+    ExchangePacking packing(const In<std::int32_t>& phase, const In<std::int64_t>& chosen) const {
+        check_size("phase", phase.shape(0), items());
+        check_ids("phase", view(phase), static_cast<std::int64_t>(items()) + 1);
+        check_size("chosen", chosen.shape(0), items());
+        for (std::size_t i = 0; i < items(); ++i)
+            check_count("chosen", chosen.data()[i], offsets_[i], offsets_[i + 1] - 1);
+        return {copy(phase), copy(chosen)};
+    }
 
     const ExchangeSearch& operator*() const { return search_; }
 
 private:
+    ExchangeItems checked(const Network& network) const {
+        check_rise("offsets", offsets_, message_.size());
+        const std::int64_t nodes = network.nodes();
+        check_ids<std::int32_t>("message", message_, nodes * (nodes - 1));
+        return {offsets_, message_};
+    }
+
     std::vector<std::int64_t> offsets_;
     std::vector<std::int32_t> message_;
     ExchangeSearch search_;
@@ -31,6 +50,7 @@ auto packed(Run&& run) {
 }
 
 auto fill(const OwnedSearch& search, In<std::int32_t> start) {
+    check_size("start", start.shape(0), search.items());
     return packed([&] { return (*search).fill(view(start)); });
 }
 
@@ -40,12 +60,12 @@ auto peel(const OwnedSearch& search, std::uint64_t seed) {
 
 auto reorder(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
              std::int64_t rounds, std::uint64_t seed) {
-    return packed([&] { return (*search).reorder({copy(phase), copy(chosen)}, target, rounds, seed); });
+    return packed([&] { return (*search).reorder(search.packing(phase, chosen), target, rounds, seed); });
 }
 
 auto eject(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
            std::int64_t moves, std::uint64_t seed) {
-    return packed([&] { return (*search).eject({copy(phase), copy(chosen)}, target, moves, seed); });
+    return packed([&] { return (*search).eject(search.packing(phase, chosen), target, moves, seed); });
 }
 
 }  // namespace

@@ -11,10 +11,11 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
                    In<double> latency, In<double> hop, bool rtt, double rtt_latency, double until, std::int64_t work,
                    bool detailed, bool record) {
     nb::gil_scoped_release released;
+    check_rates(*workload.network, workload.size(), link, width, latency, hop);
     const Rates rates{view(link), view(width), out, in, node, exchange_weight};
     return simulate_flow(workload.routes(), workload.messages<double>(view(workload.time)),
-                         execution.with(until, work, detailed), {rates, view(latency), view(hop), rtt, rtt_latency},
-                         record);
+                         execution.with(workload.size(), until, work, detailed),
+                         {rates, view(latency), view(hop), rtt, rtt_latency}, record);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "conset/formula.hpp"
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace conset::bindings {
 
@@ -22,7 +22,14 @@ public:
           width_(bindings::copy(width)),
           costs{up_to_, send_,  receive_,   latency_, hop_,   out,           in,
                 node,   copy,   exchange,   link_,    width_, tolerance,     blocking,
-                setup,  signal, signal_hop, eager,    before, one_processor, in_flight} {}
+                setup,  signal, signal_hop, eager,    before, one_processor, in_flight} {
+        require(!up_to_.empty(), "up_to", "at least 1 entry required");
+        check_size("send", send_.size(), up_to_.size());
+        check_size("receive", receive_.size(), up_to_.size());
+        check_size("latency", latency_.size(), up_to_.size());
+        check_size("hop", hop_.size(), up_to_.size());
+        check_count("in_flight", in_flight, 0, std::numeric_limits<std::int64_t>::max());
+    }
     GivenCosts(const GivenCosts&) = delete;
     GivenCosts& operator=(const GivenCosts&) = delete;
 
@@ -34,29 +41,50 @@ public:
     const MessageCosts costs;
 };
 
+// Transfers whose costs fit their network and whose ranks exist.
+Routes checked(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+               In<std::int32_t> route_links, In<std::int64_t> size, const Ranks& ranks, const GivenCosts& given) {
+    const Routes routes = checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+    check_each("size", size.shape(0), routes.size());
+    check_count("ranks", ranks.ranks, 0, std::numeric_limits<std::int32_t>::max());
+    check_size("sender", ranks.sender.size(), routes.size());
+    check_size("receiver", ranks.receiver.size(), routes.size());
+    check_ids("sender", ranks.sender, ranks.ranks);
+    check_ids("receiver", ranks.receiver, ranks.ranks);
+    check_each_or_none("link", given.costs.link.size(), static_cast<std::size_t>(network.link_slots()));
+    check_width(network, given.costs.width);
+    return routes;
+}
+
 Formula batches(const Network& network, In<std::int32_t> source, In<std::int32_t> target,
                 In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int32_t> sender,
                 In<std::int32_t> receiver, std::int32_t ranks, In<std::int64_t> size, In<std::int64_t> phase_offsets,
                 In<std::int64_t> batch_offsets, bool phase_by_phase, const GivenCosts& given) {
     nb::gil_scoped_release released;
-    return time_batches({network, view(source), view(target), view(route_offsets), view(route_links)},
-                        {view(sender), view(receiver), ranks}, view(size), view(phase_offsets), view(batch_offsets),
-                        phase_by_phase, given.costs);
+    const Ranks ends{view(sender), view(receiver), ranks};
+    const Routes routes = checked(network, source, target, route_offsets, route_links, size, ends, given);
+    check_phases(view(phase_offsets), view(batch_offsets), routes.size());
+    return time_batches(routes, ends, view(size), view(phase_offsets), view(batch_offsets), phase_by_phase,
+                        given.costs);
 }
 
 Ends rank_ends(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
                In<std::int32_t> route_links, In<std::int32_t> sender, In<std::int32_t> receiver, std::int32_t ranks,
                In<std::int64_t> size, In<std::int64_t> phase_offsets, const GivenCosts& given) {
     nb::gil_scoped_release released;
-    return time_ranks({network, view(source), view(target), view(route_offsets), view(route_links)},
-                      {view(sender), view(receiver), ranks}, view(size), view(phase_offsets), given.costs);
+    const Ranks ends{view(sender), view(receiver), ranks};
+    const Routes routes = checked(network, source, target, route_offsets, route_links, size, ends, given);
+    check_rise("phase_offsets", view(phase_offsets), routes.size());
+    return time_ranks(routes, ends, view(size), view(phase_offsets), given.costs);
 }
 
 auto least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> value) {
     std::vector<double> result;
     {
         nb::gil_scoped_release released;
-        result = least_on_links({network, view(source), view(target), {}, {}}, view(value));
+        const Routes routes = checked_routes(network, view(source), view(target));
+        check_size("value", value.shape(0), routes.size());
+        result = least_on_links(routes, view(value));
     }
     return give(std::move(result));
 }

@@ -1,6 +1,6 @@
 #include "conset/loads.hpp"
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace conset::bindings {
 
@@ -19,8 +19,11 @@ void bind_loads(nb::module_& module) {
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
            In<std::int32_t> route_links, In<std::int64_t> phase_offsets, In<std::int32_t> width) {
             nb::gil_scoped_release released;
-            return count_loads({network, view(source), view(target), view(route_offsets), view(route_links)},
-                               view(phase_offsets), view(width));
+            const Routes routes =
+                checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+            check_rise("phase_offsets", view(phase_offsets), routes.size());
+            check_width(network, view(width));
+            return count_loads(routes, view(phase_offsets), view(width));
         },
         nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
         nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(), nb::arg("phase_offsets").noconvert(),

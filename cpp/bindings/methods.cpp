@@ -1,8 +1,9 @@
-#include "bindings.hpp"
+#include "checks.hpp"
 #include "conset/coloring.hpp"
 #include "conset/first_fit.hpp"
 #include "conset/phases.hpp"
 #include "conset/random_schedule.hpp"
+#include "resources.hpp"
 
 namespace conset::bindings {
 
@@ -21,6 +22,8 @@ void bind_phases(nb::module_& module) {
             Phases phases;
             {
                 nb::gil_scoped_release released;
+                check_ids("phase", view(phase),
+                          std::max(std::int64_t{1} << 24, 64 * static_cast<std::int64_t>(phase.shape(0))));
                 phases = group_phases(view(phase));
             }
             return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));
@@ -35,6 +38,9 @@ void bind_coloring(nb::module_& module) {
             std::vector<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
+                check_size("target", target.shape(0), source.shape(0));
+                check_ids("source", view(source), nodes);
+                check_ids("target", view(target), nodes);
                 phase = color_ports(nodes, view(source), view(target), seed);
             }
             return give(std::move(phase));
@@ -50,7 +56,8 @@ void bind_first_fit(nb::module_& module) {
             std::vector<std::int32_t> order;
             {
                 nb::gil_scoped_release released;
-                const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+                const Resources resources = checked_resources(network, source, target, width, limits);
+                if (size.shape(0) > 0) check_size("size", size.shape(0), resources.routes().size());
                 order = order_longest_first(resources, view(size));
             }
             return give(std::move(order));
@@ -64,7 +71,9 @@ void bind_first_fit(nb::module_& module) {
             std::vector<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
-                const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+                const Resources resources = checked_resources(network, source, target, width, limits);
+                check_permutation("order", view(order), resources.routes().size());
+                check_pairs(view(first), view(second), resources.routes().size());
                 phase = first_fit(resources, view(order), view(first), view(second));
             }
             return give(std::move(phase));
@@ -79,7 +88,7 @@ void bind_least_phases(nb::module_& module) {
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
            const Limits& limits) {
             nb::gil_scoped_release released;
-            return Resources({network, view(source), view(target), {}, {}}, view(width), limits).least_phases();
+            return checked_resources(network, source, target, width, limits).least_phases();
         },
         nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
         nb::arg("limits"));
@@ -93,7 +102,8 @@ void bind_random_schedule(nb::module_& module) {
             std::vector<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
-                const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+                const Resources resources = checked_resources(network, source, target, width, limits);
+                check_pairs(view(first), view(second), resources.routes().size());
                 phase = schedule_random(resources, exchanges, view(first), view(second), seed);
             }
             return give(std::move(phase));

@@ -1,6 +1,6 @@
 #include "conset/negotiated.hpp"
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace conset::bindings {
 
@@ -8,15 +8,39 @@ namespace {
 
 using Ints = In<std::int32_t>;
 
+void check_messages(const Ints& source, const Ints& target, const Ints& first, const Ints& second, std::int32_t starts,
+                    std::int32_t endpoints) {
+    check_size("target", target.shape(0), source.shape(0));
+    check_ids("source", view(source), starts);
+    check_ids("target", view(target), endpoints);
+    check_pairs(view(first), view(second), source.shape(0));
+}
+
+void check_limits(const Ints& send, const Ints& receive, const Ints& link, const Ints& channels, std::size_t slots) {
+    for (const Ints* limit : {&send, &receive, &link, &channels}) {
+        check_each_or_none("limits", limit->shape(0), slots);
+        check_ids("limits", view(*limit), std::int64_t{1} << 31);
+    }
+}
+
 void make_fixed(NegotiatedItems* self, const Network& network, Ints source, Ints target, Ints first, Ints second,
                 Ints width, bool exchange) {
     nb::gil_scoped_release released;
+    check_messages(source, target, first, second, network.starts(), network.endpoints());
+    check_width(network, view(width));
     new (self) NegotiatedItems(network, {view(source), view(target), view(first), view(second)}, view(width), exchange);
 }
 
 NegotiatedItems make_free(std::int32_t nodes, Ints link_source, Ints link_target, Ints source, Ints target, Ints first,
                           Ints second, Ints width) {
     nb::gil_scoped_release released;
+    check_count("nodes", nodes, 1, std::numeric_limits<std::int32_t>::max());
+    check_messages(source, target, first, second, nodes, nodes);
+    check_size("link_target", link_target.shape(0), link_source.shape(0));
+    check_ids("link_source", view(link_source), nodes);
+    check_ids("link_target", view(link_target), nodes);
+    check_each("width", width.shape(0), link_source.shape(0));
+    check_ids("width", view(width), std::int64_t{1} << 31, 1);
     return {nodes,
             {view(link_source), view(link_target)},
             {view(source), view(target), view(first), view(second)},
@@ -25,6 +49,7 @@ NegotiatedItems make_free(std::int32_t nodes, Ints link_source, Ints link_target
 
 std::int32_t least(const NegotiatedItems& items, Ints send, Ints receive, Ints link, Ints channels) {
     nb::gil_scoped_release released;
+    check_limits(send, receive, link, channels, 1);
     return items.least_slots({view(send), view(receive), view(link), view(channels)});
 }
 
@@ -32,6 +57,8 @@ void make_negotiation(Negotiation* self, const NegotiatedItems& items, std::int3
                       Ints link, Ints channels, double start, double growth, double history, double most,
                       std::uint64_t seed) {
     nb::gil_scoped_release released;
+    check_count("slots", slots, 1, std::numeric_limits<std::int32_t>::max());
+    check_limits(send, receive, link, channels, static_cast<std::size_t>(slots));
     new (self) Negotiation(items, slots, {view(send), view(receive), view(link), view(channels)},
                            {start, growth, history, most}, seed);
 }

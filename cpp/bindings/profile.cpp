@@ -1,6 +1,6 @@
 #include "conset/profile.hpp"
 
-#include "bindings.hpp"
+#include "checks.hpp"
 
 namespace conset::bindings {
 
@@ -13,14 +13,18 @@ auto given(std::vector<T> values) {
 
 Totals totals(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> size) {
     nb::gil_scoped_release released;
-    return count_totals({network, view(source), view(target), {}, {}}, view(size));
+    const Routes routes = checked_routes(network, view(source), view(target));
+    check_each("size", size.shape(0), routes.size());
+    return count_totals(routes, view(size));
 }
 
 auto slowest(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> per_byte) {
     std::vector<double> result;
     {
         nb::gil_scoped_release released;
-        result = slowest_links({network, view(source), view(target), {}, {}}, view(per_byte));
+        const Routes routes = checked_routes(network, view(source), view(target));
+        check_each("per_byte", per_byte.shape(0), static_cast<std::size_t>(network.link_slots()));
+        result = slowest_links(routes, view(per_byte));
     }
     return give(std::move(result));
 }
@@ -30,8 +34,15 @@ auto rounds(const Network& network, In<std::int32_t> source, In<std::int32_t> ta
     std::vector<double> result;
     {
         nb::gil_scoped_release released;
-        result = rank_rounds({network, view(source), view(target), {}, {}}, view(order), view(work),
-                             {send, receive, view(link)});
+        const Routes routes = checked_routes(network, view(source), view(target));
+        check_permutation("order", view(order), routes.size());
+        check_size("work", work.shape(0), routes.size());
+        check_finite("work", view(work));
+        check_count("send", send, 1, std::numeric_limits<std::int64_t>::max());
+        check_count("receive", receive, 1, std::numeric_limits<std::int64_t>::max());
+        check_each_or_none("link", link.shape(0), static_cast<std::size_t>(network.link_slots()));
+        check_ids("link", view(link), std::numeric_limits<std::int64_t>::max(), 1);
+        result = rank_rounds(routes, view(order), view(work), {send, receive, view(link)});
     }
     return give(std::move(result));
 }
@@ -42,8 +53,14 @@ Profile profile(const Network& network, In<std::int32_t> source, In<std::int32_t
                 In<double> step_up_to, In<double> step_seconds, double out, double in, double node, double exchange,
                 In<double> link, In<std::int32_t> width, double tolerance, double blocking, bool match_all_exchanges) {
     nb::gil_scoped_release released;
-    return profile_phases({network, view(source), view(target), view(route_offsets), view(route_links)}, view(size),
-                          view(phase_offsets), view(batch_offsets), phase_by_phase,
+    const Routes routes = checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+    check_each("size", size.shape(0), routes.size());
+    check_phases(view(phase_offsets), view(batch_offsets), routes.size());
+    require(step_up_to.shape(0) > 0, "step_up_to", "at least 1 entry required");
+    check_size("step_seconds", step_seconds.shape(0), step_up_to.shape(0));
+    check_each_or_none("link", link.shape(0), static_cast<std::size_t>(network.link_slots()));
+    check_width(network, view(width));
+    return profile_phases(routes, view(size), view(phase_offsets), view(batch_offsets), phase_by_phase,
                           {view(step_up_to), view(step_seconds), out, in, node, exchange, view(link), view(width),
                            tolerance, blocking, match_all_exchanges});
 }

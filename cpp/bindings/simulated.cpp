@@ -1,5 +1,6 @@
 #include "simulated.hpp"
 
+#include "checks.hpp"
 #include "conset/simulated.hpp"
 
 namespace conset::bindings {
@@ -15,6 +16,15 @@ void bind_execution(nb::module_& module, const char* name) {
                std::int64_t receives, bool receive_list, bool receive_before, bool one_processor, bool preempts,
                bool exchanges, bool first_barrier, Time barrier, Time setup, Time signal_send, Time signal_hop,
                Time signal_receive, double eager, double buffers, In<Time> send, In<Time> receive, In<Time> copy) {
+                constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+                check_count("every", every, 1, most);
+                check_count("in_flight", in_flight, 0, most);
+                check_count("receives", receives, 0, most);
+                for (const Time time : {barrier, setup, signal_send, signal_hop, signal_receive})
+                    require(time >= 0, "barrier, setup, signal", "must be at least 0");
+                for (const In<Time>* times : {&send, &receive, &copy})
+                    for (const Time time : view(*times))
+                        require(time >= 0, "send, receive, copy", "must be at least 0");
                 Execution<Time> execution;
                 execution.policy = policy;
                 execution.every = every;
@@ -59,6 +69,26 @@ auto take_cycle(Simulated& result) {
     return give(std::move(result.cycle.*Member));
 }
 
+BoundWorkload checked(const BoundWorkload& work) {
+    const Routes routes = checked_routes(*work.network, view(work.source), view(work.target), view(work.route_offsets),
+                                         view(work.route_links));
+    const std::size_t messages = routes.size();
+    check_size("bytes", work.bytes.shape(0), messages);
+    check_ids("bytes", view(work.bytes), std::int64_t{1} << 62);
+    check_size("sender", work.sender.shape(0), messages);
+    check_size("receiver", work.receiver.shape(0), messages);
+    check_ids("sender", view(work.sender), std::numeric_limits<std::int32_t>::max());
+    check_ids("receiver", view(work.receiver), std::numeric_limits<std::int32_t>::max());
+    if (work.time.shape(0) > 0) check_size("time", work.time.shape(0), messages);
+    check_finite("time", view(work.time));
+    if (work.dep_offsets.shape(0) > 0)
+        check_offsets("dep_offsets", view(work.dep_offsets), messages, work.deps.shape(0));
+    check_ids("deps", view(work.deps), static_cast<std::int64_t>(messages));
+    if (work.phase_offsets.shape(0) > 0) check_rise("phase_offsets", view(work.phase_offsets), messages);
+    if (work.order.shape(0) > 0) check_permutation("order", view(work.order), messages);
+    return work;
+}
+
 }  // namespace
 
 void bind_simulated(nb::module_& module) {
@@ -76,8 +106,8 @@ void bind_simulated(nb::module_& module) {
                In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int64_t> bytes,
                In<std::int32_t> sender, In<std::int32_t> receiver, In<double> time, In<std::int64_t> dep_offsets,
                In<std::int32_t> deps, In<std::int64_t> phase_offsets, In<std::int32_t> order) {
-                new (self) BoundWorkload{&network, source, target,      route_offsets, route_links,   bytes, sender,
-                                         receiver, time,   dep_offsets, deps,          phase_offsets, order};
+                new (self) BoundWorkload(checked({&network, source, target, route_offsets, route_links, bytes, sender,
+                                                  receiver, time, dep_offsets, deps, phase_offsets, order}));
             },
             nb::kw_only(), nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
             nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(), nb::arg("bytes").noconvert(),

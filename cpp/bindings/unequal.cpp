@@ -2,12 +2,12 @@
 
 #include <tuple>
 
-#include "bindings.hpp"
 #include "conset/balance.hpp"
 #include "conset/birkhoff.hpp"
 #include "conset/decreasing.hpp"
 #include "conset/event_list.hpp"
 #include "conset/timetable_as.hpp"
+#include "resources.hpp"
 
 namespace conset::bindings {
 
@@ -20,8 +20,14 @@ auto event_list(const Network& network, In<std::int32_t> source, In<std::int32_t
     Timetable table;
     {
         nb::gil_scoped_release released;
-        const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
-                              view(width), serial);
+        const Routes routes =
+            checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+        check_width(network, view(width));
+        const TimeLines lines(routes, view(width), serial);
+        check_size("duration", duration.shape(0), routes.size());
+        check_finite("duration", view(duration));
+        check_pairs(view(first), view(second), routes.size());
+        check_rise("phase_offsets", view(phase_offsets), routes.size());
         table = time_event_list(lines, view(phase_offsets), view(duration), view(first), view(second), restarts, noise,
                                 seed);
     }
@@ -34,8 +40,14 @@ auto as(const Network& network, In<std::int32_t> source, In<std::int32_t> target
     Timetable table;
     {
         nb::gil_scoped_release released;
-        const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
-                              view(width), serial);
+        const Routes routes =
+            checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+        check_width(network, view(width));
+        const TimeLines lines(routes, view(width), serial);
+        check_size("duration", duration.shape(0), routes.size());
+        check_finite("duration", view(duration));
+        check_pairs(view(first), view(second), routes.size());
+        check_rise("phase_offsets", view(phase_offsets), routes.size());
         table = time_as(lines, view(source), view(target), view(phase_offsets), view(duration), view(first),
                         view(second), seed);
     }
@@ -48,8 +60,15 @@ auto in_order(const Network& network, In<std::int32_t> source, In<std::int32_t> 
     Timetable table;
     {
         nb::gil_scoped_release released;
-        const TimeLines lines({network, view(source), view(target), view(route_offsets), view(route_links)},
-                              view(width), serial);
+        const Routes routes =
+            checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+        check_width(network, view(width));
+        const TimeLines lines(routes, view(width), serial);
+        check_size("duration", duration.shape(0), routes.size());
+        check_finite("duration", view(duration));
+        check_pairs(view(first), view(second), routes.size());
+        check_permutation("order", view(order), routes.size());
+        check_rise("batch_offsets", view(batch_offsets), routes.size());
         table = time_in_order(lines, view(order), view(batch_offsets), view(duration), view(first), view(second));
     }
     return std::make_pair(give(std::move(table.start)), give(std::move(table.end)));
@@ -61,7 +80,11 @@ auto anneal(const Network& network, In<std::int32_t> source, In<std::int32_t> ta
     std::vector<std::int32_t> better;
     {
         nb::gil_scoped_release released;
-        const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+        const Resources resources = checked_resources(network, source, target, width, limits);
+        check_size("duration", duration.shape(0), resources.routes().size());
+        check_finite("duration", view(duration));
+        check_pairs(view(first), view(second), resources.routes().size());
+        check_kept(resources, view(phase), view(first), view(second));
         better = anneal_lengths(resources, view(duration), opening, copy(phase), view(first), view(second),
                                 {steps, hot, cold, seed});
     }
@@ -71,7 +94,9 @@ auto anneal(const Network& network, In<std::int32_t> source, In<std::int32_t> ta
 double least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
              const Limits& limits, In<double> duration, double opening) {
     nb::gil_scoped_release released;
-    const Resources resources({network, view(source), view(target), {}, {}}, view(width), limits);
+    const Resources resources = checked_resources(network, source, target, width, limits);
+    check_size("duration", duration.shape(0), resources.routes().size());
+    check_finite("duration", view(duration));
     return least_length(resources, view(duration), opening);
 }
 
@@ -79,6 +104,10 @@ auto birkhoff(std::int32_t nodes, In<std::int32_t> source, In<std::int32_t> targ
     Pieces pieces;
     {
         nb::gil_scoped_release released;
+        check_size("target", target.shape(0), source.shape(0));
+        check_size("size", size.shape(0), source.shape(0));
+        check_ids("source", view(source), nodes);
+        check_ids("target", view(target), nodes);
         pieces = decompose_birkhoff(nodes, view(source), view(target), view(size));
     }
     return std::make_tuple(give(std::move(pieces.offsets)), give(std::move(pieces.transfer)),
@@ -93,8 +122,20 @@ auto balance(const Network& network, In<std::int32_t> source, In<std::int32_t> t
     Balanced balanced;
     {
         nb::gil_scoped_release released;
-        const Resources resources({network, view(source), view(target), view(route_offsets), view(route_links)},
-                                  view(width), limits);
+        const Resources resources =
+            checked_resources(network, source, target, width, limits, view(route_offsets), view(route_links));
+        const std::size_t transfers = resources.routes().size();
+        check_size("work", work.shape(0), transfers);
+        check_size("size", size.shape(0), transfers);
+        check_finite("work", view(work));
+        check_finite("size", view(size));
+        check_finite("link_work", view(link_work));
+        check_each_or_none("link_work", link_work.shape(0), static_cast<std::size_t>(network.link_slots()));
+        check_kept(resources, view(phase));
+        check_size("pinned", pinned.shape(0), transfers);
+        check_size("link_target", link_target.shape(0), link_source.shape(0));
+        check_ids("link_source", view(link_source), network.nodes());
+        check_ids("link_target", view(link_target), network.nodes());
         balanced = balance_words(resources, {serial, view(work), view(size), view(link_work)}, copy(phase),
                                  view(pinned), {steps, hot, cold, seed, view(link_source), view(link_target)});
     }

@@ -11,9 +11,14 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
                    In<double> latency, In<double> hop, In<std::uint8_t> dateline, std::int32_t lanes,
                    std::int32_t pools, double until, std::int64_t work, bool detailed, bool record) {
     nb::gil_scoped_release released;
+    check_rates(*workload.network, workload.size(), link, width, latency, hop);
+    if (dateline.shape(0) > 0)
+        check_size("dateline", dateline.shape(0), static_cast<std::size_t>(workload.network->link_slots()));
+    check_count("lanes", lanes, 1, std::numeric_limits<std::int32_t>::max() / std::max(pools, 1));
+    check_count("pools", pools, 1, std::numeric_limits<std::int32_t>::max());
     const Rates rates{view(link), view(width), out, in, node, exchange_weight};
     return simulate_wormhole(workload.routes(), workload.messages<double>(view(workload.time)),
-                             execution.with(until, work, detailed),
+                             execution.with(workload.size(), until, work, detailed),
                              {rates, view(latency), view(hop), view(dateline), lanes, pools}, record);
 }
 

@@ -41,6 +41,8 @@ public:
 
     std::int32_t nodes() const { return nodes_; }
     std::int32_t endpoints() const { return endpoints_; }
+    // Nodes 0 ... starts() - 1 have routes of the network's own to every endpoint.
+    std::int32_t starts() const { return route_offsets_.empty() ? nodes_ : endpoints_; }
     std::int32_t link_slots() const { return link_slots_; }
     bool has_links() const { return kind_ != Kind::crossbar; }
 

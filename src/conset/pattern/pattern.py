@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,8 +43,11 @@ class Pattern:
     name: str = "pattern"
 
     def __post_init__(self) -> None:
-        if self.ranks < 1:
-            raise InputError(f"ranks = {self.ranks}: must be at least 1")
+        if not 1 <= self.ranks < 2**31:
+            rule = "at least 1" if self.ranks < 1 else "below 2^31"
+            raise InputError(f"ranks = {self.ranks}: must be {rule}")
+        if not 0 <= self.local_bytes <= MAX_SIZE_B:
+            raise InputError(f"local_bytes = {self.local_bytes}: must be from 0 to 2^62 B")
         set_ = object.__setattr__
         set_(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
         set_(self, "target", frozen_ints(self.target, np.int32, "target"))
@@ -85,7 +89,7 @@ class Pattern:
         return None
 
     def _checked_order(self) -> NDArray[np.int32] | None:
-        before: NDArray[np.int32] = frozen_ints(np.asarray(self.before).reshape(-1, 2), np.int32, "before")
+        before: NDArray[np.int32] = frozen_ints(_pairs(np.asarray(self.before)), np.int32, "before")
         if before.size == 0:
             return None
         wrong = np.flatnonzero(((before < 0) | (before >= self.messages)).any(axis=1))
@@ -144,7 +148,7 @@ class Pattern:
             raise InputError(f"size: all messages together are {num.sum(dtype=np.float64):.3g} B, at most 2^62 B")
         own = src == dst
         local = int(num[own].sum())
-        pairs = None if before is None else np.asarray(before, dtype=np.int64).reshape(-1, 2)
+        pairs = None if before is None else _pairs(frozen_ints(before, np.int64, "before"))
         kept = np.flatnonzero(~own & (num > 0))
         order = kept[np.lexsort((dst[kept], src[kept]))]
         src, dst, num = src[order], dst[order], num[order]
@@ -204,3 +208,12 @@ class Pattern:
         from conset.report.notebook import pattern_html
 
         return pattern_html(self)
+
+
+def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:
+    """shape=(pairs, 2): pairs of messages, given in this shape or as nothing."""
+    if pairs.size == 0:
+        return pairs.reshape(0, 2)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InputError(f"before has shape {pairs.shape}: pairs of messages required")
+    return pairs

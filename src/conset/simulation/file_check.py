@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.simulation.timeline import Timeline
+from conset.simulation.workload import MOST_RANKS
 
 TIMES = ("sent_s", "first_byte_s", "left_s")
 """Times of messages that models may leave out."""
@@ -19,9 +20,6 @@ FLOATS = (
     "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "time_s", "rate_time_s", "rate_Bps",
     *TIMES,
 )  # fmt: skip
-
-MOST_RANKS = 1 << 24
-"""Ranks that a file may name: rows of tables."""
 
 
 def check_head(head: Mapping[str, Any]) -> None:

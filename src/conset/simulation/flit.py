@@ -39,6 +39,8 @@ LANES = 4
 """Virtual channels of a port unless more is said."""
 BUFFER = 8
 """Flits that the buffer of a lane holds."""
+MOST_CYCLES = 2**61
+"""Up to which the core's clock counts without a sum beyond 64 bits."""
 MOST_LANES = 63
 """Lanes of all ports of a router together: one word of bits, and one to spare."""
 
@@ -181,6 +183,7 @@ def run_flit(
 def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.CycleExecution:
     """Policy, slots and what processors do, in cycles."""
     sync, cycle_s = parse_sync(settings.sync), cycle_time(machine)
+    _check_cycles(workload, machine, costs, cycle_s)
 
     def cycles(seconds: float) -> int:
         return int(_ceil(np.float64(seconds / cycle_s)))
@@ -199,6 +202,28 @@ def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings
         receive=by_message(costs.receive_overhead),
         copy=nothing if costs.copy_Bps == inf else _ceil(workload.bytes / costs.copy_Bps / cycle_s),
     )  # fmt: skip
+
+
+def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: float) -> None:
+    """Whether the clock stays within 64 bits even if everything waits for everything.
+
+    Raises:
+        InputError: it may not; names what takes longest.
+    """
+    messages, hops = workload.messages, machine.topology.nodes
+    times = {
+        "release times": float(workload.time_s.max(initial=0)),
+        "barriers": (workload.phases + 1) * costs.synchronization.at(machine.topology.endpoints),
+        "set-ups": 2 * max(messages, 1) * costs.setup_s,
+        "signals": messages * (costs.signal_s + hops * costs.hop.at(0)),
+        "overheads": messages * (max(costs.send_overhead.seconds) + max(costs.receive_overhead.seconds)),
+        "copies": float(workload.bytes.sum(dtype=np.float64)) / costs.copy_Bps,
+    }
+    cycles = sum(times.values()) / cycle_s + 8 * (messages + workload.phases)
+    if cycles > MOST_CYCLES:
+        worst = max(times, key=lambda name: times[name])
+        text = f"{worst} of {times[worst]:g} s are {times[worst] / cycle_s:.3g} cycles of {cycle_s:g} s"
+        raise InputError(f"flit: {text} on {machine.name}: must be at most {MOST_CYCLES:.3g}")
 
 
 def _check(machine: Machine, ports: Ports, lanes: int) -> None:
@@ -236,7 +261,11 @@ def cycle_time(machine: Machine) -> float:
 
 def cycles_of(time_s: NDArray[np.float64], cycle_s: float) -> NDArray[np.int64]:
     """Times [s] as cycles, rounded up; a millionth of a cycle is a rounding error."""
-    return _ceil(time_s / cycle_s)
+    cycles = time_s / cycle_s
+    if cycles.size and cycles.max() > MOST_CYCLES:
+        m = int(np.argmax(cycles))
+        raise InputError(f"time_s[{m}] = {time_s[m]:g} s: {cycles[m]:.3g} cycles, must be at most {MOST_CYCLES:.3g}")
+    return _ceil(cycles)
 
 
 def _seconds(cycles: NDArray[Any], cycle_s: float) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ What the models of fluids hand to the core alike stands here too: messages, how 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import inf
 from typing import Any, TypeVar
 
@@ -51,6 +50,7 @@ def release_ns(workload: Workload) -> NDArray[np.float64]:
 
 def core_messages(workload: Workload, machine: Machine, time: NDArray[np.float64] = NOTHING) -> _core.Messages:
     """A workload as the core takes it: on the network of a machine, released at `time` [ns] (empty: at once)."""
+    workload.require_fits(machine.topology)
     return _core.Messages(
         network=core_network(machine.topology, machine.routing),
         source=_flat(workload.source), target=_flat(workload.target),
@@ -112,8 +112,10 @@ def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], N
 
 def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
     """In nanoseconds: one entry where all messages pay the same."""
-    rounded = replace(steps, seconds=tuple(to_ns(seconds) for seconds in steps.seconds))
-    return np.array(rounded.seconds[:1]) if len(set(rounded.seconds)) == 1 else rounded.of(size)
+    rounded = np.array([to_ns(seconds) for seconds in steps.seconds])
+    if (rounded == rounded[0]).all():
+        return rounded[:1]
+    return rounded[np.searchsorted(np.asarray(steps.up_to_B), size)]
 
 
 def require_no_cycle(

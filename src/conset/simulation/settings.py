@@ -22,9 +22,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal
 
+import numpy as np
+
 from conset.errors import UsageError, unknown_name
 from conset.machine.costs import Costs
 
+MOST = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16}
+"""What the counts of `Settings` may be at most."""
 ReceiveOrder = Literal["list", "any"]
 Fairness = Literal["equal", "rtt"]
 
@@ -60,8 +64,14 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("in_flight", "receives", "lanes"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise UsageError(f"{name} = {value}: must be at least 1, or all")
+            if value is not None and value > MOST[name]:
+                raise UsageError(f"{name} = {value}: must be at most {MOST[name]}, or all")
+        if not self.until_s >= 0:
+            raise UsageError(f"until_s = {self.until_s}: must be at least 0 s")
+        if self.max_work is not None and not 0 <= self.max_work < 2**63:
+            raise UsageError(f"max_work = {self.max_work}: must be from 0 to 2^63 - 1")
         if self.receive_order not in (None, "list", "any"):
             raise unknown_name("receive order", str(self.receive_order), ("list", "any"))
         if self.fairness not in ("equal", "rtt"):

@@ -8,11 +8,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen, frozen_ints
+from conset.arrays import check_offsets, check_range, frozen, frozen_ints
 from conset.errors import InputError
+from conset.network.topology import Topology
 from conset.schedule.loads import chosen_links
 from conset.schedule.order import order_of_transfers
 from conset.schedule.schedule import Schedule
+from conset.units import MAX_SIZE_B, MAX_TIME_S
+
+MOST_RANKS = 1 << 24
+"""Ranks that messages may name where these are not nodes: rows of tables."""
+MOST_LINKS = 2**31 - 1
 
 
 def _no_int32() -> NDArray[np.int32]:
@@ -34,14 +40,14 @@ class Workload:
         source: shape=(messages), int32: the node a message leaves.
         target: shape=(messages), int32: the node it enters; the same node: it never touches the network.
         bytes: shape=(messages), int64 [B], at least 0.
-        time_s: shape=(messages), float64 [s]: not released earlier; given as (0): 0 everywhere.
+        time_s: shape=(messages), float64 [s], at most 10^6 s: not released earlier; given as (0): 0 everywhere.
         dep_offsets: shape=(messages + 1), int64; given as (0): nothing waits for anything.
         deps: int32: message m is not released before messages `deps[dep_offsets[m] : dep_offsets[m + 1]]` are
             delivered.
         phase_offsets: shape=(phases + 1), int64: phase p of a schedule holds messages `phase_offsets[p] …`; (0) for a
             trace, which has no phases, pays no set-up and knows no synchronization.
         order: shape=(messages), int32: the messages in list order, phase after phase; (0): by index.
-        sender: shape=(messages), int32: the rank that sends; (0): ranks are nodes.
+        sender: shape=(messages), int32, below 2^24: the rank that sends; (0): ranks are nodes.
         receiver: shape=(messages), int32: the rank that receives; (0): ranks are nodes.
         link_offsets: shape=(messages + 1), int64: routes a compiler chose; (0) for the machine's own.
         links: int32: the links of message m in order are `links[link_offsets[m] : link_offsets[m + 1]]`.
@@ -67,6 +73,8 @@ class Workload:
     method: str = ""
 
     def __post_init__(self) -> None:
+        if not 1 <= self.nodes < 2**31:
+            raise InputError(f"nodes = {self.nodes}: must be from 1 to {2**31 - 1}")
         for name in ("source", "target", "deps", "order", "sender", "receiver", "links"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
         for name in ("bytes", "dep_offsets", "phase_offsets", "link_offsets"):
@@ -80,34 +88,69 @@ class Workload:
 
     def _check_shapes(self) -> None:
         n = self.source.size
+        check_range("source", self.source, self.nodes)
+        check_range("target", self.target, self.nodes)
         for name in ("target", "bytes"):
             if getattr(self, name).shape != (n,):
                 raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source")
         for name in ("time_s", "order", "sender", "receiver"):
-            if getattr(self, name).size not in (0, n):
-                raise InputError(f"{name}: {getattr(self, name).size} values for {n} messages")
-        for name, rows in (("dep_offsets", self.deps), ("link_offsets", self.links)):
-            offsets = getattr(self, name)
-            if offsets.size and (offsets.size != n + 1 or offsets[0] != 0 or offsets[-1] != rows.size):
-                raise InputError(f"{name}: must rise from 0 to {rows.size} in {n + 1} entries")
-        phases = self.phase_offsets
-        if phases.size and (phases[0] != 0 or phases[-1] != n or np.any(np.diff(phases) < 0)):
-            raise InputError(f"phase_offsets: must rise from 0 to the {n} messages")
+            if getattr(self, name).shape not in ((0,), (n,)):
+                raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source, or (0,)")
+        check_offsets("dep_offsets", self.dep_offsets, n, self.deps.size, "entries of deps")
+        if self.link_offsets.size or self.links.size:
+            check_offsets("link_offsets", self.link_offsets, n, self.links.size, "links")
+        if self.phase_offsets.size:
+            check_offsets("phase_offsets", self.phase_offsets, None, n, "messages")
 
     def _check_values(self) -> None:
-        for name, below in (("source", self.nodes), ("target", self.nodes), ("deps", self.messages)):
-            values = getattr(self, name)
-            wrong = np.flatnonzero((values < 0) | (values >= below))
-            if wrong.size:
-                raise InputError(f"{name}[{wrong[0]}] = {values[wrong[0]]}: must be from 0 to {below - 1}")
+        check_range("deps", self.deps, self.messages)
+        check_range("links", self.links, MOST_LINKS)
+        for name in ("sender", "receiver"):
+            check_range(name, getattr(self, name), MOST_RANKS)
         if self.messages and self.bytes.min() < 0:
             m = int(np.argmin(self.bytes))
             raise InputError(f"bytes[{m}] = {self.bytes[m]}: must be at least 0 B")
-        wrong = np.flatnonzero(~((self.time_s >= 0) & np.isfinite(self.time_s)))
+        if (total := float(self.bytes.sum(dtype=np.float64))) > MAX_SIZE_B:
+            raise InputError(f"bytes: all messages together are {total:.3g} B, at most 2^62 B")
+        wrong = np.flatnonzero(~((self.time_s >= 0) & (self.time_s <= MAX_TIME_S)))
         if wrong.size:
-            raise InputError(f"time_s[{wrong[0]}] = {self.time_s[wrong[0]]}: must be finite and at least 0 s")
+            late = self.time_s[wrong[0]]
+            rule = "at most 1e6 s" if MAX_TIME_S < late < np.inf else "finite and at least 0 s"
+            raise InputError(f"time_s[{wrong[0]}] = {late}: must be {rule}")
         if self.order.size and not np.array_equal(np.sort(self.order), np.arange(self.messages)):
             raise InputError("order: must name every message once")
+
+    def require_fits(self, topology: Topology) -> None:
+        """Checks the workload against a network: its nodes, and chosen routes that lead from end to end.
+
+        Raises:
+            InputError: a message leaves or enters a node that holds no ranks, or its links are no way between its ends.
+        """
+        check_range("source", self.source, topology.endpoints)
+        check_range("target", self.target, topology.endpoints)
+        if self.nodes != topology.nodes:
+            raise InputError(f"nodes = {self.nodes}: the network has {topology.nodes}")
+        check_range("links", self.links, topology.link_slots)
+        none = np.flatnonzero(~topology.link_exists[self.links])
+        if none.size:
+            raise InputError(f"links[{none[0]}] = {self.links[none[0]]}: no link leaves its node there")
+        if not self.link_offsets.size or topology.kind == "crossbar":
+            return
+        begin, end = self.link_offsets[:-1], self.link_offsets[1:]
+        source, target = topology.ends
+        some = begin < end
+        broken = some != self.crosses
+        broken[some] |= source[self.links[begin[some]]] != self.source[some]
+        broken[some] |= target[self.links[end[some] - 1]] != self.target[some]
+        inner = np.ones(self.links.size, bool)
+        inner[begin[some]] = False
+        at = np.flatnonzero(inner)
+        apart = at[target[self.links[at - 1]] != source[self.links[at]]]
+        broken[np.searchsorted(end, apart, side="right")] = True
+        if broken.any():
+            m = int(np.argmax(broken))
+            ends = f"node {self.source[m]} to node {self.target[m]}"
+            raise InputError(f"links of message {m}: are no way from {ends}")
 
     @property
     def messages(self) -> int:
