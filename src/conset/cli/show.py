@@ -181,10 +181,14 @@ def _has_header(path: Path) -> bool:
     """Whether an archive has the header of a schedule or a timeline; a pattern's has not."""
     import zipfile
 
+    from conset.files import is_file
+
     try:
+        if not is_file(path):  # a FIFO would be waited for
+            return False
         with zipfile.ZipFile(path) as archive:
             return "header.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
         return False
 
 

@@ -34,7 +34,7 @@ def _build(topology: Topology, routing: Routing) -> _core.Network:
         return _core.Network.hypercube(topology.dimensions)
     if topology.kind == "crossbar":
         return _core.Network.crossbar(topology.nodes)
-    source, target = topology.link_source, topology.link_target
+    source, target = _ints(topology.link_source), _ints(topology.link_target)
     if routing.table_offsets is not None and routing.table_links is not None:
         offsets, links = routing.table_offsets, routing.table_links
         return _core.Network.route_table(topology.endpoints, topology.nodes, source, target, offsets, links)
@@ -53,7 +53,7 @@ def next_links(topology: Topology) -> NDArray[np.int32]:
     if nodes * endpoints > MOST_ENTRIES:
         entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
         raise InputError(f"shortest paths: {entries}, at most {MOST_ENTRIES} are made")
-    flat = _core.Network.shortest_links(endpoints, nodes, topology.link_source, topology.link_target)
+    flat = _core.Network.shortest_links(endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target))
     result: NDArray[np.int32] = flat.reshape(endpoints, nodes)
     lost = result[:, :endpoints] < 0
     np.fill_diagonal(lost, False)

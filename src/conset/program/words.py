@@ -19,7 +19,7 @@ from typing import Any
 
 from conset.compiler import Request
 from conset.errors import ConsetError, InputError
-from conset.files import require_file
+from conset.files import is_file, require_file
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.program_document import MAX_REPEAT
@@ -59,11 +59,13 @@ def read_program(path: str | Path, machine: Machine, request: Request) -> list[B
     """
     path = require_file(path)
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: is no complete TOML: {error}") from None
+    except (RecursionError, ValueError) as error:  # nested too deeply, a number of thousands of digits
+        raise InputError(f"{path}: no TOML of a program: {error}") from None
     tables = data.get("block")
     if set(data) != {"block"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise InputError(f"{path}: one or more [[block]] tables and nothing else required, given {', '.join(data)}")
@@ -104,7 +106,7 @@ def _pattern(table: Mapping[str, Any], folder: Path, machine: Machine, request: 
     from conset.pattern.spec import input_path, parse_pattern
 
     words = table["pattern"]
-    if (folder / words).is_file() or input_path(words) is not None:
+    if is_file(folder / words) or input_path(words) is not None:
         words = str(folder / words)
     return parse_pattern(
         words, topology=machine.topology, ranks=machine.topology.endpoints * request.ranks_per_node, seed=request.seed,

@@ -237,7 +237,7 @@ def _column(name: str, values: NDArray[Any]) -> NDArray[Any]:
         return frozen_ints(values, np.int32 if name in INT32 else np.int64, name)
     if values.size and values.dtype.kind not in "iuf":
         raise InputError(f"entry '{name}': numbers required, given {values.dtype}")
-    return np.ascontiguousarray(values, np.float64)
+    return np.ascontiguousarray(values, np.float64) if values.size else np.zeros(0)
 
 
 def _settings(words: Any) -> Settings:

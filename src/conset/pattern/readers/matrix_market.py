@@ -18,6 +18,7 @@ from conset.pattern.readers.options import ReadOptions
 from conset.pattern.readers.partition import pattern_from_graph
 
 
+
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
 

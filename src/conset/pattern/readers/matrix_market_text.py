@@ -31,7 +31,7 @@ class Text:
     """A Matrix Market file whose lines are sound.
 
     Attributes:
-        content: the file, with a newline at its end.
+        content: the file, with a newline at its end and no plus in front of a number.
         field: `real`, `integer`, `pattern` …, in lower case.
     """
 
@@ -60,9 +60,12 @@ def checked_text(path: Path) -> Text:
     if found != promised:
         state = "truncated: " if found < promised else ""
         raise InputError(f"{path}: {state}the header promises {promised} entries, the file has {found}")
+    if content.find(b"+", begin) >= 0:  # SciPy does not read a plus in front of a number
+        content = content[:begin] + _PLUS.sub(b"", content[begin:])
     return Text(content, field)
 
 
+_PLUS = re.compile(rb"(?<![eE])\+")
 _BLANK = re.compile(rb"^[ \t\r]*+\n", re.MULTILINE)
 
 

@@ -1,0 +1,321 @@
+"""Fuzz of every reader: small sound files, mutated; what comes out is a result or a `ConsetError`, and soon.
+
+    PYTHONPATH=tests python -m fuzz_readers 20000 --seed 7 --only .mtx
+
+The same seed gives the same mutants. A mutant that ends otherwise is kept beside its name; one that ends the process
+is the last file in the folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import io
+import json
+import re
+import signal
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from conset.compiler import Request, compile_pattern
+from conset.errors import ConsetError
+from conset.machine.file import read_machine
+from conset.machine.spec import parse_machine
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.pattern.spec import parse_pattern
+from conset.placement.file import read_placement
+from conset.program import Program, compile_program, read_program
+from conset.schedule.file import read_schedule, write_schedule
+from conset.schedule.program_document import read_program_document, write_program_document
+from conset.simulation import Workload
+from conset.simulation.file import read_record, write_timeline
+from conset.simulation.settings import Settings
+from conset.simulation.table import MODELS
+from conset.simulation.trace import read_trace
+
+MESH = parse_machine("mesh:2x2")
+SOON_S = 20
+"""A mutant takes milliseconds; what takes that long does not end."""
+EXITS = (2, 3)
+
+MTX = "%%MatrixMarket matrix coordinate"
+TEXTS: dict[str, str] = {
+    "real.mtx": f"{MTX} real general\n% note\n4 4 4\n1 2 40\n2 1 8e1\n3 3 7.\n1 3 0\n",
+    "whole.mtx": f"{MTX} integer symmetric\n4 4 3\n2 1 5\n3 2 -0\n4 4 1\n",
+    "dense.mtx": "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n",
+    "rows.mtx": f"{MTX} pattern general\n6 6 4\n1 4\n2 6\n5 1\n6 6\n",
+    "matrix.csv": "# bytes\n5,4KiB,0\n3,0,1\n2.0,1e3,9\n",
+    "list.csv": "source,target,bytes,after\n0,1,10,\n1,2,20,0\n0,1,30\n0,1,4KiB,0;1\n",
+    "rates.csv": "source,target,rate\n0,1,5MB/s\n1,0,1GB/s\n",
+    "trace.csv": "id,time,src,dst,bytes,deps\n10,0,0,3,160,\n11,2.5,1,2,320,10\n12,0,2,2,64,10;11\n",
+    "a.pack": "4 2\n2 3\n2 2\n3 3 1\n3 1 1\n1 0 0\n2 1 0\n3 0 1\n2 1 0\n3 0 1\n4 1 1\n1\n1\n1 0 1 2\n"
+    "2 1 2 0\n2 9\n1 9\n0 0\n0 1\n1 1\n2\n2\n0\n2 1 2\n2 0 1\n0\n",
+    "a.graph": "4 4 011\n1 2 1 4 2\n1 1 1 3 5\n2 2 5 4 1\n1 1 2 3 1\n",
+    "a.mesh": "3\n1 2 3 4\n3 4 5 6\n5 6 7 8\n",
+    "a.edges": "directed\nendpoints 2\n0 2 width=2 rate=10GB/s\n2 1 # note\n1 3\n3 0\n2 0\n",
+    "a.gml": 'graph [\n directed 0\n node [ id 7 label "A B" ]\n node [ id 9 type "switch" ]\n node [ id 3 ]\n'
+    " edge [ source 7 target 9 width 3 ]\n edge [ source 9 target 3 ]\n]\n",
+    "a.graphml": '<?xml version="1.0" encoding="UTF-8"?>\n<graphml><key id="d" for="node" attr.name="type">'
+    '<default>endpoint</default></key>\n<graph edgedefault="undirected"><node id="s"><data key="d">switch</data></node>'
+    '\n<node id="a"/><node id="b"/><edge source="a" target="s"/>\n'
+    '<edge source="s" target="b"><data key="width">2</data></edge></graph></graphml>\n',
+    "a.toml": 'name = "m"\n[network]\nkind = "torus"\nsides = [3, 4]\n[costs]\nlink = "25 GB/s"\noverhead = "2 us"\n'
+    'synchronization = {base = "1 us", per_log2 = "2 us"}\nin_flight = 4\n',
+    "links.toml": 'name = "m"\n[network]\nkind = "graph"\nlinks = [[0, 1], [1, 2], [2, 0]]\nwidths = [1, 2, 1]\n'
+    'labels = ["a", "b", "c"]\nroutes = [[0, 1, 2]]\n',
+    "blocks.toml": '[[block]]\nname = "x"\npattern = "shift:by=1"\nrepeat = 3\n[[block]]\npattern = "alltoall"\n',
+    "place.json": "[0, 3, 1, 2]\n",
+    "place.txt": "0\n3 # note\n1\n2\n",
+}
+PIECES = (
+    b"-1", b"0", b"0x10", b"1_1", b"1e400", b"1D2", b"9" * 30, b"9" * 5000, b"9007199254740993", b"nan", b"inf",
+    b"\x00", b"\xff\xfe", "\ufeff".encode(), "\u0661".encode(), b"[" * 3000, b"{", b'"', b"]", b"null", b"true", b",",
+    b";", b"\n", b" ", b"\t", b"\r", b"%", b"#", b"<", b"&l9;", b"4-5", b"2.0x", b".", b"e",
+)  # fmt: skip
+"""What mutants get more of."""
+VALUES: tuple[Any, ...] = (
+    None, True, -1, 0, 2**31, 2**63, -(2**63), 10**400, 1.5, 1e308, "", "x", "\u0661", [], [[]], {}, {"a": [1]},
+    [-1, 0],
+)  # fmt: skip
+"""What values of a JSON object become."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A mutant that ended otherwise.
+
+    Attributes:
+        name: of the file it was made of.
+        number: of the mutant; with name and seed it is made again.
+        content: the file.
+        error: what came out.
+    """
+
+    name: str
+    number: int
+    content: bytes
+    error: str
+
+
+def seeds(folder: Path) -> dict[str, bytes]:
+    """Sound files of every format by name, some written by the product itself."""
+    files = {name: text.encode() for name, text in TEXTS.items()}
+    for name, arrays in {
+        "matrix.npz": {"matrix": np.arange(9).reshape(3, 3)},
+        "list.npz": {"source": [0, 1], "target": [1, 2], "bytes": [3, 4], "before": [[0, 1]], "ranks": 4},
+    }.items():
+        stream = io.BytesIO()
+        np.savez(stream, **{key: np.asarray(value) for key, value in arrays.items()})
+        files[name] = stream.getvalue()
+    pattern = Pattern.from_messages(4, [0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], before=[[0, 1]])
+    schedule = compile_pattern(pattern, MESH, Request(method="first-fit"))
+    (folder / "p.toml").write_text(TEXTS["blocks.toml"])
+    program = compile_program(read_program(folder / "p.toml", MESH, Request()), MESH, Request())
+    write_program_document(program.to_document(), folder / "program.json")
+    settings = Settings(record=True)
+    timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
+    for suffix in (".json", ".npz"):
+        write_schedule(schedule, folder / f"schedule{suffix}")
+        write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
+    for name in ("program.json", "schedule.json", "schedule.npz", "timeline.json", "timeline.npz"):
+        files[name] = (folder / name).read_bytes()
+    return files | _meshes(folder)
+
+
+def _meshes(folder: Path) -> dict[str, bytes]:
+    if importlib.util.find_spec("meshio") is None or importlib.util.find_spec("pymetis") is None:
+        return {}
+    import meshio
+
+    x = np.repeat(np.arange(4.0), 2)
+    points = np.column_stack([x, np.tile([0.0, 1.0], 4), np.zeros(8)])
+    first = 2 * np.arange(3)
+    quads = np.column_stack([first, first + 2, first + 3, first + 1])
+    files = {}
+    for name, words in {
+        "text.msh": {"file_format": "gmsh22", "binary": False}, "binary.msh": {"file_format": "gmsh"},
+        "text.vtk": {"file_format": "vtk", "binary": False}, "text.vtu": {"file_format": "vtu", "binary": False},
+    }.items():  # fmt: skip
+        meshio.Mesh(points, [("quad", quads)]).write(folder / name, **words)
+        files[name] = (folder / name).read_bytes()
+    return files
+
+
+def read(path: Path) -> object:
+    """What the product reads from a file, by its name."""
+    name, pattern = path.name, parse_pattern("alltoall:ranks=4")
+    special: dict[str, Callable[[], object]] = {
+        "rows.mtx": lambda: parse_pattern(str(path), rows_to=2),
+        "rates.csv": lambda: read_bandwidths(str(path), pattern),
+        "trace.csv": lambda: read_trace(path, MESH),
+        "blocks.toml": lambda: read_program(path, MESH, Request()),
+        "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
+        "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
+        "program.json": lambda: Program.from_document(read_program_document(path)),
+        "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
+        "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),
+    }  # fmt: skip
+    if name in special:
+        return special[name]()
+    if path.suffix in (".toml", ".gml", ".graphml", ".edges"):
+        return read_machine(path)
+    parts = 2 if path.suffix in (".graph", ".mesh", ".msh", ".vtk", ".vtu") else None
+    return parse_pattern(str(path), ranks=8 if parts is None else None, parts=parts)
+
+
+def mutant(name: str, content: bytes, random: Random) -> bytes:
+    """The file, a little broken."""
+    if name.endswith(".json") and random.random() < 0.5:
+        return _changed_object(content, random)
+    if name.endswith(".npz") and random.random() < 0.7:
+        return _changed_member(content, random)
+    change = _changed if name.endswith(".npz") or random.random() < 0.3 else _changed_word
+    for _ in range(random.choice((1, 1, 1, 2, 4))):
+        content = change(content, random)
+    return content
+
+
+def _changed_word(content: bytes, random: Random) -> bytes:
+    """A word of a line becomes another one, or stands twice, or not at all: what is wrong behind the syntax."""
+    lines = content.split(b"\n")
+    k = random.randrange(len(lines))
+    words = re.split(rb"([^A-Za-z0-9_.+-]+)", lines[k])
+    other = random.choice((random.choice(PIECES), str(random.randrange(-1, 6)).encode(), random.choice(words)))
+    words[random.randrange(len(words))] = random.choice((other, other, other, b""))
+    lines[k : k + 1] = random.choice(([b"".join(words)],) * 8 + ([lines[k]] * 2, []))
+    return b"\n".join(lines)
+
+
+def _changed(content: bytes, random: Random) -> bytes:
+    at = random.randrange(len(content) + 1)
+    to = min(len(content), at + random.choice((1, 1, 2, 8, 64)))
+    what = random.randrange(6)
+    if what == 0:
+        return content[:at]
+    if what == 1:
+        return content[:at] + content[to:]
+    if what == 2:
+        return content[:to] + content[at:]
+    if what == 3:
+        return content[:at] + bytes(random.randrange(256) for _ in content[at:to]) + content[to:]
+    return content[:at] + random.choice(PIECES) + content[at if what == 4 else to :]
+
+
+def _changed_object(content: bytes, random: Random) -> bytes:
+    found = json.loads(content)
+    place, key = found, None
+    while isinstance(place, dict | list) and place:
+        holder, key = place, random.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        place = holder[key]
+        if random.random() < 0.3:
+            break
+    if key is not None:
+        holder[key] = random.choice(VALUES)
+    return json.dumps(found).encode()
+
+
+def _changed_member(content: bytes, random: Random) -> bytes:
+    """One member changed, in an archive that is sound: its checks of sums hold."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w") as new:
+        chosen = random.choice(old.namelist())
+        for name in old.namelist():
+            member = old.read(name)
+            if name == chosen:
+                kinds = (np.int8, np.uint64, np.float64, np.complex128, "U3", "S2", bool)
+                shape = random.choice(((), (0,), (1,), (3,), (2, 2), (1, 0, 2)))
+                array = io.BytesIO()
+                np.save(array, np.full(shape, random.choice((0, 1, 100))).astype(random.choice(kinds)))
+                value = _changed_value(member, random)
+                member = random.choice((value, value, value, array.getvalue(), _changed(member, random)))
+                name = random.choice((name,) * 10 + (name.removesuffix(".npy"), "x.npy"))
+            new.writestr(name, member)
+    return stream.getvalue()
+
+
+def _changed_value(member: bytes, random: Random) -> bytes:
+    """The array with one of its numbers, or its text, another."""
+    array = np.load(io.BytesIO(member))
+    if array.dtype.kind == "U":
+        array = np.array(_changed_object(str(array).encode(), random).decode())
+    elif array.size:
+        array.flat[random.randrange(array.size)] = random.choice((-1, 0, 1, 2, 7, 2**31 - 1))
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+@contextmanager
+def _soon() -> Iterator[None]:
+    def late(*_: object) -> None:
+        raise TimeoutError(f"not ended after {SOON_S} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(SOON_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def fuzz(count: int, seed: int, folder: Path, only: str = "") -> tuple[dict[str, tuple[int, int]], list[Failure]]:
+    """({name: (mutants read, mutants refused)}, failures) of `count` mutants, the same number of each file."""
+    (folder / "seeds").mkdir()
+    files = {name: content for name, content in seeds(folder / "seeds").items() if only in name}
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+        read(folder / name)  # sound as it is
+    tally, failures = {}, []
+    for name, content in files.items():
+        refused = read_on = 0
+        for number in range(max(1, count // len(files))):
+            path, broken = folder / name, mutant(name, content, Random(f"{seed} {name} {number}"))
+            path.write_bytes(broken)
+            try:
+                with _soon(), warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    read(path)
+                read_on += 1
+            except ConsetError as error:
+                refused += 1
+                if error.exit_code not in EXITS or "\n" in str(error).strip():
+                    failures.append(Failure(name, number, broken, f"exit {error.exit_code}: {error}"))
+            except (Exception, SystemExit) as error:
+                failures.append(Failure(name, number, broken, f"{type(error).__name__}: {error}"))
+        tally[name] = (read_on, refused)
+    return tally, failures
+
+
+def main() -> int:
+    """Fuzzes and says what happened; 1 where a mutant ended otherwise."""
+    parser = argparse.ArgumentParser(description="Fuzz of every reader")
+    parser.add_argument("count", type=int, nargs="?", default=10_000, help="mutants in all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="part of a file's name")
+    words = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-readers-"))
+    print(f"mutants lie in {folder}", flush=True)  # noqa: T201
+    tally, failures = fuzz(words.count, words.seed, folder, words.only)
+    for name, (read_on, refused) in tally.items():
+        print(f"  {name:14} {read_on:6} read {refused:6} refused")  # noqa: T201
+    for failure in failures:
+        kept = folder / f"failure-{failure.number}-{failure.name}"
+        kept.write_bytes(failure.content)
+        print(f"{failure.name} {failure.number}: {failure.error[:200]} ({kept})")  # noqa: T201
+    print(f"{len(failures)} failures")  # noqa: T201
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
