@@ -141,6 +141,7 @@ def test_mtx_rows_beyond_any_memory(tmp_path: Path) -> None:
     """Ranks times rows pass 2^63 (`rows_to_overflow.mtx`): row 1297036692682702854 of 2^61 is the ninth rank's."""
     text = f"{MTX} pattern general\n2305843009213693952 2305843009213693952 1\n1297036692682702854 1\n"
     assert messages(read(tmp_path, "a.mtx", text, rows_to=16)) == [(0, 9, 8)]
+    assert "2305843009213693952 rows: must be at most" in refused(tmp_path, "a.mtx", text, parts=4)
     assert "16777217 ranks: must be at most" in refused(tmp_path, "a.mtx", text, rows_to=2**24 + 1)
 
 
