@@ -54,6 +54,7 @@ TEXTS: dict[str, str] = {
     "whole.mtx": f"{MTX} integer symmetric\n4 4 3\n2 1 5\n3 2 -0\n4 4 1\n",
     "dense.mtx": "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n",
     "rows.mtx": f"{MTX} pattern general\n6 6 4\n1 4\n2 6\n5 1\n6 6\n",
+    "parts.mtx": f"{MTX} real symmetric\n6 6 5\n2 1 4\n6 2 .5\n5 1 nan\n6 6 -1\n4 3 0\n",
     "matrix.csv": "# bytes\n5,4KiB,0\n3,0,1\n2.0,1e3,9\n",
     "list.csv": "source,target,bytes,after\n0,1,10,\n1,2,20,0\n0,1,30\n0,1,4KiB,0;1\n",
     "rates.csv": "source,target,rate\n0,1,5MB/s\n1,0,1GB/s\n",
@@ -77,6 +78,7 @@ TEXTS: dict[str, str] = {
     "place.json": "[0, 3, 1, 2]\n",
     "place.txt": "0\n3 # note\n1\n2\n",
 }
+OF_METIS = ("a.graph", "a.mesh", "parts.mtx")
 PIECES = (
     b"-1", b"0", b"0x10", b"1_1", b"1e400", b"1D2", b"9" * 30, b"9" * 5000, b"9007199254740993", b"nan", b"inf",
     b"\x00", b"\xff\xfe", "\ufeff".encode(), "\u0661".encode(), b"[" * 3000, b"{", b'"', b"]", b"null", b"true", b",",
@@ -109,7 +111,8 @@ class Failure:
 
 def seeds(folder: Path) -> dict[str, bytes]:
     """Sound files of every format by name, some written by the product itself."""
-    files = {name: text.encode() for name, text in TEXTS.items()}
+    has_metis = importlib.util.find_spec("pymetis") is not None
+    files = {name: text.encode() for name, text in TEXTS.items() if has_metis or name not in OF_METIS}
     for name, arrays in {
         "matrix.npz": {"matrix": np.arange(9).reshape(3, 3)},
         "list.npz": {"source": [0, 1], "target": [1, 2], "bytes": [3, 4], "before": [[0, 1]], "ranks": 4},
@@ -156,6 +159,7 @@ def read(path: Path) -> object:
     name, pattern = path.name, parse_pattern("alltoall:ranks=4")
     special: dict[str, Callable[[], object]] = {
         "rows.mtx": lambda: parse_pattern(str(path), rows_to=2),
+        "parts.mtx": lambda: parse_pattern(str(path), parts=2),
         "rates.csv": lambda: read_bandwidths(str(path), pattern),
         "trace.csv": lambda: read_trace(path, MESH),
         "blocks.toml": lambda: read_program(path, MESH, Request()),

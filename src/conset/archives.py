@@ -6,6 +6,7 @@ in errors of a dozen classes where an archive is damaged.
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from math import prod
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError
-from conset.files import is_file, require_file
+from conset.files import is_file, require_file, shown
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = "biufcUS"
@@ -62,7 +63,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
-    where = f"{path}: no valid .npz archive: member '{member.filename}'"
+    where = f"{path}: no valid .npz archive: member {shown(member.filename)!r}"
     if not member.filename.endswith(".npy"):
         raise InputError(f"{where} is no array")
     if member.flag_bits & 1:
@@ -76,8 +77,16 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDA
     if promised != member.file_size:
         raise InputError(f"{where}: its header promises {promised} bytes, it has {member.file_size}")
     with archive.open(member) as file:
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False, max_header_size=10_000)
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    if array.dtype.kind == "U" and _letters(array).max(initial=0) > sys.maxunicode:
+        raise InputError(f"{where}: a letter above {sys.maxunicode}")
     return array
+
+
+def _letters(array: NDArray[Any]) -> NDArray[np.uint32]:
+    """The code points of texts, unchecked by NumPy."""
+    letters: NDArray[np.uint32] = np.frombuffer(array.astype(array.dtype.newbyteorder("=")).tobytes(), np.uint32)
+    return letters
 
 
 def _promised(file: IO[bytes], where: str) -> int:

@@ -141,6 +141,7 @@ def test_mtx_rows_beyond_any_memory(tmp_path: Path) -> None:
     """Ranks times rows pass 2^63 (`rows_to_overflow.mtx`): row 1297036692682702854 of 2^61 is the ninth rank's."""
     text = f"{MTX} pattern general\n2305843009213693952 2305843009213693952 1\n1297036692682702854 1\n"
     assert messages(read(tmp_path, "a.mtx", text, rows_to=16)) == [(0, 9, 8)]
+    assert "2305843009213693952 rows: must be at most" in refused(tmp_path, "a.mtx", text, parts=4)
     assert "16777217 ranks: must be at most" in refused(tmp_path, "a.mtx", text, rows_to=2**24 + 1)
 
 
@@ -339,6 +340,7 @@ BROKEN_ARCHIVES: dict[str, tuple[bytes, str]] = {
     "too short": (archive(matrix=SQUARE[:-1]), "header promises 160 bytes, it has 159"),
     "structured": (archive(matrix=member(np.zeros((1, 1), [("a", "i4")]))), "numbers or a text required"),
     "dates": (archive(matrix=member(np.zeros((1, 1), "M8[s]"))), "numbers or a text required, given datetime64"),
+    "letter": (archive(matrix=member(np.array("abc")).replace(b"b\0\0\0", b"b\0\0\x7f")), "a letter above 1114111"),
     "no zip": (b"PK\x03\x04 half of it", "no .npz archive, or truncated"),
 }
 
@@ -372,10 +374,11 @@ def test_broken_archives(tmp_path: Path, kind: str, reader: Callable[[str], obje
 
 def test_archives_with_members_that_are_none_or_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    with zipfile.ZipFile(path, "w") as made:
-        made.writestr("matrix", SQUARE)
-    with pytest.raises(InputError, match="member 'matrix' is no array"):
-        read_archive(path)
+    for name, shown in (("matrix", "matrix"), ("a\nb", r"a\\nb")):
+        with zipfile.ZipFile(path, "w") as made:
+            made.writestr(name, SQUARE)
+        with pytest.raises(InputError, match=f"member '{shown}' is no array"):
+            read_archive(path)
     with zipfile.ZipFile(path, "w") as made:
         made.writestr("matrix.npy", SQUARE)
         with pytest.warns(UserWarning, match="Duplicate name"):

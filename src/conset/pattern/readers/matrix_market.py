@@ -17,6 +17,9 @@ from conset.pattern.readers.matrix_market_text import checked_text
 from conset.pattern.readers.options import ReadOptions
 from conset.pattern.readers.partition import pattern_from_graph
 
+_MOST_ROWS = 2**27
+"""Of a matrix whose graph is partitioned: arrays by row, a gigabyte each."""
+
 
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
@@ -38,6 +41,8 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     if options.rows_to is not None:
         return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
     if options.parts is not None:
+        if ranks > _MOST_ROWS:
+            raise InputError(f"{path}: --parts: {ranks} rows: must be at most {_MOST_ROWS}")
         graph = graph_of_entries(rows, columns, ranks)
         return pattern_from_graph(graph, options.parts, options.word, options.seed, str(path), path.name)
     require_ranks(ranks, str(path))
