@@ -32,8 +32,10 @@ def chain_busy(
     end = np.array(alone, np.float64)
     phase = schedule.phase_of
     first, second = order_of_transfers(schedule.pattern.before, schedule.message)
-    kept = (batch[first] == batch[second]) & (phase[first] < phase[second])
-    order = np.argsort(phase[second[kept]], kind="stable")
+    begins_s = np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
+    # inside a phase the timetable keeps the order
+    kept = (batch[first] == batch[second]) & ((phase[first] < phase[second]) | (schedule.timetable is not None))
+    order = np.lexsort((begins_s[second[kept]], phase[second[kept]]))
     for i, j in zip(first[kept][order].tolist(), second[kept][order].tolist(), strict=True):
         end[j] = max(end[j], end[i] + alone[j])
     time, last = np.zeros(schedule.phases), np.zeros(schedule.phases, np.int64)
