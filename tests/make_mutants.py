@@ -340,13 +340,30 @@ def retimed(played: Played, **times: np.ndarray) -> Played:
     return replace(played, timeline=fixed)
 
 
-def mutate_timeline(played: Played, rng: Rng) -> tuple[str, Played]:
-    """A change that no execution as soon as possible allows: (what was changed, the rest as it follows)."""
+def possible_times(timeline: Timeline, machine: Machine) -> list[str]:
+    """Times that are wrong if they are earlier, whatever the rest.
+
+    Work of no length may wait for a processor or not; routers may be faster than they were; with preempted receives
+    bytes may stand still before the first one flows.
+    """
+    names = list(TIMES)
+    if not min(machine.costs.send_overhead.seconds):
+        names.remove("sent_s")
+    if timeline.model == "flit":
+        names.remove("left_s")
+    if machine.costs.preempts:
+        names.remove("first_byte_s")
+    return names
+
+
+def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Played]:
+    """A change that makes it impossible: (what was changed, the rest as it follows)."""
     timeline, work = played.timeline, played.workload
     crossing = np.flatnonzero(work.crosses & (work.bytes > 0))
     m, kind = int(rng.choice(crossing)), rng.integers(10)
     if kind < 5:
-        name = TIMES[kind]
+        names = possible_times(timeline, machine)
+        name = names[kind % len(names)]
         times = np.array(getattr(timeline, name))
         # by at least a cycle, and by a hundredth of all it takes
         times[m] -= max(0.01 * timeline.time_s, timeline.figures.get("cycle_s", 0.0)) * rng.uniform(1, 20)
@@ -386,5 +403,5 @@ def timeline_mutants(count: int, seed: int, each: int = 40) -> Iterator[Mutant]:
     while made < count:
         base, machine = next(bases)
         for _ in range(min(each, count - made)):
-            yield Mutant(*mutate_timeline(base, rng), machine)
+            yield Mutant(*mutate_timeline(base, machine, rng), machine)
             made += 1

@@ -121,7 +121,8 @@ inline void check_permutation(const char* what, std::span<const std::int32_t> or
 // Groups are numbered from 0, none is empty.
 inline void check_dense(const char* what, std::span<const std::int32_t> group) {
     check_ids(what, group, static_cast<std::int64_t>(group.size()));
-    std::vector<bool> seen(group.empty() ? 0 : static_cast<std::size_t>(*std::max_element(group.begin(), group.end())) + 1);
+    std::vector<bool> seen(group.empty() ? 0
+                                         : static_cast<std::size_t>(*std::max_element(group.begin(), group.end())) + 1);
     for (const std::int32_t g : group) seen[static_cast<std::size_t>(g)] = true;
     require(std::find(seen.begin(), seen.end(), false) == seen.end(), what, "a group without any entry");
 }

@@ -13,8 +13,8 @@ void check_ports(const Network& network, std::int32_t ports, std::span<const std
     std::vector<bool> out(places), in(places);
     const auto take = [&](std::vector<bool>& taken, std::int32_t router, std::int32_t port) {
         if (port < 0) return;
-        const std::size_t place = static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) +
-                                  static_cast<std::size_t>(port);
+        const std::size_t place =
+            static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) + static_cast<std::size_t>(port);
         require(!taken[place], "out_port, in_port", "a port of a router belongs to one link");
         taken[place] = true;
     };

@@ -14,8 +14,8 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
     check_rates(*workload.network, workload.size(), link, width, latency, hop);
     const Rates rates{view(link), view(width), out, in, node, exchange_weight};
     return simulate_flow(workload.routes(), workload.messages<double>(view(workload.time)),
-                         execution.with(workload.size(), until, work, detailed), {rates, view(latency), view(hop), rtt, rtt_latency},
-                         record);
+                         execution.with(workload.size(), until, work, detailed),
+                         {rates, view(latency), view(hop), rtt, rtt_latency}, record);
 }
 
 }  // namespace

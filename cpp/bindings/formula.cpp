@@ -20,8 +20,9 @@ public:
           hop_(bindings::copy(hop)),
           link_(bindings::copy(link)),
           width_(bindings::copy(width)),
-          costs{up_to_, send_,     receive_, latency_, hop_,   out,        in,    node,   copy,          exchange, link_,
-                width_, tolerance, blocking, setup,    signal, signal_hop, eager, before, one_processor, in_flight} {
+          costs{up_to_, send_,  receive_,   latency_, hop_,   out,           in,
+                node,   copy,   exchange,   link_,    width_, tolerance,     blocking,
+                setup,  signal, signal_hop, eager,    before, one_processor, in_flight} {
         require(!up_to_.empty(), "up_to", "at least 1 entry required");
         check_size("send", send_.size(), up_to_.size());
         check_size("receive", receive_.size(), up_to_.size());
@@ -41,9 +42,8 @@ public:
 };
 
 // Transfers whose costs fit their network and whose ranks exist.
-Routes checked(const Network& network, In<std::int32_t> source, In<std::int32_t> target,
-               In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int64_t> size, const Ranks& ranks,
-               const GivenCosts& given) {
+Routes checked(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+               In<std::int32_t> route_links, In<std::int64_t> size, const Ranks& ranks, const GivenCosts& given) {
     const Routes routes = checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
     check_each("size", size.shape(0), routes.size());
     check_count("ranks", ranks.ranks, 0, std::numeric_limits<std::int32_t>::max());
@@ -109,15 +109,13 @@ void bind_formula(nb::module_& module) {
             "kind", [](Formula& f) { return give(std::vector(f.kind)); }, nb::rv_policy::move)
         .def_prop_ro(
             "index", [](Formula& f) { return give(std::vector(f.index)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "setups", [](Formula& f) { return give(std::vector(f.setups)); }, nb::rv_policy::move);
+        .def_prop_ro("setups", [](Formula& f) { return give(std::vector(f.setups)); }, nb::rv_policy::move);
     nb::class_<Ends>(module, "Ends")
         .def_prop_ro(
             "end", [](Ends& e) { return give(std::vector(e.end)); }, nb::rv_policy::move)
         .def_prop_ro(
             "rank", [](Ends& e) { return give(std::vector(e.rank)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "setups", [](Ends& e) { return give(std::vector(e.setups)); }, nb::rv_policy::move);
+        .def_prop_ro("setups", [](Ends& e) { return give(std::vector(e.setups)); }, nb::rv_policy::move);
     module.def("time_batches", &batches, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
                nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),

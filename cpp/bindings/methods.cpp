@@ -22,7 +22,8 @@ void bind_phases(nb::module_& module) {
             Phases phases;
             {
                 nb::gil_scoped_release released;
-                check_ids("phase", view(phase), std::max(std::int64_t{1} << 24, 64 * static_cast<std::int64_t>(phase.shape(0))));
+                check_ids("phase", view(phase),
+                          std::max(std::int64_t{1} << 24, 64 * static_cast<std::int64_t>(phase.shape(0))));
                 phases = group_phases(view(phase));
             }
             return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));

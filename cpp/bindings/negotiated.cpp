@@ -8,8 +8,8 @@ namespace {
 
 using Ints = In<std::int32_t>;
 
-void check_messages(const Ints& source, const Ints& target, const Ints& first, const Ints& second,
-                    std::int32_t starts, std::int32_t endpoints) {
+void check_messages(const Ints& source, const Ints& target, const Ints& first, const Ints& second, std::int32_t starts,
+                    std::int32_t endpoints) {
     check_size("target", target.shape(0), source.shape(0));
     check_ids("source", view(source), starts);
     check_ids("target", view(target), endpoints);

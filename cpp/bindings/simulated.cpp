@@ -81,7 +81,8 @@ BoundWorkload checked(const BoundWorkload& work) {
     check_ids("receiver", view(work.receiver), std::numeric_limits<std::int32_t>::max());
     if (work.time.shape(0) > 0) check_size("time", work.time.shape(0), messages);
     check_finite("time", view(work.time));
-    if (work.dep_offsets.shape(0) > 0) check_offsets("dep_offsets", view(work.dep_offsets), messages, work.deps.shape(0));
+    if (work.dep_offsets.shape(0) > 0)
+        check_offsets("dep_offsets", view(work.dep_offsets), messages, work.deps.shape(0));
     check_ids("deps", view(work.deps), static_cast<std::int64_t>(messages));
     if (work.phase_offsets.shape(0) > 0) check_rise("phase_offsets", view(work.phase_offsets), messages);
     if (work.order.shape(0) > 0) check_permutation("order", view(work.order), messages);

@@ -36,8 +36,8 @@ struct BoundWorkload {
     Routes routes() const { return {*network, view(source), view(target), view(route_offsets), view(route_links)}; }
     template <class Time>
     Messages<Time> messages(std::span<const Time> times) const {
-        return {view(sender), view(receiver),      view(bytes), times, view(dep_offsets),
-                view(deps),   view(phase_offsets), view(order)};
+        return {view(sender),      view(receiver), view(bytes),         times,
+                view(dep_offsets), view(deps),     view(phase_offsets), view(order)};
     }
 };
 

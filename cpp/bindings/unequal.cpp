@@ -2,12 +2,12 @@
 
 #include <tuple>
 
-#include "resources.hpp"
 #include "conset/balance.hpp"
 #include "conset/birkhoff.hpp"
 #include "conset/decreasing.hpp"
 #include "conset/event_list.hpp"
 #include "conset/timetable_as.hpp"
+#include "resources.hpp"
 
 namespace conset::bindings {
 
@@ -122,8 +122,8 @@ auto balance(const Network& network, In<std::int32_t> source, In<std::int32_t> t
     Balanced balanced;
     {
         nb::gil_scoped_release released;
-        const Resources resources = checked_resources(network, source, target, width, limits, view(route_offsets),
-                                                      view(route_links));
+        const Resources resources =
+            checked_resources(network, source, target, width, limits, view(route_offsets), view(route_links));
         const std::size_t transfers = resources.routes().size();
         check_size("work", work.shape(0), transfers);
         check_size("size", size.shape(0), transfers);
