@@ -1,0 +1,47 @@
+"""Files that others broke: what `verify` says of each, and that no command ends in an exception."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conset.cli.main import run
+
+WRONG = {
+    "tt0": {"timetable-length"},
+    "cyc": {"pattern", "timetable-length"},
+    "big": {"pattern"},
+    "pwrap": {"pattern"},
+    "nowrap_verify_ok_predict_refuses": {"route-link"},
+    "verify_indexerror_route_node": {"message-bytes", "route-node"},
+    "verify_overflowerror_c2": {"route-node"},
+    "c1": {"route-node"},
+    "eqdup": {"message-bytes", "send", "receive"},
+    "verify_indexerror": {"message-bytes"},
+}
+
+
+@pytest.fixture
+def broken(shared_data: Path) -> Path:
+    folder = shared_data / "broken"
+    if not folder.is_dir():
+        pytest.skip("no broken files beside the checkout")
+    return folder
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_broken_file_is_told_by_its_rules(broken: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(broken / f"{name}.json")
+    assert run(["verify", file]) == 4
+    rules = {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
+    assert rules >= WRONG[name]
+    assert run(["show", file]) in (0, 3)
+    assert run(["predict", file]) in (0, 3)
+    assert "internal error" not in "".join(capsys.readouterr())
+
+
+def test_a_machine_that_is_a_path_is_not_opened(broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("verify", "show", "predict"):
+        assert run([command, str(broken / "m1.json")]) == 3
+        assert "a file carries the whole object" in capsys.readouterr().err
