@@ -117,7 +117,7 @@ def compare(
                 result.skipped.append({"method": name, "reason": str(error)})
                 continue
         with watching(f"verifying, bounding, predicting {name} ({k} of {len(methods)})"):
-            _add_rows(result, versions)
+            _add_rows(result, versions, by_auto=name == AUTO)
     if first is not None and not result.rows:
         raise first
     _add_times(result, models, request.effort, watching)
@@ -169,7 +169,8 @@ def _under(schedule: Schedule, policy: str, request: Request) -> Schedule:
     return under(schedule, policy)
 
 
-def _add_rows(result: Comparison, versions: Sequence[Schedule]) -> None:
+def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool) -> None:
+    """Rows of one method; `by_auto`: whether it was chosen, not only its policy."""
     verified: bool | None = None
     for schedule in versions:
         summary = summarize(schedule, verified=verified)
@@ -177,6 +178,6 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule]) -> None:
         verified = bool(summary["verified"])
         if not verified:
             raise VerificationError(f"method {schedule.method} made a schedule that does not verify: a bug of conset")
-        result.rows.append(summary)
+        result.rows.append({**summary, "method_by_auto": by_auto})
         result.terms.append(dict(predict(schedule).terms))
         result.schedules.append(schedule)

@@ -34,7 +34,7 @@ def deciding_time(row: Row) -> float | None:
 
 def row_name(row: Row) -> str:
     """`lp`, or `auto: lp` where it was chosen."""
-    return f"auto: {row['method']}" if row.get("auto") else str(row["method"])
+    return f"auto: {row['method']}" if row.get("method_by_auto", row.get("auto")) else str(row["method"])
 
 
 def way_words(row: Row) -> str:
