@@ -245,7 +245,7 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
         ("in_busy_s", [0.1], "entry 'in_busy_s': 4 values required, given 1"),
         ("rate_Bps", [0.1], "entry 'rate_Bps': "),
         ("held_by", [0, 1, 99], "entry 'held_by': numbers from -1 to 23 required"),
-        ("link_offsets", [0, 1, 1, 1], "link_offsets: must rise from 0 to 0"),
+        ("link_offsets", [0, 1, 1, 1], "link_offsets: must rise from 0 to the 0 links"),
     ],
 )
 def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, name: str, value: Any, rule: str) -> None:
