@@ -340,20 +340,23 @@ def retimed(played: Played, **times: np.ndarray) -> Played:
     return replace(played, timeline=fixed)
 
 
-def possible_times(timeline: Timeline, machine: Machine) -> list[str]:
+def surely_wrong_times(played: Played, machine: Machine) -> list[str]:
     """Times that are wrong if they are earlier, whatever the rest.
 
-    Work of no length may wait for a processor or not; routers may be faster than they were; with preempted receives
-    bytes may stand still before the first one flows.
+    Work of no length may wait for a processor or not; signals and set-ups may be worked on in another order, which no
+    column says; routers may be faster than they were, and packets of several messages may take turns on their way in;
+    with preempted receives bytes may stand still before the first one flows.
     """
-    names = list(TIMES)
-    if not min(machine.costs.send_overhead.seconds):
-        names.remove("sent_s")
-    if timeline.model == "flit":
-        names.remove("left_s")
-    if machine.costs.preempts:
-        names.remove("first_byte_s")
-    return names
+    costs, flit = machine.costs, played.timeline.model == "flit"
+    signals = played.settings.sync == "ready"
+    sure = {
+        "start_s": not (signals or costs.setup_s),
+        "sent_s": not signals and min(costs.send_overhead.seconds) > 0,
+        "first_byte_s": not (flit or costs.preempts),
+        "left_s": not flit,
+        "end_s": True,
+    }
+    return [name for name, is_sure in sure.items() if is_sure]
 
 
 def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Played]:
@@ -362,11 +365,14 @@ def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Pl
     crossing = np.flatnonzero(work.crosses & (work.bytes > 0))
     m, kind = int(rng.choice(crossing)), rng.integers(10)
     if kind < 5:
-        names = possible_times(timeline, machine)
+        names = surely_wrong_times(played, machine)
         name = names[kind % len(names)]
         times = np.array(getattr(timeline, name))
         # by at least a cycle, and by a hundredth of all it takes
-        times[m] -= max(0.01 * timeline.time_s, timeline.figures.get("cycle_s", 0.0)) * rng.uniform(1, 20)
+        step = max(0.01 * timeline.time_s, timeline.figures.get("cycle_s", 0.0)) * rng.uniform(1, 20)
+        if name == "end_s" and not min(machine.costs.receive_overhead.seconds):
+            times[m] = min(times[m], timeline.left_s[m])
+        times[m] -= step
         return name, retimed(played, **{name: times})
     if kind == 5:
         name = str(rng.choice(COUNTS))
