@@ -24,7 +24,8 @@
 // A message inside a node: 1-3, `copy` in its slot, 7. A signal: work of the sending processor of the one, `signal_hop`
 // for each link, work of the receiving processor of the other; it takes no channel. A set-up: work of both processors
 // of a rank, begun when its first transfer of the phase comes to its turn: after every send before it in its list has
-// taken its slot; under local and ready when the rank enters the phase.
+// taken its slot and, where its next send is of the phase, a slot is free; under local and ready when the rank
+// enters it.
 //
 // Complexity: O(1) per message and condition, and the heap of events. Memory: 21 bytes per message, 4 more for each
 // list (slots or phases: sends; phases: receives), 4 per message with conditions, 4 per dependence.
