@@ -312,8 +312,14 @@ def start(*words: str, folder: Path, code: str = RUN) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-c", code, *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path}, preexec_fn=heed_signals,
     )  # fmt: skip
+
+
+def heed_signals() -> None:
+    """Before the program: signals that whoever runs the tests ignores, as nohup does, are heard again."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 AT_IMPORT = """
