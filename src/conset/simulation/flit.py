@@ -58,8 +58,7 @@ class Run:
         moves: flits that crossed a switch.
         stopped: the cycle at which the simulation ended.
         elapsed_s: what it took [s].
-        stopped_early: whether it ended before all that was watched was delivered, by the clock or by work.
-        cut: by work.
+        cut: whether it ended before all that was watched was delivered because it took too much work.
     """
 
     start: NDArray[np.int64]
@@ -70,7 +69,6 @@ class Run:
     moves: int
     stopped: int
     elapsed_s: float
-    stopped_early: bool = False
     cut: bool = False
 
 
@@ -177,7 +175,7 @@ def run_flit(
         text = describe_cycle(workload, stuck, lane_waits(topology, ports, lanes, result.take_cycle_places()))
         raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {text}")
     times = result.take_start(), result.take_slot(), result.take_sent(), result.take_left(), result.take_end()
-    return Run(*times, result.moves, result.stopped, elapsed_s, result.late or result.cut, result.cut)
+    return Run(*times, result.moves, result.stopped, elapsed_s, result.cut)
 
 
 def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> _core.CycleExecution:

@@ -59,27 +59,22 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
         NoScheduleError: messages wait for each other in a cycle; names them.
     """
     settings = settings or Settings()
-    start = time.perf_counter()
-    result = run_flow(workload, machine, settings)
-    elapsed = time.perf_counter() - start
-    figures = {"fairness": settings.fairness, "solves": result.solves}
-    return timeline_of(result, workload, machine, settings, model="flow", elapsed_s=elapsed, figures=figures)
-
-
-def run_flow(workload: Workload, machine: Machine, settings: Settings) -> _core.Simulated:
-    """As `simulate_flow`; what the core gives back, in nanoseconds."""
     costs = machine.costs_for(workload.method)
     check_receives(workload, machine, costs, settings)
     if settings.fairness == "rtt" and (costs.preempts or exchanges_count(costs, parse_sync(settings.sync).kind)):
         raise UsageError(
             f"--fairness rtt: {machine.name} weighs exchanges at a node or preempts receives; must be equal"
         )
+    messages = core_messages(workload, machine, release_ns(workload))
+    execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order != "any")
+    network = core_network_costs(workload, machine, costs)
+    # of the route alone: messages of one route are one flow, whatever steps their latencies have
+    rtt_latency = to_ns(costs.inject.seconds[0] + costs.eject.seconds[0])
+    start = time.perf_counter()
     result = _core.simulate_flow(
-        core_messages(workload, machine, release_ns(workload)),
-        core_execution(workload, machine, costs, settings, in_list=settings.receive_order != "any"),
-        **core_network_costs(workload, machine, costs), rtt=settings.fairness == "rtt",
-        # of the route alone: messages of one route are one flow, whatever steps their latencies have
-        rtt_latency=to_ns(costs.inject.seconds[0] + costs.eject.seconds[0]), **core_stops(settings),
-    )  # fmt: skip
+        messages, execution, **network, rtt=settings.fairness == "rtt", rtt_latency=rtt_latency, **core_stops(settings)
+    )
+    elapsed = time.perf_counter() - start
     require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
-    return result
+    figures = {"fairness": settings.fairness, "solves": result.solves}
+    return timeline_of(result, workload, machine, settings, model="flow", elapsed_s=elapsed, figures=figures)

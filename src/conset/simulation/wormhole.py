@@ -96,33 +96,25 @@ def simulate_circuit(workload: Workload, machine: Machine, settings: Settings | 
 
 
 def _simulate(model: str, workload: Workload, machine: Machine, settings: Settings) -> Timeline:
+    costs, circuit = machine.costs_for(workload.method), model == "circuit"
+    if circuit and settings.lanes not in (None, 1):
+        raise UsageError(f"--lanes {settings.lanes}: a circuit has its links alone, must be 1")
+    check_receives(workload, machine, costs, settings)
+    lanes, dateline, pools = _channels(machine, settings, costs.lanes, circuit)
+    messages = core_messages(workload, machine, release_ns(workload))
+    execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order == "list")
+    network = core_network_costs(workload, machine, costs)
     start = time.perf_counter()
-    result = run_wormhole(workload, machine, settings, circuit=model == "circuit")
+    result = _core.simulate_wormhole(
+        messages, execution, **network, dateline=dateline, lanes=lanes, pools=pools, **core_stops(settings)
+    )
     elapsed = time.perf_counter() - start
-    costs = machine.costs_for(workload.method)
-    lanes, _, pools = _channels(machine, settings, costs.lanes, model == "circuit")
+    require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
     figures = {
         "lanes": lanes, "pools": pools, "blocked_s": float(result.take_blocked().sum() / NS), "solves": result.solves,
         **({} if costs.eager_B is None else _buffers(result)),
     }  # fmt: skip
     return timeline_of(result, workload, machine, settings, model=model, elapsed_s=elapsed, figures=figures)
-
-
-def run_wormhole(workload: Workload, machine: Machine, settings: Settings, *, circuit: bool = False) -> _core.Simulated:
-    """As `simulate_wormhole` or `simulate_circuit`; what the core gives back, in nanoseconds."""
-    costs = machine.costs_for(workload.method)
-    if circuit and settings.lanes not in (None, 1):
-        raise UsageError(f"--lanes {settings.lanes}: a circuit has its links alone, must be 1")
-    check_receives(workload, machine, costs, settings)
-    lanes, dateline, pools = _channels(machine, settings, costs.lanes, circuit)
-    result = _core.simulate_wormhole(
-        core_messages(workload, machine, release_ns(workload)),
-        core_execution(workload, machine, costs, settings, in_list=settings.receive_order == "list"),
-        **core_network_costs(workload, machine, costs), dateline=dateline, lanes=lanes, pools=pools,
-        **core_stops(settings),
-    )  # fmt: skip
-    require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
-    return result
 
 
 def _channels(machine: Machine, settings: Settings, lanes: int, circuit: bool) -> tuple[int, NDArray[np.uint8], int]:
