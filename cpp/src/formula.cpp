@@ -137,16 +137,9 @@ private:
     }
 
     void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double wait) {
-        const double b = static_cast<double>(bytes), head = wait + m.to_bytes;
+        const double head = wait + m.to_bytes;
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
-        source.out.add(b * costs_.out, head, m.after);
-        target.in.add(b * costs_.in, head, m.after);
-        if (costs_.node > 0) {
-            const double met = static_cast<double>(partners_.matched(k, bytes));
-            const double work = (b - 2 * (1 - costs_.exchange) * met) * costs_.node;
-            source.both.add(work, head, m.after);
-            target.both.add(work, head, m.after);
-        }
+        add_at_nodes(source, target, costs_, partners_, k, bytes, head, m.after);
         if (links_.empty()) return;
         for (const std::int32_t l : way_) {
             Link& link = links_[static_cast<std::size_t>(l)];

@@ -182,4 +182,17 @@ inline double loss(const MessageCosts& costs, std::int64_t load, std::size_t lin
     return over > 1 ? std::pow(over, costs.blocking) : 1;
 }
 
+// Bytes of transfer k at the ports of its nodes, and at both together where these share a rate.
+template <class Node>
+void add_at_nodes(Node& source, Node& target, const MessageCosts& costs, Partners& partners, std::size_t k,
+                  std::int64_t bytes, double head, double tail) {
+    const double b = static_cast<double>(bytes);
+    source.out.add(b * costs.out, head, tail);
+    target.in.add(b * costs.in, head, tail);
+    if (costs.node <= 0) return;
+    const double work = (b - 2 * (1 - costs.exchange) * static_cast<double>(partners.matched(k, bytes))) * costs.node;
+    source.both.add(work, head, tail);
+    target.both.add(work, head, tail);
+}
+
 }  // namespace conset::formula
