@@ -28,17 +28,17 @@ import numpy as np
 
 from conset.compiler import Request, compile_pattern
 from conset.errors import ConsetError
+from conset.formats.program import document_of_program, read_program_file, write_program_document
+from conset.formats.schedule import read_schedule, write_schedule
+from conset.formats.timeline import read_record, write_timeline
 from conset.machine.file import read_machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.pattern.spec import parse_pattern
 from conset.placement.file import read_placement
-from conset.program import Program, compile_program, read_program
-from conset.schedule.file import read_schedule, write_schedule
-from conset.schedule.program_document import read_program_document, write_program_document
+from conset.program import compile_program, read_program
 from conset.simulation import Workload
-from conset.simulation.file import read_record, write_timeline
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
 from conset.simulation.trace import read_trace
@@ -124,7 +124,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
     schedule = compile_pattern(pattern, MESH, Request(method="first-fit"))
     (folder / "p.toml").write_text(TEXTS["blocks.toml"])
     program = compile_program(read_program(folder / "p.toml", MESH, Request()), MESH, Request())
-    write_program_document(program.to_document(), folder / "program.json")
+    write_program_document(document_of_program(program), folder / "program.json")
     settings = Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
     for suffix in (".json", ".npz"):
@@ -165,7 +165,7 @@ def read(path: Path) -> object:
         "blocks.toml": lambda: read_program(path, MESH, Request()),
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
-        "program.json": lambda: Program.from_document(read_program_document(path)),
+        "program.json": lambda: read_program_file(path),
         "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
         "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),
     }  # fmt: skip

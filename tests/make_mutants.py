@@ -13,13 +13,14 @@ import numpy as np
 import conset
 from conset.compiler import Request
 from conset.errors import ConsetError
+from conset.formats.program import document_of_program
+from conset.formats.schedule import document_of
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import compile_program
 from conset.program.words import BlockWords
 from conset.schedule.document import Document
-from conset.schedule.file import document_of
 from conset.schedule.posting import POSTINGS
 from conset.schedule.program_document import ProgramDocument
 from conset.simulation import Timeline, Workload
@@ -238,7 +239,7 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
             for k in range(rng.integers(2, 5))
         ]
         try:
-            yield compile_program(words, machine, request).to_document(), machine
+            yield document_of_program(compile_program(words, machine, request)), machine
         except ConsetError:
             continue
 

@@ -68,21 +68,21 @@ def compile(
 
 def read(path: str | Path) -> Schedule:
     """The schedule in a file."""
-    from conset.schedule.file import read_schedule
+    from conset.formats.schedule import read_schedule
 
     return read_schedule(Path(path))
 
 
 def write(schedule: Schedule, path: str | Path) -> None:
     """Writes a schedule: `.json` for people, `.npz` for size."""
-    from conset.schedule.file import write_schedule
+    from conset.formats.schedule import write_schedule
 
     write_schedule(schedule, Path(path))
 
 
 def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Verification:
     """All violations of a schedule, or of a schedule file, found by code that shares nothing with the compiler."""
-    from conset.schedule.file import read_document
+    from conset.formats.schedule import read_document
     from conset.verification import verify_document, verify_schedule
 
     if isinstance(schedule, Schedule):

@@ -1,13 +1,14 @@
-"""Archives of arrays (`.npz`), read without believing them: what a header promises must be what the file holds.
+"""Archives of arrays (`.npz`): written the same every time, read without belief in what their headers promise.
 
 `numpy.load` allocates what a header says (29 TiB from 214 bytes), gives bytes for a member that is no array, and ends
-in errors of a dozen classes where an archive is damaged.
+in errors of a dozen classes where an archive is damaged; `numpy.savez` writes the clock.
 """
 
 from __future__ import annotations
 
 import sys
 import zipfile
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +24,19 @@ _KINDS = "biufcUS"
 """Booleans, integers, floating-point and complex numbers, texts."""
 _DEFLATE = 1040
 """A deflated byte becomes at most so many."""
+_LEVEL = 1
+"""Deflate's fastest level: a schedule of millions of messages compresses 3 times faster and little worse than at 6."""
+
+
+def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[Any]]]) -> None:
+    """Writes an `.npz`, entry by entry; entries carry zip's epoch, not the clock."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        for name, values in entries:
+            entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry._compresslevel = _LEVEL  # type: ignore[attr-defined]  # an entry of its own forgets the archive's
+            with archive.open(entry, "w", force_zip64=True) as target:
+                np.lib.format.write_array(target, np.asarray(values), version=(1, 0), allow_pickle=False)
 
 
 def read_archive(path: str | Path, only: str | None = None) -> dict[str, NDArray[Any]]:

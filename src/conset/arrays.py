@@ -1,14 +1,8 @@
-"""Arrays: cast to the one right dtype, range-checked, read-only; archives of them that are the same bytes every time.
-
-`np.array(x, dtype=np.int32)` wraps silently, and `np.savez` writes the clock.
-"""
+"""Arrays: cast to the one right dtype, range-checked, read-only; `np.array(x, dtype=np.int32)` wraps silently."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Iterable
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,18 +68,3 @@ def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, 
         raise InputError(f"{what} has shape {offsets.shape}: {steps} steps require one entry more than there are steps")
     if offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
         raise InputError(f"{what}: must rise from 0 to the {end} {of}")
-
-
-_LEVEL = 1
-"""Deflate's fastest level: a schedule of millions of messages compresses 3 times faster and little worse than at 6."""
-
-
-def write_archive(file: IO[bytes] | Path, entries: Iterable[tuple[str, NDArray[Any]]]) -> None:
-    """Writes an `.npz`, entry by entry; entries carry zip's epoch, not the clock."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        for name, values in entries:
-            entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry._compresslevel = _LEVEL  # type: ignore[attr-defined]  # an entry of its own forgets the archive's
-            with archive.open(entry, "w", force_zip64=True) as target:
-                np.lib.format.write_array(target, np.asarray(values), version=(1, 0), allow_pickle=False)

@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 import conset
 from conset.compiler import Request
 from conset.errors import InputError
+from conset.formats.program import document_of_program, read_program_document, write_program_document
+from conset.formats.schedule import read_schedule, write_schedule
+from conset.formats.timeline import read_record, write_timeline
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
 from conset.machine.limits import Limits
@@ -30,9 +33,6 @@ from conset.pattern.spec import parse_pattern
 from conset.program import compile_program
 from conset.program.words import BlockWords
 from conset.schedule.document import machine_of
-from conset.schedule.file import read_schedule, write_schedule
-from conset.schedule.program_document import read_program_document, write_program_document
-from conset.simulation.file import read_record, write_timeline
 from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
 from conset.simulation.workload import Workload
@@ -238,7 +238,7 @@ def test_a_program_file_keeps_changed_costs(tmp_path: Path) -> None:
     machine = replace(with_settings(parse_machine("iwarp:4x4"), "setup=3us"), notes=("own",))
     request = Request("connections")
     block = BlockWords("shift", parse_pattern("shift", topology=machine.topology), 2, request)
-    write_program_document(compile_program([block], machine, request).to_document(), tmp_path / "p.json")
+    write_program_document(document_of_program(compile_program([block], machine, request)), tmp_path / "p.json")
     document = read_program_document(tmp_path / "p.json")
     assert verify_program(document).ok
     assert same_machine(machine_of_record(document.machine), machine)

@@ -11,10 +11,10 @@ import pytest
 
 import conset
 from conset.errors import ConsetError
+from conset.formats.schedule import document_of
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.report.notebook import schedule_html
-from conset.schedule.file import document_of
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload

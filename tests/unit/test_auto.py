@@ -16,6 +16,7 @@ from conset.choice.stages import least_time
 from conset.cli.main import run
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, UsageError
+from conset.formats.schedule import read_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -23,7 +24,6 @@ from conset.methods.table import table
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
-from conset.schedule.file import read_schedule
 from conset.schedule.schedule import Schedule
 from conset.summary import summarize
 from conset.verification import verify_schedule

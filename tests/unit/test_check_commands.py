@@ -9,7 +9,7 @@ import pytest
 
 import conset
 from conset.cli.main import run
-from conset.simulation.file import write_timeline
+from conset.formats.timeline import write_timeline
 from conset.simulation.table import MODELS
 
 

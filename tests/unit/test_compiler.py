@@ -128,7 +128,7 @@ def test_the_verifier_needs_no_core(tmp_path: Path) -> None:
         "import sys\n"
         "for name in ('conset._core', 'conset.methods', 'conset.bounds', 'conset.network.routes', 'scipy'):\n"
         "    sys.modules[name] = None\n"
-        "from conset.schedule.file import read_document\n"
+        "from conset.formats.schedule import read_document\n"
         "from conset.verification import verify_document\n"
         f"print(verify_document(read_document({str(file)!r})).ok)\n"
     )

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from conset.errors import InputError
+from conset.formats.schedule import read_document, read_schedule, write_schedule
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.connections import schedule_connections
@@ -20,7 +21,6 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document, document_from
-from conset.schedule.file import read_document, read_schedule, write_schedule
 from conset.schedule.guarantees import guarantees
 from conset.schedule.linkage import GATE, linkage, number_channels
 from conset.schedule.schedule import Schedule

@@ -18,6 +18,9 @@ from conset.archives import read_archive, read_member
 from conset.cli.main import run
 from conset.errors import InputError, UsageError
 from conset.files import is_file, require_file, whole_number
+from conset.formats.schedule import read_document, read_schedule
+from conset.formats.sniff import Sniffed, sniff
+from conset.formats.timeline import read_record
 from conset.machine.file import read_machine
 from conset.machine.spec import parse_machine
 from conset.network.graph_files import read_graph
@@ -27,9 +30,6 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.readers.matrix_market_text import checked_text
 from conset.pattern.spec import parse_pattern
 from conset.program import read_program
-from conset.schedule.file import read_document, read_schedule
-from conset.schedule.program_document import is_program
-from conset.simulation.file import read_record, schema_of
 from conset.simulation.trace import read_trace
 from conset.units import parse_size
 from fuzz_readers import fuzz
@@ -369,7 +369,7 @@ def test_broken_archives(tmp_path: Path, kind: str, reader: Callable[[str], obje
     assert str(caught.value).startswith(f"{path}: no ")
     assert line in str(caught.value)
     assert read_member(path, "matrix") is None
-    assert schema_of(path) == ""
+    assert sniff(path).schema == ""
 
 
 def test_archives_with_members_that_are_none_or_twice(tmp_path: Path) -> None:
@@ -452,10 +452,11 @@ def test_a_machine_nested_without_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "line"),
     [
-        ("sync", 4611686018427387905, "settings': sync = 4611686018427387905"),
-        ("sync", None, "settings': sync = None"),
-        ("sync", "never", "never"), ("lanes", "2", "settings': lanes = '2'"), ("in_flight", True, "in_flight = True"),
-        ("fairness", 3, "settings': fairness = 3"), ("unheard", 1, "unheard"),
+        ("sync", 4611686018427387905, "settings.sync: must be text, is 4611686018427387905"),
+        ("sync", None, "settings.sync: must be text, is null"),
+        ("sync", "never", "never"), ("lanes", "2", "settings.lanes: must be a whole number, is '2'"), ("in_flight", True, "settings.in_flight: must be a whole number, is True"),
+        ("fairness", 3, "settings.fairness: must be text, is 3"), ("unheard", 1, "settings: unknown key 'unheard': known: sync, in_flight"),
+        ("lane", 1, "settings: unknown key 'lane': did you mean 'lanes'"),
     ],
 )  # fmt: skip
 def test_settings_of_a_timeline_are_of_their_kind(tmp_path: Path, key: str, value: object, line: str) -> None:
@@ -480,7 +481,7 @@ def _timeline(folder: Path) -> Path:
         ("end_s", 1.0, "a list of numbers required"),
         ("source", ["0"] * 12, "integers required"), ("source", [0.5] * 12, "must be an integer"),
         ("bytes", [2**64] * 12, "integers required"), ("end_s", ["1"] * 12, "numbers required"),
-        ("end_s", [None] * 12, "numbers required"), ("end_s", [[1], [2, 3]], "no readable timeline"),
+        ("end_s", [None] * 12, "numbers required"), ("end_s", [[1], [2, 3]], "a list of numbers required, given lists of several lengths"),
     ],
 )  # fmt: skip
 def test_columns_of_a_timeline_are_lists_of_numbers(tmp_path: Path, name: str, value: object, line: str) -> None:
@@ -574,8 +575,7 @@ def test_a_fifo_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         assert run([words[0], str(tmp_path / words[1])]) == 3
     assert run(["compile", str(tmp_path / "a.mtx"), *MESH]) == 3
     assert run(["compile", "alltoall", "--on", str(tmp_path / "a.toml")]) == 3
-    assert not is_program(tmp_path / "a.json")
-    assert schema_of(tmp_path / "a.npz") == ""
+    assert {sniff(tmp_path / name) for name in ("a.json", "a.npz", "none")} == {Sniffed("unknown", "unknown")}
     with pytest.raises(InputError, match="is a FIFO, a file is required"):
         require_file(tmp_path / "a.json")
 

@@ -20,9 +20,9 @@ from conset.cli.main import run
 from conset.cli.progress import describe_delivered, describe_search
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError
+from conset.formats.schedule import read_document
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
-from conset.schedule.file import read_document
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_schedule
 
@@ -355,8 +355,8 @@ def write(*words):
     with conset.files.replacing("half.json") as path:
         type(path).unlink = unlink
         os.kill(os.getpid(), NUMBER)
-import conset.schedule.file
-conset.schedule.file.write_schedule = write
+import conset.formats.schedule
+conset.formats.schedule.write_schedule = write
 cli.main()
 """
 

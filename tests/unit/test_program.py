@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 from conset.cli.main import run
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError
+from conset.formats.program import document_of_program, read_program_document, to_program, write_program_document
+from conset.formats.schedule import read_document, read_schedule, to_schedule, write_schedule
+from conset.formats.sniff import Sniffed, sniff
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
@@ -24,13 +27,7 @@ from conset.prediction import predict
 from conset.program import Block, Program, compile_program, predict_program, read_program
 from conset.program.share import reorder
 from conset.program.words import BlockWords
-from conset.schedule.file import read_document, read_schedule, to_schedule, write_schedule
-from conset.schedule.program_document import (
-    BlockDocument,
-    is_program,
-    read_program_document,
-    write_program_document,
-)
+from conset.schedule.program_document import BlockDocument
 from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 
 IWARP = parse_machine("iwarp:4x4")
@@ -60,7 +57,7 @@ def check(program: Program) -> None:
     assert program.phases == len(order)
     assert program.switches == sum(a != b for a, b in pairwise(order))
     assert program.switches <= program.switches_apart
-    verdict = verify_program(program.to_document())
+    verdict = verify_program(document_of_program(program))
     assert verdict.ok, verdict.violations[:3]
     assert dict(verdict.figures) == program.figures()
     for schedule in program.schedules:
@@ -127,7 +124,7 @@ def test_an_order_forbids_to_turn() -> None:
     assert not program.blocks[0].turns
     assert program.switches == program.switches_apart == 7
     check(program)
-    wrong = replace(program.to_document(), blocks=(BlockDocument("chain", 4, 0, True),))
+    wrong = replace(document_of_program(program), blocks=(BlockDocument("chain", 4, 0, True),))
     assert [v.rule for v in verify_program(wrong).violations] == ["program-block"]
 
 
@@ -204,7 +201,7 @@ def rules(document: Any) -> set[str]:
 
 
 def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
-    document = shared.to_document()
+    document = document_of_program(shared)
     assert verify_program(document).ok
     blocks, contexts = document.blocks, document.contexts
     assert rules(replace(document, blocks=(replace(blocks[0], schedule=9), *blocks[1:]))) == {"program-block"}
@@ -232,7 +229,7 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     machine = parse_machine("mesh:4x4")
     request = Request("coloring")
     program = compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request)
-    document = replace(program.to_document(), contexts=((0,), (0,)))
+    document = replace(document_of_program(program), contexts=((0,), (0,)))
     texts = [v.text for v in verify_program(document).violations]
     assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
     exchange = Request("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
@@ -242,7 +239,7 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     program = compile_program(pair, machine, exchange)
     check(program)
     assert program.contexts[0] != program.contexts[1]
-    crowded = replace(program.to_document(), contexts=((0,), (0,), (0,)))
+    crowded = replace(document_of_program(program), contexts=((0,), (0,), (0,)))
     assert any("sends and receives with 2 partners" in v.text for v in verify_program(crowded).violations)
 
 
@@ -257,7 +254,7 @@ def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: s
     assert {schedule.method for schedule in program.schedules} == {"connections"}
     assert program.switches == 1
     check(program)
-    document = program.to_document()
+    document = document_of_program(program)
     assert [schedule.min_bandwidth_Bps for schedule in document.schedules] == [20e6, 20e6]
     alone = tuple(replace(schedule, channels=None) for schedule in document.schedules)
     crowded = replace(document, contexts=((0,), (0,)), schedules=alone)
@@ -317,7 +314,7 @@ def test_several_messages_that_go_the_same_way_are_several_connections() -> None
     document = compile_program(
         [BlockWords("a", twice, 1, request), BlockWords("b", other, 1, request)], machine, request
     )
-    crowded = replace(document.to_document(), contexts=((0,), (0,)))
+    crowded = replace(document_of_program(document), contexts=((0,), (0,)))
     texts = [v.text for v in verify_program(crowded).violations]
     assert "context 0: send of node 0: 3 connections, at most 2" in texts
 
@@ -330,7 +327,7 @@ def test_several_connections_of_one_way_have_channels_of_their_own() -> None:
     program = compile_program(blocks, machine, CONNECTIONS)
     assert program.switches == 0
     check(program)
-    document = program.to_document()
+    document = document_of_program(program)
     one = document.schedules[1]
     assert one.channels is not None
     moved = replace(document, schedules=(document.schedules[0], replace(one, channels=one.channels + 2)))
@@ -351,12 +348,12 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
         program = compile_program(block, machine, Request("first-fit"))
         check(program)
         assert program.figures()["bytes"] == times * size
-        document = program.to_document()
+        document = document_of_program(program)
         more = replace(document, blocks=(replace(document.blocks[0], repeat=times + 1),))
         assert rules(more) == {"program-block"}
         assert rules(replace(document, blocks=(replace(document.blocks[0], repeat=2**31),))) == {"program-block"}
         with pytest.raises(InputError, match="together send"):
-            Program.from_document(more)
+            to_program(more)
     else:
         with pytest.raises(InputError, match=r"together send|at most 2147483647"):
             compile_program(block * 2, machine, Request("first-fit", placement="annealed"))
@@ -380,14 +377,14 @@ def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:
 
 def test_files_say_the_same_again(shared: Program, tmp_path: Path) -> None:
     path = tmp_path / "program.json"
-    write_program_document(shared.to_document(), path)
-    assert is_program(path)
+    write_program_document(document_of_program(shared), path)
+    assert sniff(path) == Sniffed("program", "json", "conset/program@1")
     document = read_program_document(path)
     assert verify_program(document).ok
-    again = Program.from_document(document)
+    again = to_program(document)
     assert again.figures() == shared.figures()
     second = tmp_path / "again.json"
-    write_program_document(again.to_document(), second)
+    write_program_document(document_of_program(again), second)
     assert second.read_bytes() == path.read_bytes()
     assert list(json.loads(path.read_text())) == [
         "schema", "machine", "blocks", "contexts", "schedules", "figures", "manifest"

@@ -27,11 +27,11 @@ from conset.choice.verdict import MEASURE, Opinion, Verdict
 from conset.cli.main import run
 from conset.compiler import Request, compile_pattern
 from conset.errors import InputError, NoScheduleError, UsageError
+from conset.formats.schedule import read_schedule
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.file import read_schedule
 from conset.schedule.schedule import Schedule
 from conset.summary import summarize
 from conset.verification import verify_schedule

@@ -17,10 +17,10 @@ from numpy.testing import assert_array_equal
 
 from conset.cli.main import run
 from conset.errors import InputError, UsageError
+from conset.formats.schedule import read_document, read_schedule, to_schedule, write_document, write_schedule
 from conset.machine.limits import Limits
 from conset.network.topology import Topology
 from conset.schedule.document import Document
-from conset.schedule.file import read_document, read_schedule, to_schedule, write_document, write_schedule
 from hand_made import ANY, all_to_all, document, greedy, machine_on
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -93,7 +93,7 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_a_long_phase_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.schedule.json_form as module
+    import conset.formats.schedule_json as module
 
     write_document(full(), tmp_path / "whole.json")
     monkeypatch.setattr(module, "_BLOCK", 1)
@@ -201,7 +201,8 @@ def put(*keys: Any) -> Callable[[Any], None]:
         (put("limits", "duplex", "half"), "limits.duplex: must be 'full' or 'exchange', is 'half'"),
         (put("limits", "recieve", 1), "limits: unknown key 'recieve': did you mean 'receive'?"),
         (put("limits_asked", 0), "limits_asked: must be true or false, is 0"),
-        (put("pattern", "ranks", 0), "pattern.ranks = 0: must be from 1"),
+        (put("pattern", "ranks", 0), "pattern.ranks = 0: must be at least 1"),
+        (put("pattern", "ranks", 2**31), "pattern.ranks = 2147483648: must be at most 2147483647"),
         (put("pattern", "messages", 1, [0, 1]), r"pattern.messages\[1\]: 3 numbers required, given 2"),
         (put("pattern", "messages", 1, 2, "9"), r"pattern.messages\[1\]\[2\]: must be a whole number, is '9'"),
         (put("pattern", "messages", 1, 2, 1.5), r"pattern.messages\[1\]\[2\]: must be a whole number, is 1.5"),

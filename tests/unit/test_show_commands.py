@@ -15,10 +15,10 @@ from conset.cli import compare, doctor, methods, show
 from conset.comparison import compare as compare_methods
 from conset.compiler import Request, compile_pattern
 from conset.errors import ConsetError, InputError
+from conset.formats.schedule import write_schedule
 from conset.machine.spec import parse_machine
 from conset.methods.table import table
 from conset.pattern.spec import parse_pattern
-from conset.schedule.file import write_schedule
 
 COMMANDS = {"show": show, "compare": compare, "methods": methods, "doctor": doctor}
 

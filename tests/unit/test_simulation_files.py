@@ -11,8 +11,8 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.errors import InputError, UsageError
+from conset.formats.timeline import read_timeline, write_timeline
 from conset.simulation import Workload
-from conset.simulation.file import read_timeline, write_timeline
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS, find_model

@@ -13,6 +13,8 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.errors import InputError
+from conset.formats.sniff import Sniffed, sniff
+from conset.formats.timeline import MOST_CHANGES, read_record, write_timeline
 from conset.machine.machine import Machine
 from conset.report.picture_timeline import picture_timeline
 from conset.report.picture_timeline_ranks import tracks_of
@@ -20,7 +22,6 @@ from conset.report.style import save
 from conset.report.terminal_timeline import timeline_text
 from conset.report.timeline_view import TimelineView
 from conset.simulation import Timeline, Workload
-from conset.simulation.file import MOST_CHANGES, is_timeline, read_record, write_timeline
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates
@@ -166,7 +167,7 @@ def test_a_file_says_what_was_played_where_and_how(tmp_path: Path, suffix: str) 
     timeline = simulate_flow(work, schedule.machine, settings)
     write_timeline(timeline, path, machine=schedule.machine, changed="hop=3ns", settings=settings)
     record = read_record(path)
-    assert is_timeline(path)
+    assert sniff(path) == Sniffed("timeline", suffix.removeprefix("."), "conset/timeline@1")
     assert record.machine is not None
     assert (record.machine.name, record.machine.costs.hop_s) == ("torus:4x4", 3e-9)
     assert record.settings == replace(settings, record=False)
@@ -227,11 +228,11 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
     ("name", "value", "rule"),
     [
         ("machine_spec", "mesh:3x3", "entry 'link_bytes': 36 values required on mesh:3x3, given 8"),
-        ("source", [0, 1], r"must be \(2,\)"),
+        ("source", [0, 1], "entry 'source': 3 values required, given 2"),
         ("rate_message", [0, 1, 7], "entry 'rate_message': 6 values required, given 3"),
-        ("rate_message", [0, 1, 2, 0, 1, 7], "messages from 0 to 2 required"),
-        ("changed", 1, "no readable timeline"),
-        ("mean_latency_s", None, "entry 'mean_latency_s': is None"),
+        ("rate_message", [0, 1, 2, 0, 1, 7], r"rate_message\[5\] = 7: must be from 0 to 2"),
+        ("changed", 1, "entry 'changed': must be text, is 1"),
+        ("mean_latency_s", None, "entry 'mean_latency_s': must be a number, is null"),
         ("end_s", [0.0, float("nan"), 1.0], "entry 'end_s': finite numbers required"),
         ("held_by", 1e99, "a list of numbers required"),
         *(
@@ -244,7 +245,7 @@ def test_a_file_that_only_names_its_machine_is_drawn_without_links(tmp_path: Pat
         ("phase_end_s", [0.1, 0.2], "entry 'phase_end_s': 1 values required, given 2"),
         ("in_busy_s", [0.1], "entry 'in_busy_s': 4 values required, given 1"),
         ("rate_Bps", [0.1], "entry 'rate_Bps': "),
-        ("held_by", [0, 1, 99], "entry 'held_by': numbers from -1 to 23 required"),
+        ("held_by", [0, 1, 99], r"held_by\[2\] = 99: must be from -1 to 23 on mesh"),
         ("link_offsets", [0, 1, 1, 1], "link_offsets: must rise from 0 to the 0 links"),
     ],
 )

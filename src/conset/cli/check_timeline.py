@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from conset.formats.timeline import Record
     from conset.simulation.check import Violation
-    from conset.simulation.file import Record
 
 
 def judge(record: Record) -> tuple[Violation, ...]:
@@ -77,7 +77,7 @@ def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
 
     from conset.cli.output import print_json
     from conset.errors import InputError
-    from conset.simulation.file import read_record
+    from conset.formats.timeline import read_record
 
     record = read_record(file)
     try:

@@ -45,7 +45,7 @@ def command(
     from conset.cli.progress import progress
     from conset.compiler import Request, check_request, compile_pattern
     from conset.errors import VerificationError
-    from conset.schedule.file import require_writable, write_schedule
+    from conset.formats.schedule import require_writable, write_schedule
     from conset.summary import summarize
 
     if output is not None:

@@ -38,15 +38,15 @@ def command(
     from conset.comparison import check_by, time_schedule
     from conset.compiler import FORMULA
     from conset.errors import UsageError
+    from conset.formats.schedule import read_schedule
+    from conset.formats.sniff import sniff
     from conset.machine.settings import with_settings, words_of
     from conset.machine.spec import parse_machine
-    from conset.schedule.file import read_schedule
     from conset.schedule.manifest import Manifest, sha256_of
-    from conset.schedule.program_document import is_program
 
     check_by(by)
     settings = words_of(mode, settings)
-    if is_program(file):
+    if sniff(file).form == "program":
         if by not in (None, FORMULA):
             raise UsageError(f"--by {by}: a program is predicted by formula")
         if sync not in (None, "barrier"):

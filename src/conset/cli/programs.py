@@ -28,10 +28,10 @@ def compile_to_file(
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.errors import VerificationError
+    from conset.formats.program import document_of_program, require_json, write_program_document
+    from conset.formats.schedule import require_writable
     from conset.machine.spec import parse_machine
     from conset.program import compile_program, predict_program, read_program
-    from conset.schedule.file import require_writable
-    from conset.schedule.program_document import require_json, write_program_document
     from conset.verification import verify_program
 
     if output is not None:
@@ -44,7 +44,7 @@ def compile_to_file(
     with interruptible(), progress(f"scheduling {len(blocks)} blocks", search=True):
         program = compile_program(blocks, machine, request, manifest=manifest)
     with progress("verifying"):
-        document = program.to_document()
+        document = document_of_program(program)
         verdict = verify_program(document)
     if not verdict.ok:
         raise VerificationError(f"the program does not verify, a bug of conset: {verdict.violations[0].text}")
@@ -62,12 +62,13 @@ def compile_to_file(
 def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -> None:
     """Predicts a program by its formula."""
     from conset.cli.output import console, print_json
+    from conset.formats.program import read_program_file
     from conset.machine.settings import with_settings
     from conset.machine.spec import parse_machine
     from conset.program import predict_program
     from conset.schedule.manifest import Manifest, sha256_of
 
-    program = _read(file)
+    program = read_program_file(file)
     machine = None if on is None else parse_machine(on)
     if settings is not None:
         machine = with_settings(machine or program.machine, settings)
@@ -83,28 +84,17 @@ def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -
 def show_file(file: Path, json: bool) -> None:
     """A program in the terminal."""
     from conset.cli.output import console, print_json
+    from conset.formats.program import document_of_program, read_program_file
     from conset.program import predict_program
     from conset.verification import verify_program
 
-    program = _read(file)
+    program = read_program_file(file)
     prediction = predict_program(program)
-    verified = verify_program(program.to_document()).ok
+    verified = verify_program(document_of_program(program)).ok
     if json:
         body = {"kind": "program", "name": file.name, **summarize(program, prediction), "verified": verified}
         print_json("conset/show@1", body, program.manifest)
     console(json).print(describe(program, prediction, verified=verified))
-
-
-def _read(file: Path) -> Program:
-    from conset.errors import InputError
-    from conset.program import Program
-    from conset.schedule.program_document import read_program_document
-
-    document = read_program_document(file)
-    try:
-        return Program.from_document(document)
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from None
 
 
 def summarize(program: Program, prediction: ProgramPrediction) -> dict[str, object]:

@@ -126,7 +126,7 @@ def _verified(file: Path) -> Schedule:
     """The schedule in a file, judged before it may run."""
     from conset.cli.progress import progress
     from conset.errors import VerificationError
-    from conset.schedule.file import read_document, to_schedule
+    from conset.formats.schedule import read_document, to_schedule
     from conset.units import count_of
     from conset.verification import verify_document
 

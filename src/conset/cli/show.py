@@ -68,9 +68,9 @@ def command(
 ) -> None:
     """Draw a machine, a pattern, a schedule or a timeline, in the terminal or as a picture."""
     from conset.errors import UsageError
-    from conset.schedule.program_document import is_program
+    from conset.formats.sniff import sniff
 
-    if is_program(thing):
+    if sniff(thing).form == "program":
         from conset.cli.programs import show_file
 
         views = {
@@ -166,10 +166,10 @@ def kind_of(thing: str) -> Kind:
         return "machine"
     path = Path(thing)
     suffix = path.suffix.lower()
-    if suffix == ".json" or (suffix == ".npz" and _has_header(path)):
-        from conset.cli.show_timeline import kind_by_schema
-
-        return kind_by_schema(path)
+    if suffix in (".json", ".npz"):
+        kind = _kind_by_content(path)
+        if kind is not None:
+            return kind
     if suffix in FILE_SUFFIXES:
         return "machine"
     if input_path(thing) is None:
@@ -177,19 +177,21 @@ def kind_of(thing: str) -> Kind:
     return "pattern"
 
 
-def _has_header(path: Path) -> bool:
-    """Whether an archive has the header of a schedule or a timeline; a pattern's has not."""
-    import zipfile
+def _kind_by_content(path: Path) -> Kind | None:
+    """A schedule or a timeline; what names no schema is taken for a schedule, whose reader says what is wrong.
 
-    from conset.files import is_file
+    Raises:
+        InputError: another schema.
+    """
+    from conset.errors import InputError
+    from conset.formats.sniff import SCHEDULE, TIMELINE, sniff
 
-    try:
-        if not is_file(path):  # a FIFO would be waited for
-            return False
-        with zipfile.ZipFile(path) as archive:
-            return "header.npy" in archive.namelist()
-    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
-        return False
+    found = sniff(path)
+    if path.suffix.lower() == ".npz" and (found.form == "pattern" or found.container != "npz"):
+        return None
+    if found.schema not in ("", SCHEDULE, TIMELINE):
+        raise InputError(f"{path}: schema must be {SCHEDULE} or {TIMELINE}, is '{found.schema}'")
+    return "timeline" if found.form == "timeline" else "schedule"
 
 
 def _manifest(thing: str, seed: int = 0) -> Manifest:
@@ -268,8 +270,8 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
     from conset.cli.page import is_page
     from conset.cli.progress import progress
     from conset.errors import UsageError
+    from conset.formats.schedule import read_schedule
     from conset.report.routes import check_phase
-    from conset.schedule.file import read_schedule
     from conset.summary import summarize
 
     with progress("reading"):

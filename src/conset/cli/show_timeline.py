@@ -3,26 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 SCHEMA = "conset/show@1"
-
-
-def kind_by_schema(path: Path) -> Literal["schedule", "timeline"]:
-    """A schedule or a timeline; what names no schema is taken for a schedule, whose reader says what is wrong.
-
-    Raises:
-        InputError: another schema.
-    """
-    from conset.errors import InputError
-    from conset.schedule.document import SCHEMA as SCHEDULE
-    from conset.simulation.file import SCHEMA as TIMELINE
-    from conset.simulation.file import schema_of
-
-    schema = schema_of(path)
-    if schema not in ("", SCHEDULE, TIMELINE):
-        raise InputError(f"{path}: schema must be {SCHEDULE} or {TIMELINE}, is '{schema}'")
-    return "timeline" if schema == TIMELINE else "schedule"
 
 
 def show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
@@ -34,9 +16,9 @@ def show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
     from conset.errors import InputError
+    from conset.formats.timeline import read_record
     from conset.report.terminal_timeline import timeline_text
     from conset.report.timeline_view import TimelineView
-    from conset.simulation.file import read_record
 
     with progress("reading"):
         record = read_record(path)

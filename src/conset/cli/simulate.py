@@ -10,11 +10,11 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
+    from conset.formats.timeline import Record
     from conset.machine.machine import Machine
     from conset.schedule.manifest import Manifest
     from conset.schedule.posting import InFlight
     from conset.simulation import Timeline, Workload
-    from conset.simulation.file import Record
 
 SCHEMA = "conset/simulate@1"
 
@@ -102,8 +102,8 @@ def command(
     from conset.cli.interrupt import interruptible
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
+    from conset.formats.timeline import Record, worth_recording
     from conset.schedule.sync import parse_sync
-    from conset.simulation.file import Record, worth_recording
     from conset.simulation.flit import simulate_flit
     from conset.simulation.settings import Settings
     from conset.simulation.table import find_model
@@ -152,8 +152,8 @@ def check_output(path: Path) -> None:
         MissingExtraError: a picture without matplotlib.
     """
     from conset.errors import UsageError
+    from conset.formats.timeline import SUFFIXES
     from conset.report import style
-    from conset.simulation.file import SUFFIXES
 
     if path.suffix.lower() in style.FORMATS:
         style.require_matplotlib()
@@ -164,8 +164,8 @@ def check_output(path: Path) -> None:
 
 def _write(record: Record, output: Path, changed: str | None) -> None:
     """A timeline as a file, or drawn."""
+    from conset.formats.timeline import write_timeline
     from conset.report import style
-    from conset.simulation.file import write_timeline
 
     timeline, machine, settings = record.timeline, record.machine, record.settings
     if output.suffix.lower() not in style.FORMATS:
@@ -205,11 +205,11 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     from dataclasses import replace
 
     from conset.errors import UsageError
+    from conset.formats.schedule import read_schedule
     from conset.machine.settings import with_settings
     from conset.machine.spec import parse_machine
     from conset.prediction.evaluate import moved
     from conset.report.facts import sent_name
-    from conset.schedule.file import read_schedule
     from conset.simulation.trace import read_trace
     from conset.simulation.workload import Workload
 

@@ -27,19 +27,19 @@ def command(
     from conset.cli.check_timeline import verify_timeline
     from conset.cli.output import print_json
     from conset.errors import InputError, UsageError, VerificationError
-    from conset.schedule.file import read_document
+    from conset.formats.schedule import read_document
+    from conset.formats.sniff import sniff
     from conset.schedule.manifest import Manifest
-    from conset.schedule.program_document import is_program
-    from conset.simulation.file import is_timeline
     from conset.units import count_of
     from conset.verification import verify_document
 
-    if is_timeline(file):
+    form = sniff(file).form
+    if form == "timeline":
         if window is not None:
             raise UsageError(f"--window {window}: is for schedules, {file} is a timeline")
         verify_timeline(file, SCHEMA, as_json)
         return
-    if is_program(file):
+    if form == "program":
         verification, manifest, words = _verify_program(file, window)
     else:
         document = read_document(file)
@@ -66,7 +66,7 @@ def command(
 def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mapping[str, Any], str]:
     """(verdict, manifest, figures in words) of a program file."""
     from conset.errors import InputError, UsageError
-    from conset.schedule.program_document import read_program_document
+    from conset.formats.program import read_program_document
     from conset.units import count_of
     from conset.verification import verify_program
 

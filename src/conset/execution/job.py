@@ -62,7 +62,7 @@ def run_schedule(
     if timeout is not None and not timeout > 0:
         raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
     if not isinstance(schedule, Schedule):
-        from conset.schedule.file import read_schedule
+        from conset.formats.schedule import read_schedule
 
         schedule = read_schedule(Path(schedule))
     plan = plan_schedule(schedule, sync, in_flight=in_flight)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.schedule.manifest import Manifest
-from conset.schedule.program_document import MAX_REPEAT, BlockDocument, ProgramDocument
+from conset.schedule.program_document import MAX_REPEAT
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B
 
@@ -106,32 +106,6 @@ class Program:
             "messages": sum(repeat * pattern.messages for repeat, pattern in patterns),
             "bytes": sum(repeat * pattern.bytes for repeat, pattern in patterns),
         }
-
-    def to_document(self) -> ProgramDocument:
-        """What its file says."""
-        from conset.schedule.file import document_of
-
-        blocks = tuple(BlockDocument(b.name, b.repeat, b.schedule, b.turns) for b in self.blocks)
-        schedules = tuple(document_of(schedule) for schedule in self.schedules)
-        return ProgramDocument(
-            self.machine.to_spec(), blocks, self.contexts, schedules, self.figures(), self.manifest.to_object()
-        )
-
-    @staticmethod
-    def from_document(document: ProgramDocument) -> Program:
-        """The program a sound document describes (`conset verify` tells all that is wrong with another).
-
-        Raises:
-            InputError: it has no schedule, an index is out of range, or a schedule is none.
-        """
-        from conset.schedule.file import to_schedule
-
-        schedules = tuple(to_schedule(schedule) for schedule in document.schedules)
-        if not schedules:
-            raise InputError("a program needs a schedule, given none")
-        blocks = tuple(Block(b.name, b.repeat, b.schedule, b.turns) for b in document.blocks)
-        manifest = Manifest(**document.manifest)
-        return Program(schedules[0].machine, blocks, schedules, document.contexts, manifest)
 
 
 def _inside(block: Block, contexts: tuple[int, ...]) -> int:

@@ -18,8 +18,6 @@ from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
 from conset.schedule.schedule import Schedule
 
-SCHEMA = "conset/schedule@1"
-
 IntArray = NDArray[np.int64] | NDArray[np.int32]
 
 

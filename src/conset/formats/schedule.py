@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import frozen_ints
-from conset.errors import InputError, UsageError
+from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file, require_replaceable
+from conset.formats.schedule_json import read_json, write_json
+from conset.formats.schedule_npz import read_npz, write_npz
+from conset.formats.sniff import require_form
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule import json_form, npz_form
 from conset.schedule.document import Document, IntArray, document_from, machine_of
 from conset.schedule.manifest import Manifest
 from conset.schedule.posting import check_in_flight
 from conset.schedule.schedule import Schedule
 
-_WRITERS: dict[str, Callable[[Document, IO[bytes]], None]] = {
-    ".json": json_form.write_json,
-    ".npz": npz_form.write_npz,
-}
-_READERS: dict[str, Callable[[Path], Document]] = {".json": json_form.read_json, ".npz": npz_form.read_npz}
+_WRITERS: dict[str, Callable[[Document, IO[bytes]], None]] = {".json": write_json, ".npz": write_npz}
+_READERS: dict[str, Callable[[Path], Document]] = {".json": read_json, ".npz": read_npz}
 
 
 def document_of(schedule: Schedule) -> Document:
@@ -77,7 +76,12 @@ def read_document(path: str | Path) -> Document:
         InputError: no file, or none of this form; names the file and the place.
     """
     path = require_file(path)
-    document: Document = _form(path, _READERS)(path)
+    read = _form(path, _READERS)
+    require_form(path, "schedule")
+    try:
+        document: Document = read(path)
+    except InputError as error:
+        raise named(error, path) from None
     return document
 
 
@@ -91,8 +95,13 @@ def read_schedule(path: str | Path) -> Schedule:
     try:
         return to_schedule(read_document(path))
     except InputError as error:
-        text = str(error)
-        raise error if text.startswith(str(path)) else InputError(f"{path}: {text}") from None
+        raise named(error, path) from None
+
+
+def named(error: ConsetError, path: str | Path) -> InputError:
+    """An error of a file's contents, that begins with the file."""
+    text = str(error)
+    return InputError(text if text.startswith(str(path)) else f"{path}: {text}")
 
 
 def to_schedule(document: Document) -> Schedule:

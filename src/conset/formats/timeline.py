@@ -9,31 +9,31 @@ slot, send overhead paid, first byte, last byte, delivery; and every change of a
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from conset.archives import read_archive, read_member
-from conset.arrays import frozen_ints, write_archive
+from conset.archives import read_archive, write_archive
 from conset.errors import ConsetError, InputError, UsageError
-from conset.files import is_file, replacing, require_file
+from conset.files import replacing, require_file
+from conset.formats.json_text import header_entry, parse_header, parse_json
+from conset.formats.schedule import named
+from conset.formats.sniff import TIMELINE, require_form
+from conset.formats.timeline_check import check_columns, check_fits
 from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
 from conset.machine.settings import with_settings
-from conset.schedule.json_form import parse_text
 from conset.schedule.manifest import Manifest
-from conset.schedule.sync import parse_sync
-from conset.simulation.file_check import FLOATS, RATES, TIMES, check_fits, check_head, check_sizes
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline
 from conset.simulation.workload import Workload
 
-SCHEMA = "conset/timeline@1"
+if TYPE_CHECKING:
+    from conset.formats.models import TimelineFile
+
 SUFFIXES = (".json", ".npz")
 MOST_CHANGES = 50_000
 """Changes of rates that a file keeps: 1 MB, 3 MB as text."""
@@ -50,13 +50,9 @@ RESULTS = (
     "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",
     "held_by",
 )  # fmt: skip
-_UNREADABLE = (
-    AttributeError, IndexError, InputError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError,
-)  # fmt: skip
-"""What reading a file that somebody cut or edited may raise."""
-_NEAR = 4096
-"""Characters in which a file must have said what it is."""
-INT32 = ("source", "target", "sender", "receiver", "order", "deps", "links", "held_by", "rate_message")
+TIMES = ("sent_s", "first_byte_s", "left_s")
+"""Times of messages that models may leave out."""
+RATES = ("rate_time_s", "rate_message", "rate_Bps")
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,7 @@ def write_timeline(
     """
     path = Path(path)
     check_timeline_path(path)
-    head = {"schema": SCHEMA, **{name: getattr(timeline, name) for name in HEADER}}
+    head = {"schema": TIMELINE, **{name: getattr(timeline, name) for name in HEADER}}
     head["figures"] = dict(timeline.figures)
     head["nodes"] = timeline.out_bytes.size
     if timeline.workload is not None:
@@ -132,8 +128,7 @@ def write_timeline(
             body = {**head, **{name: values.tolist() for name, values in columns.items()}}
             temporary.write_text(json.dumps(body, ensure_ascii=False) + "\n", encoding="utf-8")
         else:
-            header = np.array(json.dumps(head, ensure_ascii=False))
-            write_archive(temporary, [("header", header), *columns.items()])
+            write_archive(temporary, [("header", header_entry(head)), *columns.items()])
 
 
 def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
@@ -163,112 +158,52 @@ def read_record(path: str | Path) -> Record:
         InputError: missing, cut short, or of another structure; names the entry.
     """
     path = require_file(path)
+    require_form(path, "timeline")
     try:
-        head, columns = _read_json(path) if path.suffix == ".json" else _read_npz(path)
-        return _record(head, columns)
+        return _record(_read_json(path) if path.suffix == ".json" else _read_npz(path))
     except ConsetError as error:
-        text = str(error)
-        raise InputError(text if text.startswith(str(path)) else f"{path}: {text}") from None
-    except _UNREADABLE as error:
-        raise InputError(f"{path}: no readable timeline: {type(error).__name__}: {error}") from None
+        raise named(error, path) from None
 
 
-def is_timeline(path: str | Path) -> bool:
-    """Whether a file says that it holds a timeline."""
-    return schema_of(path) == SCHEMA
+def _read_json(path: Path) -> Any:
+    return parse_json(path, constants=True)
 
 
-def schema_of(path: str | Path) -> str:
-    """The schema that a file names near its beginning, or in its header; empty where it names none."""
-    path = Path(path)
-    try:
-        if path.suffix == ".npz":
-            header = read_member(path, "header")
-            return "" if header is None else str(parse_text(str(header), constants=True).get("schema", ""))
-        if path.suffix == ".json" and is_file(path):
-            with path.open(encoding="utf-8") as text:
-                found = re.search(r'"schema"\s*:\s*"([^"]*)"', text.read(_NEAR))
-                return found[1] if found else ""
-    except _UNREADABLE:
-        pass
-    return ""
-
-
-def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    body = parse_text(path.read_bytes(), constants=True)
-    if not isinstance(body, dict):
-        raise InputError("an object required")
-    names = [name for name in (*RESULTS, *MESSAGES, *EXTRAS, *RATES, *TIMES) if name in body]
-    return body, {name: np.asarray(body[name]) for name in names}
-
-
-def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    columns = read_archive(path)
-    if "header" not in columns:
-        raise InputError("entry 'header' is missing")
-    head = parse_text(str(columns.pop("header")), constants=True)
+def _read_npz(path: Path) -> dict[str, Any]:
+    """Header and columns as one object, as the JSON form has them."""
+    columns: dict[str, Any] = dict(read_archive(path))
+    head = parse_header(columns, constants=True)
+    del columns["header"]
     if not isinstance(head, dict):
         raise InputError("entry 'header': an object required")
-    return head, columns
+    twice = head.keys() & columns.keys()
+    if twice:
+        raise InputError(f"entry '{min(twice)}' is there twice: in the header and beside it")
+    return head | columns
 
 
-def _record(head: Mapping[str, Any], columns: dict[str, NDArray[Any]]) -> Record:
-    if head.get("schema") != SCHEMA:
-        raise InputError(f"schema must be {SCHEMA}, is {head.get('schema')!r}")
-    for name in (*HEADER, *RESULTS):
-        if name not in head and name not in columns:
-            raise InputError(f"entry '{name}' is missing")
-    columns = {name: _column(name, values) for name, values in columns.items()}
-    timeline = _timeline(head, columns)
+def _record(found: Any) -> Record:
+    from conset.formats.models import TimelineFile
+    from conset.formats.validate import checked
+
+    file = checked(TimelineFile, found)
+    timeline = _timeline(file, found)
     machine = None
-    if "machine_spec" in head:
-        machine = machine_of_record(head["machine_spec"])
-        machine = machine if head["changed"] is None else with_settings(machine, head["changed"])
+    if file.machine_spec is not None:
+        machine = machine_of_record(file.machine_spec)
+        machine = machine if file.changed is None else with_settings(machine, file.changed)
         check_fits(timeline, machine)
-    settings = _settings(head["settings"]) if "settings" in head else None
-    return Record(timeline, machine, settings, Manifest(**head["manifest"]) if "manifest" in head else Manifest())
+    settings = Settings(**found["settings"]) if "settings" in found else None
+    return Record(timeline, machine, settings, Manifest(**found.get("manifest", {})))
 
 
-def _column(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """A column as its numbers; what is no list of numbers, or no whole ones where those are due, is refused."""
-    if values.ndim != 1:
-        raise InputError(f"entry '{name}': a list of numbers required, given the shape {values.shape}")
-    if name not in FLOATS:
-        return frozen_ints(values, np.int32 if name in INT32 else np.int64, name)
-    if values.size and values.dtype.kind not in "iuf":
-        raise InputError(f"entry '{name}': numbers required, given {values.dtype}")
-    return np.ascontiguousarray(values, np.float64) if values.size else np.zeros(0)
-
-
-def _settings(words: Any) -> Settings:
-    """How it was executed, every word of its kind and a policy that exists."""
-    whole, text = (int, type(None)), (str, type(None))
-    kinds: dict[str, tuple[type, ...]] = {
-        "sync": (str,), "fairness": (str,), "receive_order": text, "in_flight": whole, "receives": whole,
-        "lanes": whole,
-    }  # fmt: skip
-    for name, kind in kinds.items():
-        if name in words and (not isinstance(words[name], kind) or isinstance(words[name], bool)):
-            raise InputError(f"entry 'settings': {name} = {words[name]!r}")
-    settings = Settings(**words)
-    parse_sync(settings.sync)
-    return settings
-
-
-def _timeline(head: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Timeline:
-    end = columns["end_s"]
-    check_head(head)
-    check_sizes(columns)
+def _timeline(file: TimelineFile, found: Mapping[str, Any]) -> Timeline:
+    check_columns(file)
     work = None
-    if "source" in columns:
-        chosen = {name: columns[name] for name in (*MESSAGES, *EXTRAS) if name in columns}
-        method = str(head.get("method", ""))
-        work = Workload(**chosen, nodes=int(head["nodes"]), name=str(head["name"]), method=method)
-        if work.messages != end.size:
-            raise InputError(f"entry 'source': {end.size} values required, given {work.messages}")
-    rates = Rates(*(columns[name] for name in RATES)) if RATES[0] in columns else None
-    if rates is not None and rates.message.size and not 0 <= rates.message.min() <= rates.message.max() < end.size:
-        raise InputError(f"entry '{RATES[1]}': messages from 0 to {end.size - 1} required")
-    fields: dict[str, Any] = {name: head[name] for name in HEADER} | {name: columns[name] for name in RESULTS}
-    fields |= {name: columns[name] for name in TIMES if name in columns}
+    if file.source is not None:
+        chosen = {name: getattr(file, name) for name in (*MESSAGES, *EXTRAS) if name in found}
+        work = Workload(**chosen, nodes=found["nodes"], name=found["name"], method=file.method)
+    rates = Rates(*(getattr(file, name) for name in RATES)) if file.rate_time_s is not None else None
+    fields: dict[str, Any] = {name: found[name] for name in HEADER}
+    fields |= {name: getattr(file, name) for name in (*RESULTS, *TIMES) if name in found}
     return Timeline(**fields, rates=rates, workload=work)
