@@ -454,11 +454,14 @@ def test_a_machine_nested_without_end(tmp_path: Path) -> None:
     [
         ("sync", 4611686018427387905, "settings.sync: must be text, is 4611686018427387905"),
         ("sync", None, "settings.sync: must be text, is null"),
-        ("sync", "never", "never"), ("lanes", "2", "settings.lanes: must be a whole number, is '2'"), ("in_flight", True, "settings.in_flight: must be a whole number, is True"),
-        ("fairness", 3, "settings.fairness: must be text, is 3"), ("unheard", 1, "settings: unknown key 'unheard': known: sync, in_flight"),
+        ("sync", "never", "never"),
+        ("lanes", "2", "settings.lanes: must be a whole number, is '2'"),
+        ("in_flight", True, "settings.in_flight: must be a whole number, is True"),
+        ("fairness", 3, "settings.fairness: must be text, is 3"),
+        ("unheard", 1, "settings: unknown key 'unheard': known: sync, in_flight"),
         ("lane", 1, "settings: unknown key 'lane': did you mean 'lanes'"),
     ],
-)  # fmt: skip
+)
 def test_settings_of_a_timeline_are_of_their_kind(tmp_path: Path, key: str, value: object, line: str) -> None:
     path = _timeline(tmp_path)
     found = json.loads(path.read_text())
@@ -481,7 +484,8 @@ def _timeline(folder: Path) -> Path:
         ("end_s", 1.0, "a list of numbers required"),
         ("source", ["0"] * 12, "integers required"), ("source", [0.5] * 12, "must be an integer"),
         ("bytes", [2**64] * 12, "integers required"), ("end_s", ["1"] * 12, "numbers required"),
-        ("end_s", [None] * 12, "numbers required"), ("end_s", [[1], [2, 3]], "a list of numbers required, given lists of several lengths"),
+        ("end_s", [None] * 12, "numbers required"),
+        ("end_s", [[1], [2, 3]], "a list of numbers required, given lists of several lengths"),
     ],
 )  # fmt: skip
 def test_columns_of_a_timeline_are_lists_of_numbers(tmp_path: Path, name: str, value: object, line: str) -> None:

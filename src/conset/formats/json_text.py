@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,8 @@ def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
         InputError: no JSON (names line and column), nested too deeply, or a number of thousands of digits.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant)
+        with _no_collection():
+            return json.loads(text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant)
     except json.JSONDecodeError as error:
         raise InputError(f"line {error.lineno} column {error.colno}: no JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
@@ -70,6 +74,18 @@ def shown(value: Any) -> str:
     except (RecursionError, ValueError):  # nested a thousand deep, a number of thousands of digits
         text = type(value).__name__
     return text if len(text) <= 40 else text[:37] + "…"
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Within: no garbage is looked for; of a million lists none is, and looking takes as long as reading them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from conset.errors import ConsetError, InputError
 from conset.formats.json_text import shown
 
 _KINDS = {
-    "string_type": "text", "string_unicode": "text of Unicode", "int_type": "a whole number",
+    "string_type": "text", "int_type": "a whole number",
     "bool_type": "true or false", "list_type": "a list", "float_type": "a number",
 }  # fmt: skip
 _OBJECTS = ("model_type", "dict_type", "model_attributes_type")
 _BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
+_SHOWN = 16
+"""Keys that are named where none is near."""
 _FIRST = {"extra_forbidden": 0, "missing": 1}
 """Of what is wrong in one object, a key that nobody knows is said before one that is missing, before values."""
 
@@ -71,7 +73,8 @@ def by_noun(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def unknown_key(key: str, known: Collection[str], kind: str = "key") -> str:
     """`unknown key 'phase': did you mean 'phases'?`."""
     near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+    some = ", ".join([*known][:_SHOWN]) + ("" if len(known) <= _SHOWN else ", …")
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {some}"
     return f"unknown {kind} '{key}': {hint}"
 
 
