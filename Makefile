@@ -7,14 +7,17 @@ READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
 CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: help demo test setup lint format core stubs test-cpp test-cpp-sanitized bench catalogue clean
+.PHONY: help demo test test-all setup lint format core stubs test-cpp test-cpp-sanitized bench catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
 demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, drawn, and run on 16 MPI ranks
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) ## all tests of the Python side and of the bindings
+test: $(READY) ## tests of the Python side and of the bindings, without the texts' whole tables and figures
+	$(BIN)/python -m pytest -m "not texts"
+
+test-all: $(READY) ## all tests of the Python side and of the bindings
 	$(BIN)/python -m pytest
 
 setup: $(READY) ## the environment alone
@@ -30,7 +33,7 @@ $(LINT): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,lint]'
 	@touch $@
 
-lint: $(LINT) ## linters, types, contracts between rooms, C++ format and clang-tidy
+lint: $(LINT) ## linters, types, contracts between packages, C++ format and clang-tidy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -167,6 +167,7 @@ def test_naive_and_one_group_do_not_run_on_16_x_16() -> None:
     assert not exchange.refusal(12)
 
 
+@pytest.mark.texts
 def test_figure_11_on_three_sizes_in_ascending_order() -> None:
     for side in figure_11.DEMANDED:
         surface = surfaces.trace_surface(side, (512, SLICE_B, 65_536))
@@ -223,6 +224,7 @@ def test_the_same_phases_without_barriers() -> None:
     assert choice.time <= row.policy["local"] * (1 + 1e-9)
 
 
+@pytest.mark.texts
 @pytest.mark.parametrize("item", ["figure-3", "figure-4", "figure-5", "figure-6", "figure-7", "figure-12"])
 def test_items_are_written_with_their_pictures(item: str, tmp_path: Path) -> None:
     (row,) = find_rows("bokhari-nicol", item)

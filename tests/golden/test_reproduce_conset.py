@@ -122,6 +122,7 @@ def test_time_of_a_transfer_is_fitted_to_the_twelve_measured_cells() -> None:
     assert connections(1, 32, MAIN) == 528 + 4 * (104 + 4 + 64)
 
 
+@pytest.mark.texts
 def test_tables_1_and_2_whole() -> None:
     for table, slips in ((1, 1), (2, 1)):
         item = table_basic.reproduce(table)

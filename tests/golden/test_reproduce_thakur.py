@@ -182,6 +182,7 @@ def test_asserted_sentences_hold_of_the_printed_times() -> None:
     assert not any(claim.holds for claim in claims if not claim.asserted)
 
 
+@pytest.mark.texts
 def test_table_counts_the_cell_that_stands_alone_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = {time: 1.12 * time.seconds for time in printed(2)}
     alone = next(time for time in ours if (2, time.mesh, time.bytes) in tables.ALONE)

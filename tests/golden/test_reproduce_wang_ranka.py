@@ -48,6 +48,7 @@ def test_numbers_of_permutations() -> None:
     assert max(cell.ours - cell.published for cell in item.cells[:5]) < 0.5
 
 
+@pytest.mark.texts
 def test_borders_and_regions() -> None:
     assert failing(borders.reproduce(SEEDS)) == []
     assert [words for words in failing(figure_5.reproduce(SEEDS, SEEDS)) if "predicted" not in words] == []
@@ -57,6 +58,7 @@ def test_borders_and_regions() -> None:
     }
 
 
+@pytest.mark.texts
 @pytest.mark.parametrize("figure", [6, 7, 8, 9])
 def test_communication_cost(figure: int) -> None:
     assert failing(figures_6_to_9.reproduce(figure, SEEDS)) == []
@@ -95,6 +97,7 @@ def test_every_algorithm_is_compiled_as_stated() -> None:
     assert not np.array_equal(compiled(AC_RANDOM, 8, 1).message, compiled(AC, 8, 1).message)
 
 
+@pytest.mark.texts
 def test_scheduling_over_communication() -> None:
     for figure in SUBJECTS:
         item = figures_10_and_11.reproduce(figure, SEEDS)
@@ -126,6 +129,7 @@ def test_reuses() -> None:
     assert figures_10_and_11.reuses(times, subject, 4, 1, 3.0, "AC") is None
 
 
+@pytest.mark.texts
 def test_the_signal_and_the_conclusions() -> None:
     assert failing(section_6.reproduce(1)) == ["S1 is better than S2 in most cases for LP and RS_NL, at d > 4"]
     item = section_7.reproduce(1, section_7.SETTINGS[:3])
