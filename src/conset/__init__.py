@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from conset.notebook import load_forms_by
 from conset.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ __all__ = [
     "predict", "read", "run", "simulate", "verify", "write",
 ]  # fmt: skip
 
+load_forms_by(lambda: import_module("conset.report.notebook"))
+
 
 def __dir__() -> list[str]:
     """The interface, for `dir` and `help`, though most of it is not loaded yet."""
@@ -50,6 +54,4 @@ def __getattr__(name: str) -> Any:
     """Loads a name from its room when it is first used, so that the command line starts fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'conset' has no attribute '{name}'")
-    from importlib import import_module
-
     return getattr(import_module(_HOMES[name]), name)

@@ -93,7 +93,7 @@ def test_a_schedule_is_checked_where_it_is_made() -> None:
 
 
 def test_malformed_patterns() -> None:
-    pattern = Pattern.from_messages(9, [0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12], before=[[0, 1]][:0])
+    pattern = Pattern.from_messages([0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12], 9, before=[[0, 1]][:0])
     rng = np.random.default_rng(7)
     for _ in range(300):
         try:
