@@ -120,7 +120,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
         stream = io.BytesIO()
         np.savez(stream, **{key: np.asarray(value) for key, value in arrays.items()})
         files[name] = stream.getvalue()
-    pattern = Pattern.from_messages(4, [0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], before=[[0, 1]])
+    pattern = Pattern.from_messages([0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]])
     schedule = compile_pattern(pattern, MESH, Request(method="first-fit"))
     (folder / "p.toml").write_text(TEXTS["blocks.toml"])
     program = compile_program(read_program(folder / "p.toml", MESH, Request()), MESH, Request())

@@ -62,7 +62,7 @@ def pattern_of(ranks: int, rng: Rng) -> Pattern:
     if rng.integers(3) == 0:
         pairs = [(i, j) for i in range(count) for j in range(i) if {source[i], target[i]} & {source[j], target[j]}]
         before = [pairs[k] for k in rng.integers(0, len(pairs), 3)] if pairs else None
-    return Pattern.from_messages(ranks, source, target, size, before=before)
+    return Pattern.from_messages(source, target, size, ranks, before=before)
 
 
 def schedules(rng: Rng) -> Iterator[tuple[Document, Machine]]:

@@ -122,7 +122,7 @@ def patterns(draw: st.DrawFn, ranks: int, most: int = 16) -> Pattern:
         source, target = np.divmod(np.arange(ranks * ranks), ranks)
         apart = source != target
         size = np.full(int(apart.sum()), draw(st.sampled_from(SIZES_B)))
-        return Pattern.from_messages(ranks, source[apart], target[apart], size)
+        return Pattern.from_messages(source[apart], target[apart], size, ranks)
     end = st.integers(0, ranks - 1)
     rows = draw(st.lists(st.tuples(end, end, st.sampled_from(SIZES_B)), max_size=most))
-    return Pattern.from_messages(ranks, *np.array(rows, np.int64).reshape(-1, 3).T)
+    return Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)

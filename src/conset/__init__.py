@@ -1,14 +1,85 @@
-"""conset, the communication compiler: who sends what to whom, and a machine, in; a verified schedule out."""
+"""conset, the communication compiler: who sends what to whom, and a machine, in; a verified schedule out.
+
+>>> import conset
+>>> schedule = conset.compile("alltoall:size=4KiB", "torus:4x4", method="coloring")
+>>> conset.verify(schedule).ok
+True
+
+Functions; patterns and machines are nouns, specs or files:
+
+    bound         What no schedule can beat: a number with its witness.
+    compare       Methods beside each other, for several patterns on several machines.
+    compile       A schedule of a pattern on a machine.
+    load_machine  A machine from a preset, a network with options, or a file.
+    load_pattern  A pattern from a spec or a file.
+    plan          What each rank executes.
+    predict       The time a schedule takes, with its terms.
+    read          The schedule in a file.
+    run           Executes a schedule over MPI beside its baselines, every byte checked.
+    simulate      When every message is delivered, event by event.
+    verify        All violations of a schedule or of a schedule file.
+    write         Writes a schedule.
+
+Nouns, which are values: compared by what they say, read-only, checked where they are made:
+
+    Pattern       Messages between ranks.
+    Topology      Nodes and links of a network.
+    Routing       The rule for paths.
+    Costs         How long things take.
+    Limits        What may happen at once in a phase.
+    Machine       A network with its routing, costs and hard limits.
+    Schedule      Ordered phases that partition a pattern: of `compile`, `read`.
+    Bounds        What no schedule beats, with its witnesses: of `bound`.
+    Verification  A verdict with every violation: of `verify`.
+    Timing        What a schedule takes: of `predict`.
+    Workload      What a simulator plays: of a schedule, or of a trace.
+    Timeline      What happened to each message: of `simulate`.
+    Comparison    Rows of figures: of `compare`.
+    Plan          Sends and receives of every rank in order: of `plan`.
+    Executor      One rank's part of a plan over MPI, again and again.
+    RunResult     Measured times and checked bytes: of `run`.
+
+Errors, each of one line:
+
+    ConsetError        Base of all.
+    UsageError         An argument or a word of a spec is wrong.
+    ArgumentError      A function has no such argument; a `TypeError` too.
+    MissingExtraError  An optional library is not installed.
+    InputError         A file's contents are wrong, or things do not fit each other.
+    NoScheduleError    No schedule within the limits.
+    VerificationError  A schedule breaks a rule, or an execution delivered a wrong byte.
+    ExecutionError     A run over MPI did not end.
+
+`help(conset.compile)` and the like say more.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from conset.notebook import load_forms_by
 from conset.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from conset.api import bound, compile, load_machine, load_pattern, predict, read, run, simulate, verify, write
-    from conset.errors import ConsetError, InputError, NoScheduleError, UsageError, VerificationError
+    from conset.api import bound, compare, compile, plan, predict, read, run, simulate, verify, write
+    from conset.bounds.bounds import Bounds
+    from conset.comparison.rows import Comparison
+    from conset.comparison.times import Timing
+    from conset.errors import (
+        ArgumentError,
+        ConsetError,
+        ExecutionError,
+        InputError,
+        MissingExtraError,
+        NoScheduleError,
+        UsageError,
+        VerificationError,
+    )  # fmt: skip
+    from conset.execution.executor import Executor
+    from conset.execution.plan import Plan
+    from conset.execution.result import RunResult
+    from conset.inputs import load_machine, load_pattern
     from conset.machine.costs import Costs
     from conset.machine.limits import Limits
     from conset.machine.machine import Machine
@@ -16,40 +87,60 @@ if TYPE_CHECKING:
     from conset.network.topology import Topology
     from conset.pattern.pattern import Pattern
     from conset.schedule.schedule import Schedule
+    from conset.simulation.timeline import Timeline
+    from conset.simulation.workload import Workload
+    from conset.verification.verification import Verification
 
 _HOMES = {
     **dict.fromkeys(
-        ("bound", "compile", "load_machine", "load_pattern", "predict", "read", "run", "simulate", "verify", "write"),
-        "conset.api",
+        ("bound", "compare", "compile", "plan", "predict", "read", "run", "simulate", "verify", "write"), "conset.api"
     ),
+    **dict.fromkeys(("load_machine", "load_pattern"), "conset.inputs"),
     **dict.fromkeys(
-        ("ConsetError", "InputError", "NoScheduleError", "UsageError", "VerificationError"), "conset.errors"
+        (
+            "ArgumentError", "ConsetError", "ExecutionError", "InputError", "MissingExtraError", "NoScheduleError",
+            "UsageError", "VerificationError",
+        ),
+        "conset.errors",
     ),
+    "Bounds": "conset.bounds.bounds",
+    "Comparison": "conset.comparison.rows",
     "Costs": "conset.machine.costs",
+    "Executor": "conset.execution.executor",
     "Limits": "conset.machine.limits",
     "Machine": "conset.machine.machine",
     "Pattern": "conset.pattern.pattern",
+    "Plan": "conset.execution.plan",
     "Routing": "conset.network.routing",
+    "RunResult": "conset.execution.result",
     "Schedule": "conset.schedule.schedule",
+    "Timeline": "conset.simulation.timeline",
+    "Timing": "conset.comparison.times",
     "Topology": "conset.network.topology",
-}
+    "Verification": "conset.verification.verification",
+    "Workload": "conset.simulation.workload",
+}  # fmt: skip
 
 __all__ = [
-    "ConsetError", "Costs", "InputError", "Limits", "Machine", "NoScheduleError", "Pattern", "Routing", "Schedule",
-    "Topology", "UsageError", "VerificationError", "__version__", "bound", "compile", "load_machine", "load_pattern",
-    "predict", "read", "run", "simulate", "verify", "write",
+    "ArgumentError", "Bounds", "Comparison", "ConsetError", "Costs", "ExecutionError", "Executor", "InputError",
+    "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Pattern", "Plan", "Routing", "RunResult", "Schedule",
+    "Timeline", "Timing", "Topology", "UsageError", "Verification", "VerificationError", "Workload", "__version__",
+    "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict", "read", "run", "simulate",
+    "verify", "write",
 ]  # fmt: skip
+
+load_forms_by(lambda: import_module("conset.report.notebook"))
 
 
 def __dir__() -> list[str]:
-    """The interface, for `dir` and `help`, though most of it is not loaded yet."""
+    """The interface, for `dir`, `help` and completion, though most of it is not loaded yet."""
     return sorted({*globals(), *__all__})
 
 
-def __getattr__(name: str) -> Any:
-    """Loads a name from its room when it is first used, so that the command line starts fast."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'conset' has no attribute '{name}'")
-    from importlib import import_module
+if not TYPE_CHECKING:  # type checkers see the imports above, and no name that is not there
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __getattr__(name: str) -> Any:
+        """Loads a name when it is first used, so that the command line starts fast."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'conset' has no attribute '{name}'")
+        return getattr(import_module(_HOMES[name]), name)

@@ -1,87 +1,137 @@
-"""The Python interface, in the words of the command line: nouns or specs in, nouns out.
+"""The Python interface, with the options of the command line as arguments: nouns or specs in, nouns out.
 
 >>> import conset
 >>> schedule = conset.compile("alltoall", "mesh:4x4", method="first-fit")
 >>> conset.verify(schedule).ok
 True
+
+An unknown argument is an `ArgumentError` (a `TypeError` too), which names the nearest known one; every other error is a
+`ConsetError` of one line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from conset.compiler import BOUNDED_BY, DEFAULT_METHOD, Request, compile_pattern, effective_limits
+from numpy.typing import ArrayLike
+
+from conset import inputs
+from conset.arguments import python_interface
+from conset.compiler import AUTO, BOUNDED_BY, DEFAULT_METHOD, Request, compile_pattern, effective_limits
+from conset.errors import UsageError
+from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine
-from conset.pattern.pattern import Pattern
+from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.stopping import keyboard_interrupts
 
 if TYPE_CHECKING:
     from conset.bounds import Bounds
-    from conset.comparison.times import Timing
-    from conset.execution.job import RunResult
+    from conset.bounds.question import Routes
+    from conset.comparison import Comparison, Timing
+    from conset.execution.plan import Plan
+    from conset.execution.result import RunResult
     from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 
-
-def load_machine(spec: str | Machine) -> Machine:
-    """A machine from a preset, a network with options, or a file: `load_machine("torus:8x8,link=16GB/s")`."""
-    from conset.machine.spec import parse_machine
-
-    return spec if isinstance(spec, Machine) else parse_machine(spec)
+__all__ = [
+    "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict", "read", "run", "simulate",
+    "verify", "write",
+]  # fmt: skip
 
 
-def load_pattern(text: str, on: str | Machine | None = None, *, ranks_per_node: int = 1, **options: Any) -> Pattern:
-    """A pattern from a spec or a file: `load_pattern("random:degree=16", on="hypercube:6")`.
-
-    Args:
-        text: as on the command line.
-        on: the machine whose network and number of ranks a spec falls back on.
-        ranks_per_node: ranks on each of its nodes.
-        options: `ranks`, `seed`, `parts`, `rows_to`, `word` as in `conset.pattern.spec.parse_pattern`.
-    """
-    from conset.pattern.spec import parse_pattern
-
-    if on is not None:
-        topology = load_machine(on).topology
-        options = {"topology": topology, "ranks": topology.endpoints * ranks_per_node, **options}
-    return parse_pattern(text, **options)
-
-
+@python_interface
 @keyboard_interrupts()
 def compile(
-    pattern: str | Pattern, machine: str | Machine, *, method: str = DEFAULT_METHOD, **options: Any
+    pattern: PatternLike,
+    machine: MachineLike,
+    *,
+    method: str = DEFAULT_METHOD,
+    contention: int | None = None,
+    channels: int | None = None,
+    limits: Limits | str | None = None,
+    placement: str | Path = "identity",
+    ranks_per_node: int = 1,
+    sync: str | None = None,
+    seed: int = 0,
+    effort: int = 1,
+    timetable: str | None = None,
+    router: str | None = None,
+    objective: str = "time",
+    min_bandwidth: str | Path | None = None,
+    routes: str = "fixed",
+    rank_by: str | None = None,
 ) -> Schedule:
-    """A schedule of a pattern on a machine; `options` as in `conset.compiler.Request`.
+    """A schedule of a pattern on a machine.
+
+    >>> compile("alltoall:size=4KiB", "torus:4x4", method="coloring", sync="local").phases
+    15
+
+    Args:
+        pattern: what is sent.
+        machine: what it runs on.
+        method: a name of `conset methods`; `auto`: the one with the least time, as `rank_by` says.
+        contention: limit of messages on a link in a phase, per unit of its width; None: the method's own.
+        channels: limit of routes through a node; None: the method's own.
+        limits: all limits of a phase, or words as `send=1,link=2` for some; None: the method's own.
+        placement: `identity`, `gray`, `random`, `bisection`, `annealed`, `auto`, or a file of node ids.
+        ranks_per_node: ranks on each node.
+        sync: `none`, `local`, `ready`, `barrier`, `barrier:K`; `auto`: the one with the least time; None: with method
+            `auto` as `auto`, else `none` for one phase and `barrier` for several.
+        seed: of every random choice.
+        effort: sweeps of search.
+        timetable: `as` or `event-list`: transfers of a phase one after the other.
+        router: of method `connections`; None: the best of those that apply.
+        objective: `time`, or `phases`: fewest phases, then the least sum of loads.
+        min_bandwidth: what every connection must be guaranteed, as `10MB/s`, or a file of rates.
+        routes: `fixed`: the machine's; `free`: chosen with the phases, by methods that can.
+        rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit` or `formula`; None: the machine's model.
 
     Raises:
-        UsageError: an unknown word. InputError: things that do not fit each other.
+        UsageError: an unknown method, placement, policy or ranking, or a limit that does not parse.
+        InputError: pattern, machine and method do not fit each other.
+        NoScheduleError: none exists, or none was found, within the limits.
     """
-    request = Request(method=method, **options)
+    request = Request(
+        method=method, contention=contention, channels=channels, limits=inputs.format_limits(limits),
+        placement=str(placement), ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort,
+        timetable=timetable, router=router, objective=objective, routes=routes, rank_by=rank_by,
+        min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
+    )  # fmt: skip
     target = load_machine(machine)
-    if isinstance(pattern, str):
-        pattern = load_pattern(pattern, target, ranks_per_node=request.ranks_per_node, seed=request.seed)
-    return compile_pattern(pattern, target, request)
+    return compile_pattern(inputs.pattern_on(pattern, target, ranks_per_node, seed), target, request)
 
 
+@python_interface
 def read(path: str | Path) -> Schedule:
-    """The schedule in a file."""
+    """The schedule in a file; raises InputError where there is none."""
     from conset.formats.schedule import read_schedule
 
     return read_schedule(Path(path))
 
 
+@python_interface
 def write(schedule: Schedule, path: str | Path) -> None:
-    """Writes a schedule: `.json` for people, `.npz` for size."""
+    """Writes a schedule: `.json` for people, `.npz` for size; raises UsageError for another suffix."""
     from conset.formats.schedule import write_schedule
 
     write_schedule(schedule, Path(path))
 
 
+@python_interface
 def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Verification:
-    """All violations of a schedule, or of a schedule file, found by code that shares nothing with the compiler."""
+    """All violations of a schedule or of a schedule file, found by code that shares nothing with the compiler.
+
+    Args:
+        schedule: the schedule, or its file.
+        window: holds any so many consecutive phases together to the limits, too.
+
+    Raises:
+        UsageError: the window is below 1. InputError: no schedule file, or its machine cannot be built.
+    """
     from conset.formats.schedule import read_document
     from conset.verification import verify_document, verify_schedule
 
@@ -90,77 +140,127 @@ def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Ver
     return verify_document(read_document(Path(schedule)), window=window)
 
 
+@python_interface
 @keyboard_interrupts()
 def bound(
-    pattern: Schedule | Pattern | str,
-    machine: str | Machine | None = None,
+    pattern: Schedule | PatternLike,
+    machine: MachineLike | None = None,
     *,
     limits: Limits | None = None,
-    **options: Any,
+    placement: ArrayLike | None = None,
+    sync: str = "barrier",
+    routes: str = "fixed",
+    split: bool = False,
+    timetable: bool = False,
+    method: str = "",
+    phases: int | None = None,
+    lp: bool = False,
+    in_flight: InFlight | None = None,
 ) -> Bounds:
     """What no schedule can beat: for a schedule in its own class, or for a pattern on a machine.
 
+    >>> bound("alltoall", "mesh:4x4").phases
+    16
+
     Args:
-        pattern: a schedule, a pattern or a spec.
-        machine: required unless a schedule is given.
-        limits: of a phase; default those of first-fit.
-        options: as in `conset.bounds.bound`.
+        pattern: a schedule, of which nothing else is asked, or a pattern.
+        machine: what the pattern runs on.
+        limits: of a phase; None: those of first-fit.
+        placement: shape=(ranks), node of each rank; None: rank r on node r.
+        sync: the policy.
+        routes: `fixed`: the machine's; `free`: any.
+        split: whether messages may be cut over phases.
+        timetable: whether an order may be kept inside a phase.
+        method: whose costs, where a machine runs methods in several ways.
+        phases: number of phases that the sum of largest loads is asked for; None: any.
+        lp: whether to solve linear programs for free routes too, which takes seconds.
+        in_flight: the most messages that a rank may have in flight, or `all`; None: the machine's number.
+
+    Raises:
+        UsageError: no machine, an unknown policy, linear programs for fixed routes, or a machine for a schedule.
+        InputError: a rank has no node on the machine; a linear program would be too large.
     """
     from conset.bounds import bound as bound_pattern
     from conset.bounds import bound_schedule
-    from conset.errors import UsageError
     from conset.methods.table import find_method
 
     if isinstance(pattern, Schedule):
+        if machine is not None:
+            raise UsageError("bound of a schedule: machine is the schedule's own; give its pattern for another one")
         return bound_schedule(pattern)
     if machine is None:
         raise UsageError("bound of a pattern: a machine is required")
     target = load_machine(machine)
-    if isinstance(pattern, str):
-        pattern = load_pattern(pattern, target)
+    traffic = inputs.pattern_on(pattern, target)
     if limits is None:
         limits, _ = effective_limits(find_method(BOUNDED_BY), target, Request())
-    return bound_pattern(pattern, target, limits, **options)
+    nodes = inputs.placed_nodes(placement, traffic, target)
+    return bound_pattern(
+        traffic, target, limits, placement=nodes, sync=sync, routes=cast("Routes", routes), split=split,
+        timetable=timetable, method=method, phases=phases, lp=lp, in_flight=in_flight,
+    )  # fmt: skip
 
 
+@python_interface
 def predict(
-    schedule: Schedule, *, sync: str | None = None, machine: str | Machine | None = None, by: str | None = None
+    schedule: Schedule, *, sync: str | None = None, machine: MachineLike | None = None, by: str | None = None
 ) -> Timing:
     """The time a schedule takes, with its terms, by the machine's own model.
 
     Args:
         schedule: phases of transfers.
-        sync: policy; the schedule's own where None.
+        sync: policy; None: the schedule's own.
         machine: another machine.
-        by: `formula` or a model; None: the machine's, for which the formula stands in where a schedule is too large or
-            cannot run (`Timing.stands_in` says why).
+        by: `formula` or a model; None: the machine's, or the formula where that fails (`Timing.stands_in` says why).
+
+    Raises:
+        UsageError: an unknown policy or model. InputError: the schedule does not fit the other machine.
     """
     from conset.comparison.times import time_schedule
 
-    other = None if machine is None else load_machine(machine)
-    return time_schedule(schedule, sync=sync, machine=other, by=by)
+    return time_schedule(schedule, sync=sync, machine=None if machine is None else load_machine(machine), by=by)
 
 
+@python_interface
 @keyboard_interrupts()
 def simulate(
     what: Schedule | Workload | str | Path,
-    machine: str | Machine | None = None,
+    machine: MachineLike | None = None,
     *,
     model: str = "flow",
     sync: str | None = None,
-    **settings: Any,
+    in_flight: int | str | None = None,
+    receives: int | str | None = None,
+    receive_order: str | None = None,
+    fairness: str = "equal",
+    lanes: int | None = None,
+    record: bool = False,
+    until_s: float = inf,
+    max_work: int | None = None,
 ) -> Timeline:
     """When every message is delivered, event by event: of a schedule, a workload, or a trace's file.
+
+    >>> simulate(compile("shift:size=1MB", "ring:4,link=1GB/s", method="first-fit")).messages
+    4
 
     Args:
         what: what is sent; a path is a trace.
         machine: required unless a schedule is given, which has its own.
-        model: a row of `conset.simulation.table`.
-        sync: policy; a schedule's own where None.
-        settings: `in_flight` (a schedule's own where not given), `receives` and other fields of
-            `conset.simulation.settings.Settings`.
+        model: `flow`, `wormhole`, `circuit` or `flit`.
+        sync: policy; None: a schedule's own.
+        in_flight: sends a rank keeps open at once, in list order, or `all`; None: a schedule's, else the machine's.
+        receives: receives a rank takes at once, or `all`; None: the machine's.
+        receive_order: `list` or `any` (first come, first served); None: the model's own.
+        fairness: `equal`, or `rtt`: flows weighted by 1 / latency of the route.
+        lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
+        record: whether every change of a rate and the steps of every message are kept.
+        until_s: the simulation ends when its clock passes it [s]; what is not delivered then has no end.
+        max_work: counted work after which it ends; None: never.
+
+    Raises:
+        UsageError: no machine, an unknown model or policy, a number out of range.
+        InputError: what is sent does not fit machine or model. NoScheduleError: it would never end.
     """
-    from conset.errors import UsageError
     from conset.prediction.evaluate import moved
     from conset.simulation import Workload
     from conset.simulation.settings import Settings
@@ -171,18 +271,130 @@ def simulate(
     if isinstance(what, Schedule):
         schedule = what if target is None else moved(what, target)
         work, target, own = Workload.of_schedule(schedule), schedule.machine, schedule.sync
-        if settings.get("in_flight") is None:
-            settings["in_flight"] = schedule.in_flight
+        in_flight = schedule.in_flight if in_flight is None else in_flight
     elif target is None:
         raise UsageError("simulate a trace: a machine is required")
     else:
         work, own = (what if isinstance(what, Workload) else read_trace(what, target)), "none"
-    execution = Settings.of(target.costs_for(work.method), sync=sync or own, **settings)
+    execution = Settings.of(
+        target.costs_for(work.method), sync=sync or own, in_flight=in_flight, receives=receives,
+        receive_order=receive_order, fairness=fairness, lanes=lanes, record=record, until_s=until_s, max_work=max_work,
+    )  # fmt: skip
     return find_model(model).simulate(work, target, execution)
 
 
-def run(schedule: Schedule, **options: Any) -> RunResult:
-    """Executes a schedule over MPI beside its rivals, every byte checked; `options` as in `conset.execution.job`."""
+@python_interface
+@keyboard_interrupts()
+def compare(
+    patterns: PatternLike | Sequence[PatternLike],
+    machines: MachineLike | Sequence[MachineLike],
+    *,
+    methods: str | Sequence[str] | None = None,
+    sync: str | Sequence[str] | None = None,
+    contention: int | None = None,
+    channels: int | None = None,
+    limits: Limits | str | None = None,
+    placement: str | Path = "identity",
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    effort: int = 1,
+    models: Sequence[str] = (),
+    by: str | None = None,
+    rank_by: str | None = None,
+) -> Comparison:
+    """Methods beside each other: rows of figures for every pattern, machine and policy.
+
+    >>> found = compare(["shift", "transpose"], "mesh:4x4", methods=["naive", "first-fit"])
+    >>> sorted({(row["pattern_name"], row["method"]) for row in found.rows})[0]
+    ('shift', 'first-fit')
+
+    Args:
+        patterns: one or several.
+        machines: one or several; a spec of a pattern takes each one's number of ranks.
+        methods: names, `auto` among them; None: all that apply.
+        sync: policies, a row for each; `naive=none` is for one method; None: each method's default.
+        contention: as for `compile`, and what follows.
+        channels: limit of routes through a node.
+        limits: of a phase.
+        placement: of ranks.
+        ranks_per_node: ranks on each node.
+        seed: of every random choice.
+        effort: sweeps of search.
+        models: that simulate every row beside what decides.
+        by: what says a row's `time_s`: a model or `formula`; None: each machine's model.
+        rank_by: what chooses for `auto`; None: `by`.
+
+    Returns:
+        `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each pattern and machine the
+        fastest first. `skipped` says which methods do not apply and why.
+
+    Raises:
+        UsageError: an unknown method, policy, model or ranking. InputError: no method applies.
+    """
+    from conset.comparison import check_by, compare_all
+
+    check_by(by)
+    policies = inputs.policies_of(methods, sync)
+    chooses = any(AUTO in (name, *own) for name, own in policies.items())
+    if rank_by is not None and not chooses:
+        raise UsageError(f"--rank-by {rank_by}: goes with --methods auto or --sync auto")
+    request = Request(
+        contention=contention, channels=channels, limits=inputs.format_limits(limits), placement=str(placement),
+        ranks_per_node=ranks_per_node, seed=seed, effort=effort,
+        rank_by=(by if rank_by is None else rank_by) if chooses else None,
+    )  # fmt: skip
+    pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
+    return compare_all(pairs, request, policies, models=tuple(models), by=by, named=methods is not None)
+
+
+@python_interface
+def plan(schedule: Schedule | str | Path, *, sync: str | None = None, in_flight: InFlight | None = None) -> Plan:
+    """What each rank executes: its sends and receives in posting order, checked to end.
+
+    >>> plan(compile("shift", "ring:4", method="first-fit")).transfers
+    4
+
+    Args:
+        schedule: the schedule, or its file.
+        sync: the policy; None: the schedule's own.
+        in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
+
+    Raises:
+        UsageError: an unknown policy. VerificationError: the plan would not end.
+        InputError: no schedule file, a transfer larger than MPI carries, or an order that the policy does not keep.
+    """
+    from conset.execution.planner import plan_schedule
+
+    found = schedule if isinstance(schedule, Schedule) else read(schedule)
+    return plan_schedule(found, sync, in_flight=in_flight)
+
+
+@python_interface
+def run(
+    schedule: Schedule | str | Path,
+    *,
+    sync: str | None = None,
+    in_flight: InFlight | None = None,
+    repeat: int = 20,
+    mpiexec: str | None = None,
+    timeout: float | None = None,
+) -> RunResult:
+    """Executes a schedule over MPI beside its baselines, every byte checked.
+
+    Starts a job of as many ranks as it has; inside a running MPI job every rank calls this and takes part.
+
+    Args:
+        schedule: the schedule, or its file.
+        sync: the policy; None: the schedule's own.
+        in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
+        repeat: repetitions that count; one more goes before and is dropped.
+        mpiexec: another launcher, as a shell would split it.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes, messages and barriers.
+
+    Raises:
+        UsageError: an unknown policy, no launcher, a launcher inside a job. InputError: sizes or ranks do not fit.
+        VerificationError: the plan would not end. ExecutionError: a rank died or a deadline passed.
+    """
     from conset.execution.job import run_schedule
 
-    return run_schedule(schedule, **options)
+    return run_schedule(schedule, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)

@@ -1,13 +1,20 @@
-"""Arrays: cast to the one right dtype, range-checked, read-only; `np.array(x, dtype=np.int32)` wraps silently."""
+"""Arrays: cast to the one right dtype, range-checked, read-only; nouns of them as values.
+
+`np.array(x, dtype=np.int32)` wraps silently.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset.errors import InputError
+from conset.notebook import html_of
 
 
 def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str) -> NDArray[Any]:
@@ -34,6 +41,20 @@ def frozen_ints(values: ArrayLike, dtype: type[np.signedinteger[Any]], what: str
         place = index[0] if len(index) == 1 else index
         raise InputError(f"{what}[{place}] = {array[index]}: must be an integer from {info.min} to {info.max}")
     return frozen(array.astype(dtype))
+
+
+def frozen_floats(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """`values` as a read-only array of float64 in one dimension.
+
+    Raises:
+        InputError: they are no list of numbers.
+    """
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iuf":
+        raise InputError(f"{what}: numbers required, given {array.dtype}")
+    if array.ndim != 1:
+        raise InputError(f"{what} has shape {array.shape}: one dimension required")
+    return frozen(array.astype(np.float64, copy=False))
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -68,3 +89,110 @@ def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, 
         raise InputError(f"{what} has shape {offsets.shape}: {steps} steps require one entry more than there are steps")
     if offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
         raise InputError(f"{what}: must rise from 0 to the {end} {of}")
+
+
+class ValueObject:
+    """Base of nouns: frozen dataclasses (`frozen=True, eq=False`) that are what their fields say.
+
+    Two are equal where all fields are, but those declared `compare=False` (names for people, measured times). Copies
+    and pickles hold the fields alone, nothing cached; their arrays are read-only, and an array that repeats one element
+    stays one element.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(same_value(getattr(self, name), getattr(other, name)) for name in _field_names(self, compared=True))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *(_hashable(getattr(self, name)) for name in _field_names(self, compared=True))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _packed(getattr(self, name)) for name in _field_names(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, _unpacked(value))
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
+
+    def _freeze(self) -> None:
+        """Makes all arrays read-only, for nouns that do not cast them."""
+        for name in _field_names(self):
+            if isinstance(value := getattr(self, name), np.ndarray):
+                object.__setattr__(self, name, frozen(value))
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Whether two fields say the same: arrays element by element, NaN equal to itself."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and _same_array(one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_value(one[key], other[key]) for key in one)
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    return bool(one == other) or bool(one != one and other != other)
+
+
+def _same_array(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    if one.shape == other.shape and one.size and _repeats(one) and _repeats(other):
+        one, other = one[:1], other[:1]
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+def _field_names(noun: Any, *, compared: bool = False) -> list[str]:
+    return [each.name for each in fields(noun) if each.compare or not compared]
+
+
+_SAMPLED = 32
+"""Elements of an array that a hash looks at, about: equality looks at all of them."""
+
+
+def _hashable(value: Any) -> Any:
+    """Equal for equal fields, whatever they are, and cheap."""
+    if isinstance(value, np.ndarray):
+        sample = value[:: len(value) // _SAMPLED + 1] if value.ndim else value
+        return value.shape, tuple(np.nan_to_num(sample).ravel().tolist())
+    if isinstance(value, Mapping):
+        return len(value)
+    if isinstance(value, tuple | list):
+        return tuple(map(_hashable, value))
+    return value if value == value else None
+
+
+class _Repeated(NamedTuple):
+    """An array that repeats one element, as it travels."""
+
+    element: NDArray[Any]
+    shape: tuple[int, ...]
+
+
+class _ReadOnly(NamedTuple):
+    """A read-only mapping, as it travels."""
+
+    mapping: dict[Any, Any]
+
+
+def _repeats(array: NDArray[Any]) -> bool:
+    return array.strides == (0,)
+
+
+def _packed(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.size > 1 and _repeats(value):
+        return _Repeated(value[:1].copy(), value.shape)
+    if isinstance(value, MappingProxyType):
+        return _ReadOnly({key: _packed(each) for key, each in value.items()})
+    return value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, _Repeated):
+        return np.broadcast_to(value.element, value.shape)
+    if isinstance(value, _ReadOnly):
+        return MappingProxyType({key: _unpacked(each) for key, each in value.mapping.items()})
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    return value

@@ -22,6 +22,10 @@ class UsageError(ConsetError):
     exit_code = 2
 
 
+class ArgumentError(UsageError, TypeError):
+    """A function of the Python interface has no such argument."""
+
+
 class InputError(ConsetError):
     """A file's contents are wrong, or pattern, machine and method do not fit each other."""
 
@@ -59,8 +63,16 @@ def shortened(text: object, most: int = 60) -> str:
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
+    return UsageError(f"unknown {kind} '{shortened(name)}': {nearest(name, known)}")
+
+
+def unknown_argument(function: str, name: str, known: Iterable[str]) -> ArgumentError:
+    """An error for an unknown argument: `compile: unknown argument 'metod', did you mean 'method'?`."""
+    return ArgumentError(f"{function}: unknown argument '{shortened(name)}', {nearest(name, known)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What may be meant by an unknown word: `did you mean 'rs-n'?`, or all that are known where none is near."""
     names = sorted(known)
-    name = shortened(name)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
-    return UsageError(f"unknown {kind} '{name}': {hint}")
+    near = difflib.get_close_matches(shortened(name), names, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"

@@ -107,7 +107,7 @@ class Case:
 def schedule_of(machine: Machine, phases: list[list[Triple]]) -> Schedule:
     """Phases of (source, target, bytes); what a pair sends twice are parts of one message."""
     rows = np.array([row for phase in phases for row in phase], np.int64).reshape(-1, 3)
-    pattern = Pattern.from_messages(machine.topology.endpoints, *rows.T)
+    pattern = Pattern.from_messages(*rows.T, machine.topology.endpoints)
     at = {pair: k for k, pair in enumerate(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True))}
     message = np.array([at[s, t] for s, t, _ in rows.tolist()], np.int32)
     offsets = np.cumsum([0, *(len(phase) for phase in phases)])

@@ -26,7 +26,7 @@ def schedule_of(machine: Machine, phases: list[list[np.ndarray]], size: int) -> 
         rows += pairs
         count.append(len(pairs))
     source, target = np.array(rows).T
-    pattern = Pattern.from_messages(machine.topology.endpoints, source, target, np.full(source.size, size))
+    pattern = Pattern.from_messages(source, target, np.full(source.size, size), machine.topology.endpoints)
     key = pattern.source.astype(np.int64) * pattern.ranks + pattern.target
     message = np.searchsorted(key, source * pattern.ranks + target)
     return Schedule(pattern, machine, "hand", Limits(), np.cumsum([0, *count]), message.astype(np.int32))

@@ -32,7 +32,7 @@ def random_schedule(ranks: int = 4, phases: int = 5, seed: int = 3) -> Schedule:
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
     size = np.exp(rng.uniform(0, np.log(1e5), source.size)).astype(np.int64)
     size[rng.random(source.size) < 0.2] = 0
-    pattern = Pattern.from_messages(ranks, source, target, size)
+    pattern = Pattern.from_messages(source, target, size, ranks)
     rows = []
     for m, total in enumerate(pattern.size.tolist()):
         cuts = rng.integers(1, total, 2) if total > 8 and rng.random() < 0.5 else []

@@ -60,7 +60,7 @@ def one_phase(pattern: Pattern) -> Schedule:
 
 
 def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
-    pattern = Pattern.from_messages(6, [0, 1, 2, 4], [2, 2, 3, 5], [8, 8, 8, 8])
+    pattern = Pattern.from_messages([0, 1, 2, 4], [2, 2, 3, 5], [8, 8, 8, 8], 6)
     topology = Topology.crossbar(6)
     machine = Machine("crossbar:6", topology, Routing.default(topology))
     schedule = Schedule(pattern, machine, "hand", Limits(), [0, 1, 4], [0, 1, 2, 3])  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
 
 def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) -> None:
     # rank 0 sends 4 MiB to rank 1, which is late, then 8 bytes to rank 2: too much for MPI to take without rank 1
-    pattern = Pattern.from_messages(3, [0, 0], [1, 2], [4 << 20, 8])
+    pattern = Pattern.from_messages([0, 0], [1, 2], [4 << 20, 8], 3)
     topology = Topology.crossbar(3)
     machine = Machine("crossbar:3", topology, Routing.default(topology))
     schedule = Schedule(pattern, machine, "hand", Limits(), [0, 2], [0, 1])  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def test_one_send_in_flight_holds_the_next_back(programs: Path, tmp_path: Path) 
 
 def test_any_send_that_ends_makes_place_for_the_next(programs: Path, tmp_path: Path) -> None:
     # of two slots the first is held by rank 1, which is late; the others follow each other through the second
-    pattern = Pattern.from_messages(5, [0] * 4, [1, 2, 3, 4], [4 << 20, 8, 8, 8])
+    pattern = Pattern.from_messages([0] * 4, [1, 2, 3, 4], [4 << 20, 8, 8, 8], 5)
     plans = {str(n): plan_schedule(one_phase(pattern), "none", in_flight=n) for n in (1, 2)}
     late = who_ended_late(plans, 1, programs, tmp_path)
     assert [late[rank]["1"] for rank in (2, 3, 4)] == [True] * 3
@@ -91,7 +91,7 @@ def test_any_send_that_ends_makes_place_for_the_next(programs: Path, tmp_path: P
 
 
 def test_a_schedule_says_how_many_sends_are_in_flight() -> None:
-    pattern = Pattern.from_messages(3, [0, 0], [1, 2], [8, 8])
+    pattern = Pattern.from_messages([0, 0], [1, 2], [8, 8], 3)
     schedule = one_phase(pattern)
     limited = with_settings(schedule.machine, "in_flight=4")
     for machine, said, asked, found in (
@@ -109,7 +109,7 @@ def test_a_schedule_says_how_many_sends_are_in_flight() -> None:
 
 def test_receives_are_posted_when_their_phase_begins(programs: Path, tmp_path: Path) -> None:
     # phase 0: 0→2, rank 0 is late; phase 1: 1→2 with 4 MiB, too much to leave rank 1 before rank 2 has posted it
-    pattern = Pattern.from_messages(3, [0, 1], [2, 2], [8, 4 << 20])
+    pattern = Pattern.from_messages([0, 1], [2, 2], [8, 4 << 20], 3)
     schedule = replace(one_phase(pattern), phase_offsets=[0, 1, 2])  # type: ignore[arg-type]
     plans = {sync: plan_schedule(schedule, sync) for sync in WAITING}
     late = who_ended_late(plans, 0, programs, tmp_path)

@@ -55,7 +55,7 @@ def test_a_pattern_without_messages(make_schedule: Callable[..., Schedule]) -> N
     from conset.pattern.pattern import Pattern
 
     empty = replace(
-        make_schedule(2), pattern=Pattern.from_messages(2, [], [], []), phase_offsets=[0], message=[], parts=None
+        make_schedule(2), pattern=Pattern.from_messages([], [], [], 2), phase_offsets=[0], message=[], parts=None
     )
     result = run_schedule(empty, repeat=1, timeout=60)
     assert (result.bytes_checked, result.mismatches, result.phases) == (0, 0, 0)

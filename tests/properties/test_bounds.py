@@ -57,7 +57,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
     ends = st.tuples(st.integers(0, ranks - 1), st.integers(0, ranks - 1), st.sampled_from(SIZES_B))
     count = draw(st.sampled_from([0, 1, 5, 12, 25]))  # lists left to themselves stay short
     rows = np.array(draw(st.lists(ends, min_size=count, max_size=count)), np.int64).reshape(-1, 3)
-    pattern = Pattern.from_messages(ranks, *rows.T)
+    pattern = Pattern.from_messages(*rows.T, ranks)
     placement = (np.arange(ranks) // 2).astype(np.int32) if crowded else None
     message = np.array(draw(st.permutations(range(pattern.messages))), np.int32)
     parts = None
@@ -429,7 +429,7 @@ def test_a_barrier_after_all_phases_is_none_and_one_synchronization(schedule: Sc
 @given(machines(), st.sampled_from(SIZES_B), st.sampled_from(POLICIES))
 def test_one_message_takes_its_steps_one_after_the_other(machine: Machine, size: int, sync: str) -> None:
     topology, costs = machine.topology, machine.costs
-    pattern = Pattern.from_messages(topology.endpoints, [0], [topology.endpoints - 1], [size])
+    pattern = Pattern.from_messages([0], [topology.endpoints - 1], [size], topology.endpoints)
     schedule = Schedule(pattern, machine, "hand", Limits(1, 1, 1), np.array([0, 1]), np.array([0]), sync=sync)
     life = ByHand(schedule, sync).lives[0]
     opening = costs.setup_s + life.signal

@@ -43,7 +43,7 @@ def instances(draw: st.DrawFn) -> tuple[Machine, Pattern, dict[str, str | int | 
     if kind == "random":
         end = st.integers(0, ranks - 1)
         rows = draw(st.lists(st.tuples(end, end, st.sampled_from([1, 8, 1000])), max_size=30))
-        pattern = Pattern.from_messages(ranks, *np.array(rows, np.int64).reshape(-1, 3).T)
+        pattern = Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
     else:
         words = "alltoall" if kind == "alltoall" else "random:degree=3,size=log-uniform(8,8KiB)"
         seed = draw(st.integers(0, 9))

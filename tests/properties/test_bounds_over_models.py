@@ -83,7 +83,7 @@ def test_a_bound_of_messages_in_order() -> None:
     from conset.machine.spec import parse_machine
 
     machine = parse_machine("mesh:4")
-    pattern = Pattern.from_messages(4, [0, 1, 2], [1, 2, 3], [1000] * 3, before=[[0, 1], [1, 2]])
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [1000] * 3, 4, before=[[0, 1], [1, 2]])
     schedule = Schedule(pattern, machine, "by hand", Limits(), np.arange(4), np.arange(3), sync="local")
     alone_s = 500e-9 + 100e-9 + 1000 / 25e9 + 500e-9
     assert bound_schedule(schedule).time_s == pytest.approx(3 * alone_s)

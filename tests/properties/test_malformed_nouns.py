@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,13 @@ import pytest
 import conset
 from conset.errors import ConsetError
 from conset.formats.schedule import document_of
+from conset.machine.costs import Costs
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.network.edge_list import read_edge_list
+from conset.network.routing import Routing
+from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.report.notebook import schedule_html
 from conset.schedule.loads import phase_loads
@@ -93,7 +102,7 @@ def test_a_schedule_is_checked_where_it_is_made() -> None:
 
 
 def test_malformed_patterns() -> None:
-    pattern = Pattern.from_messages(9, [0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12], before=[[0, 1]][:0])
+    pattern = Pattern.from_messages([0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12], 9, before=[[0, 1]][:0])
     rng = np.random.default_rng(7)
     for _ in range(300):
         try:
@@ -152,3 +161,140 @@ def test_the_largest_times_of_the_fastest_links(model: str, word: str) -> None:
     late = Workload(np.array([0]), np.array([1]), np.array([8]), 16, time_s=np.array([1e6]))
     said = refusals(played(late, parse_machine("mesh:4x4,link=1e9GB/s,lanes=2"), model, Settings()))
     assert bool(said) == (model == "flit")
+
+
+# Every other public noun: made of spoiled arrays and numbers it is refused in words, or can be used
+
+
+def asked(noun: Any, fields_too: dict[str, Any]) -> list[str]:
+    """What making a noun with other fields says, and then all that it can be asked."""
+
+    def make_and_ask() -> None:
+        broken = replace(noun, **fields_too)
+        repr(broken), hash(broken), broken._repr_html_()
+        assert pickle.loads(pickle.dumps(broken)) == broken
+        for name, found in inspect.getmembers_static(type(broken)):
+            if name.startswith("_"):
+                continue
+            if isinstance(found, property | cached_property):
+                getattr(broken, name)
+            elif name in ("to_object", "first_bytes", "widths", "matrix"):
+                getattr(broken, name)()
+
+    return refusals(make_and_ask)
+
+
+NOUNS: dict[str, Callable[[], Any]] = {
+    "graph": lambda: read_edge_list("a b width=2 rate=1GB/s\nb c rate=2GB/s\nc a rate=3GB/s\n").to_topology(1e9),
+    "table": lambda: Routing("table", "parity", np.array([0, 0, 1, 2, 2]), np.array([0, 1])),
+    "timeline": lambda: conset.simulate(conset.compile("shift", "mesh:4x4", method="naive"), record=True),
+    "rates": lambda: conset.simulate(conset.compile("shift", "mesh:4x4", method="naive"), record=True).rates,
+    "plan": lambda: conset.plan(conset.compile("alltoall", "mesh:2x2", method="first-fit")),
+    "operations": lambda: conset.plan(conset.compile("alltoall", "mesh:2x2", method="first-fit")).sends,
+}
+
+
+@pytest.mark.parametrize("kind", NOUNS)
+def test_malformed_arrays_of_other_nouns(kind: str) -> None:
+    noun = NOUNS[kind]()
+    rng = np.random.default_rng(len(kind))
+    assert asked(noun, {}) == []
+    refused = sum(bool(asked(noun, changes(noun, rng))) for _ in range(200))
+    assert refused > 50
+
+
+ODD = [
+    None,
+    -(2**63),
+    -1,
+    0,
+    1,
+    2,
+    3.5,
+    2**31,
+    2**63,
+    10**30,
+    float("inf"),
+    float("nan"),
+    "x",
+    (),
+    (0,),
+    (3, 4),
+    "graph",
+]
+"""What somebody may put where a number, a word or a tuple is due."""
+
+
+@pytest.mark.parametrize("kind", ["box", "graph", "routing", "limits", "costs", "pattern", "plan", "settings"])
+def test_malformed_numbers_and_words(kind: str) -> None:
+    nouns = NOUNS | {
+        "box": lambda: Topology.mesh(3, 4),
+        "routing": lambda: Routing("dimension-order"),
+        "limits": lambda: Limits(send=1, link=2),
+        "costs": Costs,
+        "pattern": lambda: Pattern.from_messages([0, 1], [1, 2], [8, 9]),
+        "settings": Settings,
+    }
+    noun = nouns[kind]()
+    refused = 0
+    for field in fields(noun):
+        if isinstance(getattr(noun, field.name), np.ndarray) or not field.init or not field.compare:
+            continue
+        for value in ODD:
+            said = misused(noun, field.name, value)
+            refused += said is not None
+            assert said is None or "\n" not in said
+    assert refused > 5
+
+
+def misused(noun: Any, name: str, value: Any) -> str | None:
+    """The refusal of a field; what is no value of the field's kind at all may meet Python's `TypeError` instead."""
+    foreign = () if type(value) is type(getattr(noun, name)) else (TypeError, AttributeError, ValueError)
+    try:
+        hash(replace(noun, **{name: value}))
+    except (ConsetError, *foreign) as error:
+        return str(error)
+    return None
+
+
+def test_a_table_of_routes_is_checked_against_its_network() -> None:
+    topology = Topology.from_networkx(Square())
+    offsets, links = np.arange(0, 17, 1), np.zeros(16, int)
+    with pytest.raises(ConsetError, match=r"table_links\[3\] = 8: must be from 0 to 7"):
+        Machine("m", topology, Routing("table", "parity", offsets, np.where(np.arange(16) == 3, 8, links)))
+    with pytest.raises(ConsetError, match=r"table_offsets has shape \(16,\): 16 steps require one entry more"):
+        Machine("m", topology, Routing("table", "parity", offsets[:-1], links[:-1]))
+    for rule in ("dimension-order", "x", "table"):
+        with pytest.raises(ConsetError, match="routing"):
+            Machine("m", topology, Routing(rule))
+
+
+class Square:
+    """Four nodes on a ring, as networkx would say it."""
+
+    def nodes(self, data: bool) -> list[tuple[int, dict[str, Any]]]:
+        return [(node, {}) for node in range(4)]
+
+    def edges(self, data: bool) -> list[tuple[int, int, dict[str, Any]]]:
+        return [(node, (node + 1) % 4, {}) for node in range(4)]
+
+    def is_directed(self) -> bool:
+        return False
+
+
+def test_malformed_lists_and_matrices() -> None:
+    rng = np.random.default_rng(11)
+    source, target, size = (np.array(each) for each in ([0, 1, 2, 5, 8], [3, 4, 5, 7, 0], [8, 9, 10, 11, 12]))
+    matrix = np.zeros((5, 5))
+    matrix[source % 5, target % 5] = size
+    refused = 0
+    for _ in range(300):
+        lists = [spoiled(each, rng) if rng.integers(2) else each for each in (source, target, size)]
+        ranks = rng.choice([None, 9, *NUMBERS])
+        if ranks is None:
+            lists = [np.clip(each, -9, 10**6) for each in lists]  # offsets of 2^31 ranks are many
+        elif ranks > 10**6:
+            ranks = 10**6
+        refused += bool(refusals(lambda lists=lists, ranks=ranks: Pattern.from_messages(*lists, ranks)))
+        refused += bool(refusals(lambda: Pattern.from_matrix(spoiled(matrix, rng))))
+    assert refused > 150

@@ -39,7 +39,7 @@ def patterns(draw: st.DrawFn, ranks: int, *, ordered: bool = False) -> Pattern:
         for i, j in ((min(pair), max(pair)) for pair in chosen):  # rising pairs cannot be cyclic
             if i != j and {source[i], target[i]} & {source[j], target[j]}:
                 pairs.append((i, j))
-    return Pattern.from_messages(ranks, source, target, size, before=pairs or None)
+    return Pattern.from_messages(source, target, size, ranks, before=pairs or None)
 
 
 limits_of_ports = st.builds(Limits, send=st.none() | st.integers(1, 3), receive=st.none() | st.integers(1, 3))
@@ -263,7 +263,7 @@ def test_coloring_takes_exactly_the_largest_degree_of_a_multigraph(data: st.Data
     ranks = 4 * nodes
     rng = np.random.default_rng(seed)
     source, target = rng.integers(0, ranks, (2, count)) // rng.integers(1, 4)
-    pattern = Pattern.from_messages(ranks, source, target, np.ones(count, int))
+    pattern = Pattern.from_messages(source, target, np.ones(count, int), ranks)
     row = find_method("coloring")
     problem = Problem(pattern, on, row.limits(on.topology), placement_of(ranks, nodes), seed=seed)
     phases = row.schedule(problem)

@@ -106,7 +106,7 @@ def test_negotiation_over_fixed_routes_equals_its_slow_version(
     on: Machine, messages: int, limits: Limits, slots: int, sweeps: int, seed: int
 ) -> None:
     ends = np.random.default_rng(seed).integers(0, 2 * on.topology.endpoints, (2, messages))
-    pattern = Pattern.from_messages(2 * on.topology.endpoints, *ends, np.ones(messages, int))
+    pattern = Pattern.from_messages(*ends, np.ones(messages, int), 2 * on.topology.endpoints)
     problem = Problem(pattern, on, limits, np.arange(pattern.ranks, dtype=np.int32) // 2, seed=seed)
     kept = {name: getattr(limits, name) for name in ("send", "receive", "link", "channels")}
     fast = negotiate(items_of(problem), slots, **kept, pressure=replace(FIXED, sweeps=sweeps), seed=seed)

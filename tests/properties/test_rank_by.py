@@ -29,7 +29,7 @@ def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
     rank = st.integers(0, ranks - 1)
     pairs = draw(st.lists(st.tuples(rank, rank).filter(lambda pair: pair[0] != pair[1]), max_size=14))
     sizes = draw(st.lists(st.integers(0, 20_000), min_size=len(pairs), max_size=len(pairs)))
-    return Pattern.from_messages(ranks, [a for a, _ in pairs], [b for _, b in pairs], sizes)
+    return Pattern.from_messages([a for a, _ in pairs], [b for _, b in pairs], sizes, ranks)
 
 
 @st.composite

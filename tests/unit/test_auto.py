@@ -194,7 +194,7 @@ def test_a_phase_of_many_receives_is_counted_node_by_node() -> None:
 @pytest.mark.parametrize("rank_by", ["formula", None])
 def test_an_order_leaves_the_methods_that_can_wait(rank_by: str | None) -> None:
     machine = parse_machine("mesh:2x2")
-    pattern = Pattern.from_messages(4, [0, 1, 2], [1, 2, 3], [9, 9, 9], before=[(0, 1), (1, 2)])
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [9, 9, 9], 4, before=[(0, 1), (1, 2)])
     schedule = compile_pattern(pattern, machine, Request(rank_by=rank_by))
     assert verify_schedule(schedule).ok
     assert table()[schedule.method].ordered

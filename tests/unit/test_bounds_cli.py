@@ -33,7 +33,7 @@ def invoke(command: Callable[..., None], *words: str) -> Result:
 @pytest.fixture
 def schedule_file(tmp_path: Path) -> Path:
     """Two messages over the middle of a line, in a phase each."""
-    pattern = Pattern.from_messages(4, [0, 1], [2, 3], [10_000, 10_000])
+    pattern = Pattern.from_messages([0, 1], [2, 3], [10_000, 10_000], 4)
     machine = parse_machine("paragon:1x4")
     schedule = Schedule(pattern, machine, "first-fit", Limits(1, 1, 1), np.array([0, 1, 2]), np.array([0, 1]))
     path = tmp_path / "line.json"

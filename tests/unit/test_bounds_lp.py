@@ -155,7 +155,7 @@ def test_filling_phases_evenly_is_best(messages: int, channels: int, phases: int
     machine = Machine("mesh", topology, Routing.default(topology))
     rng = np.random.default_rng(messages)
     ends = rng.integers(0, topology.nodes, (messages, 2))
-    pattern = Pattern.from_messages(topology.nodes, *ends.T, np.ones(messages, int))
+    pattern = Pattern.from_messages(*ends.T, np.ones(messages, int), topology.nodes)
     if pattern.messages == 0:
         return
     found = bound(pattern, machine, Limits(channels=channels), phases=phases)
@@ -189,11 +189,11 @@ def test_what_is_refused() -> None:
 
 def test_nothing_to_send_and_nothing_scarce() -> None:
     machine = parse_machine("mesh:2x2")
-    empty = Pattern.from_messages(4, [], [], [])
+    empty = Pattern.from_messages([], [], [], 4)
     found = bound(empty, machine, Limits(1, 1, 1), routes="free", lp=True)
     assert (found.phases, found.load_sum, found.load_sum_witness) == (0, 0, "no messages")
     crossbar = parse_machine("crossbar:4")
-    pair = Pattern.from_messages(4, [0], [1], [8])
+    pair = Pattern.from_messages([0], [1], [8], 4)
     names = [c.name for c in bound(pair, crossbar, Limits(1, 1, 1), routes="free", lp=True).candidates]
     assert not any("linear" in name for name in names)
     inside = bound(pair, crossbar, Limits(1, 1), placement=np.zeros(4, np.int32), routes="free", lp=True)

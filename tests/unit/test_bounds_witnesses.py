@@ -30,7 +30,7 @@ def machine_of(topology: Topology, **costs: object) -> Machine:
 
 def complete_exchange(ranks: int, size: int = 1) -> Pattern:
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
-    return Pattern.from_messages(ranks, source, target, np.full(ranks * ranks, size), name="alltoall")
+    return Pattern.from_messages(source, target, np.full(ranks * ranks, size), ranks, name="alltoall")
 
 
 def named(bounds_of: object, name: str) -> tuple[float, str]:
@@ -54,7 +54,7 @@ def test_contention_and_width_divide_the_load_of_a_link(width: int, contention: 
 
 
 def test_a_receiver_is_named() -> None:
-    pattern = Pattern.from_messages(6, [1, 2, 3, 4, 0], [5, 5, 5, 5, 1], [1] * 5)
+    pattern = Pattern.from_messages([1, 2, 3, 4, 0], [5, 5, 5, 5, 1], [1] * 5, 6)
     bounds = bound(pattern, machine_of(Topology.crossbar(6)), Limits(send=1, receive=3))
     assert (bounds.phases, bounds.phases_witness) == (2, "node 5 receives 4 messages, 3 at once")
 
@@ -79,7 +79,7 @@ def test_channels_on_fixed_routes_count_the_busiest_node() -> None:
 
 def test_free_routes_share_all_links() -> None:
     """4 messages from node 0 to its neighbour share the machine's one route; a ring of 4 has 8 links."""
-    pattern = Pattern.from_messages(4, [0] * 4, [1] * 4, [1] * 4, before=[[0, 1], [1, 2], [2, 3]])
+    pattern = Pattern.from_messages([0] * 4, [1] * 4, [1] * 4, 4, before=[[0, 1], [1, 2], [2, 3]])
     machine = machine_of(Topology.ring(4))
     fixed = bound(pattern, machine, Limits(link=1), timetable=True)
     free = bound(pattern, machine, Limits(link=1), timetable=True, routes="free")
@@ -89,7 +89,7 @@ def test_free_routes_share_all_links() -> None:
 
 
 def test_a_chain_needs_a_phase_for_each_message() -> None:
-    pattern = Pattern.from_messages(3, [0, 1, 2, 0], [1, 2, 0, 2], [1] * 4, before=[[0, 1], [1, 2]])
+    pattern = Pattern.from_messages([0, 1, 2, 0], [1, 2, 0, 2], [1] * 4, 3, before=[[0, 1], [1, 2]])
     bounds = bound(pattern, machine_of(Topology.crossbar(3)), Limits())
     assert bounds.phases == 3
     assert bounds.phases_witness == "messages 0 before 2 before 3: 3 that must follow one another"
@@ -99,20 +99,20 @@ def test_a_chain_needs_a_phase_for_each_message() -> None:
 
 def test_exchange_counts_partners() -> None:
     """Node 0 meets 1, 2 and 3: 1 both ways, 2 only out, 3 only in; ports alone would do with two phases."""
-    pattern = Pattern.from_messages(4, [0, 1, 0, 3], [1, 0, 2, 0], [1] * 4)
+    pattern = Pattern.from_messages([0, 1, 0, 3], [1, 0, 2, 0], [1] * 4, 4)
     machine = machine_of(Topology.crossbar(4))
     assert bound(pattern, machine, Limits(send=1, receive=1)).phases == 2
     half = bound(pattern, machine, Limits(send=1, receive=1, duplex="exchange"))
     assert (half.phases, half.phases_witness) == (3, "node 0 has 3 partners, 1 a phase")
     loose = bound(pattern, machine, Limits(duplex="exchange"))
     assert (loose.phases, loose.phases_witness) == (2, "node 0 sends and receives and has 3 partners")
-    one_way = Pattern.from_messages(4, [0, 0, 0], [1, 2, 3], [1] * 3)
+    one_way = Pattern.from_messages([0, 0, 0], [1, 2, 3], [1] * 3, 4)
     assert bound(one_way, machine, Limits(duplex="exchange")).phases == 1
 
 
 def test_no_messages_and_no_limits() -> None:
     machine = machine_of(Topology.mesh(2, 2), setup_s=1.0)
-    empty = bound(Pattern.from_messages(4, [], [], []), machine, ANY)
+    empty = bound(Pattern.from_messages([], [], [], 4), machine, ANY)
     assert (empty.phases, empty.phases_witness, empty.time_s, empty.candidates) == (0, "no messages", 0.0, ())
     naive = bound(complete_exchange(4), machine, Limits())
     assert (naive.phases, naive.phases_witness) == (1, "12 messages in at least one phase")
@@ -120,7 +120,7 @@ def test_no_messages_and_no_limits() -> None:
 
 
 def test_messages_inside_a_node_need_a_phase_and_nothing_else() -> None:
-    pattern = Pattern.from_messages(4, [0, 2], [1, 3], [8, 8])
+    pattern = Pattern.from_messages([0, 2], [1, 3], [8, 8], 4)
     machine = machine_of(Topology.mesh(2), setup_s=1.0, port_out_Bps=1.0)
     inside = bound(pattern, machine, ANY, placement=np.array([0, 0, 1, 1], np.int32))
     assert (inside.phases, inside.time_s) == (1, pytest.approx(1.0))
@@ -133,7 +133,7 @@ def test_time_of_ports_and_links_in_words() -> None:
     machine = machine_of(
         Topology.crossbar(6), inject=Steps((2.0,)), port_in_Bps=4.0, setup_s=1.0, synchronization=Synchronization(5.0)
     )
-    pattern = Pattern.from_messages(6, [0, 1, 2], [5, 5, 5], [10, 20, 30])
+    pattern = Pattern.from_messages([0, 1, 2], [5, 5, 5], [10, 20, 30], 6)
     bounds = bound(pattern, machine, ANY)
     assert bounds.time_s == pytest.approx(24 + 2 * 5)
     assert bounds.time_witness == ("node 5 receives 3 messages, 60 B: 24 s, and synchronization of 3 phases 10 s")
@@ -145,21 +145,21 @@ def test_time_of_ports_and_links_in_words() -> None:
     assert bound(pattern, machine, ANY, sync="barrier:2").time_s == pytest.approx(15 + 2 * (1 + 2) + 5)
     assert bound(pattern, machine, ANY, sync="none").time_s == pytest.approx(15 + 1 + 2)
     line = machine_of(Topology.mesh(4), link_Bps=2.0)
-    shared = bound(Pattern.from_messages(4, [0, 1], [3, 2], [6, 10]), line, ANY, sync="local")
+    shared = bound(Pattern.from_messages([0, 1], [3, 2], [6, 10], 4), line, ANY, sync="local")
     assert shared.time_witness == "link 1 → 2 carries 2 messages, 16 B: 8 s"
 
 
 def test_a_loss_by_blocking_is_an_estimate_and_no_bound() -> None:
     """Two messages of 10 B over a link of 1 B/s that carries one without harm: 20 s under every policy."""
     machine = machine_of(Topology.mesh(4), link_Bps=1.0, blocking=1.0)
-    pattern = Pattern.from_messages(4, [0, 1], [2, 3], [10, 10])
+    pattern = Pattern.from_messages([0, 1], [2, 3], [10, 10], 4)
     assert bound(pattern, machine, Limits(), sync="none").time_s == pytest.approx(20)
     assert bound(pattern, machine, Limits(), sync="barrier").time_s == pytest.approx(20)
 
 
 def test_long_messages_of_different_ports_cannot_share_a_barrier() -> None:
     """Node 0 sends 9 and 1, node 1 sends 5 and 5: the longest are 9 and 5, together 14 where each port works 10."""
-    pattern = Pattern.from_messages(4, [0, 0, 1, 1], [2, 3, 2, 3], [9, 1, 5, 5])
+    pattern = Pattern.from_messages([0, 0, 1, 1], [2, 3, 2, 3], [9, 1, 5, 5], 4)
     machine = machine_of(Topology.crossbar(4), port_out_Bps=1.0)
     value, witness = named(bound(pattern, machine, Limits(send=1, receive=1)), "barrier time")
     assert value == pytest.approx(14)
@@ -178,7 +178,7 @@ def test_barrier_time_is_its_definition(seed: int) -> None:
     topology = Topology.mesh(3, 3, width=2)
     count = 60
     pattern = Pattern.from_messages(
-        9, rng.integers(9, size=count), rng.integers(9, size=count), rng.integers(1, 50, count)
+        rng.integers(9, size=count), rng.integers(9, size=count), rng.integers(1, 50, count), 9
     )
     machine = machine_of(topology, port_out_Bps=2.0, inject=Steps((1.0,)))
     limits = Limits(send=1 + seed % 2, receive=2, link=1)
@@ -205,7 +205,7 @@ def test_barrier_time_is_its_definition(seed: int) -> None:
 def test_split_messages_pay_the_least_overhead_of_a_part() -> None:
     """Over 100 B a message costs 5 s, up to 100 B 1 s: whole 5 s, in parts perhaps as little as 1 s."""
     machine = machine_of(Topology.crossbar(2), inject=Steps((1.0, 5.0), (100.0, np.inf)))
-    pattern = Pattern.from_messages(2, [0], [1], [150])
+    pattern = Pattern.from_messages([0], [1], [150], 2)
     assert bound(pattern, machine, ANY, sync="none").time_s == pytest.approx(5)
     assert bound(pattern, machine, ANY, sync="none", split=True).time_s == pytest.approx(1)
 
@@ -224,7 +224,7 @@ def test_the_class_of_a_schedule_is_its_own() -> None:
 def test_costs_are_those_of_the_method() -> None:
     machine = machine_of(Topology.crossbar(2), port_out_Bps=1.0)
     machine = replace(machine, method_costs={"naive": Costs(port_out_Bps=2.0)})
-    pattern = Pattern.from_messages(2, [0], [1], [10])
+    pattern = Pattern.from_messages([0], [1], [10], 2)
     assert bound(pattern, machine, ANY).time_s == pytest.approx(10)
     assert bound(pattern, machine, ANY, method="naive").time_s == pytest.approx(5)
 
@@ -243,7 +243,7 @@ def test_slots_and_processors_are_named() -> None:
     """Rank 0 sends three messages of 10 s: one after the other in one slot; two slots halve that."""
     costs = {"send_overhead": Steps((2.0,)), "inject": Steps((3.0,)), "port_out_Bps": 2.0}
     machine = machine_of(Topology.crossbar(4), in_flight=1, **costs)
-    pattern = Pattern.from_messages(4, [0, 0, 0], [1, 2, 3], [10, 10, 10])
+    pattern = Pattern.from_messages([0, 0, 0], [1, 2, 3], [10, 10, 10], 4)
     one = bound(pattern, machine, Limits(), sync="none")
     assert named(one, "slots time") == (pytest.approx(3 * 10), "rank 0 sends 3 messages, 1 in flight: 30 s")
     assert one.time_class.endswith("at most 1 messages of a rank in flight")
@@ -259,7 +259,7 @@ def test_slots_and_processors_are_named() -> None:
 
 def test_a_chain_adds_up_its_messages() -> None:
     """a = 1 + 10 / 5 = 3 s; with a barrier after every phase each has its set-up, too."""
-    pattern = Pattern.from_messages(4, [0, 1, 2], [1, 2, 3], [10] * 3, before=[[0, 1], [1, 2]])
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [10] * 3, 4, before=[[0, 1], [1, 2]])
     machine = machine_of(Topology.crossbar(4), inject=Steps((1.0,)), port_out_Bps=5.0, setup_s=0.5)
     alone = bound(pattern, machine, Limits(), sync="local")
     assert named(alone, "chain time")[0] == pytest.approx(3 * 3 + 0.5)

@@ -268,7 +268,7 @@ def test_the_interface_is_shown() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         env={"PYTHONPATH": str(Path(conset.__file__).parents[1]), "PATH": "", "PAGER": "cat"},
     ).stdout  # fmt: skip
-    for name in ("compile(pattern: 'str | Pattern'", "class Schedule", "simulate(", "class UsageError"):
+    for name in ("compile(pattern: 'PatternLike'", "class Schedule", "simulate(", "class UsageError"):
         assert name in shown
 
 

@@ -69,7 +69,7 @@ def test_units_of_a_half_duplex_machine_by_hand() -> None:
 
 
 def test_an_empty_pattern_takes_no_phase_and_no_time() -> None:
-    empty = conset.Pattern.from_messages(4, [], [], [])
+    empty = conset.Pattern.from_messages([], [], [], 4)
     for method in ("naive", "lp", "rs-n", "rs-nl", "coloring", "first-fit"):
         summary = summarize(conset.compile(empty, "mesh:2x2", method=method))
         assert (summary["phases"], summary["bound"]["phases"], summary["gap"]["phases"]) == (0, 0, 1.0)

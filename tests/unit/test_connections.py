@@ -145,7 +145,7 @@ def test_an_order_puts_connections_into_later_phases(router: str | None) -> None
     pairs = [(k % 9, (k + 1) % 9) for k in range(9)]
     chain = [(k, k + 1) for k in range(4)]
     source, target = np.array(pairs).T
-    pattern = Pattern.from_messages(9, source, target, np.full(9, 8), before=np.array(chain))
+    pattern = Pattern.from_messages(source, target, np.full(9, 8), 9, before=np.array(chain))
     schedule = compiled(pattern, "ring:9", router=router)
     phase = dict(zip(schedule.message.tolist(), schedule.phase_of.tolist(), strict=True))
     assert [phase[k] for k in range(5)] == sorted({phase[k] for k in range(5)})
@@ -167,8 +167,8 @@ def test_several_ranks_on_a_node_and_messages_inside_it() -> None:
 
 
 def test_nothing_to_send_and_only_messages_inside_nodes() -> None:
-    assert schedule_connections(problem(Pattern.from_messages(9, [], [], []), "ring:9")).offsets.tolist() == [0]
-    pair = Pattern.from_messages(2, [0], [1], [5])
+    assert schedule_connections(problem(Pattern.from_messages([], [], [], 9), "ring:9")).offsets.tolist() == [0]
+    pair = Pattern.from_messages([0], [1], [5], 2)
     for router in (None, "sequential", "negotiated"):
         schedule = compiled(pair, "torus:3x3", placement=np.zeros(2, np.int32), router=router)
         assert schedule.phases == 1
@@ -257,7 +257,7 @@ def test_first_success_finds_the_first_of_targets_that_get_easier() -> None:
 
 def test_the_sequential_router_sends_no_more_than_fits_and_is_cheap_where_others_are() -> None:
     """Four connections between two nodes of a square: two ways round, so 2 channels a node are enough for 2 phases."""
-    pattern = Pattern.from_messages(8, [0, 1, 2, 3], [4, 5, 6, 7], [1] * 4)
+    pattern = Pattern.from_messages([0, 1, 2, 3], [4, 5, 6, 7], [1] * 4, 8)
     placement = np.array([0] * 4 + [3] * 4, np.int32)
     schedule = compiled(pattern, "torus:2x2", router="sequential", channels=2, placement=placement)
     assert schedule.phases == 2
@@ -311,7 +311,7 @@ def test_unequal_sizes_are_balanced_and_split() -> None:
     """Never longer than the best router alone, and what is split adds up: the verifier counts every byte."""
     rng = np.random.default_rng(3)
     source, target = np.divmod(np.arange(256), 16)
-    pattern = Pattern.from_messages(16, source, target, rng.integers(1, 20_000, 256))
+    pattern = Pattern.from_messages(source, target, rng.integers(1, 20_000, 256), 16)
     given = problem(pattern, "iwarp:4x4", channels=6)
     task, best = Task(given), schedule_connections(given)
     schedule = replace(as_schedule(given, Phases(best.offsets, best.message)), **_arrays(best))

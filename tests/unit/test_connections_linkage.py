@@ -33,7 +33,7 @@ def by_hand(routes: list[list[list[int]]], on: str = "ring:5", channels: int = 3
     flat = [route for phase in routes for route in phase]
     ends = [(route[0], route[-1]) for route in flat]
     source, target = np.array(ends).T
-    pattern = Pattern.from_messages(machine.topology.nodes, source, target, np.full(len(flat), 4))
+    pattern = Pattern.from_messages(source, target, np.full(len(flat), 4), machine.topology.nodes)
     index = {pair: m for m, pair in enumerate(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True))}
     offsets = np.cumsum([0, *(len(phase) for phase in routes)])
     route_offsets = np.cumsum([0, *(len(route) for route in flat)])
@@ -205,13 +205,13 @@ def test_guarantees_along_the_machines_routes_and_without_messages() -> None:
     plain = replace(schedule, route_offsets=None, route_nodes=None, channels=None)
     assert guarantees(plain).bandwidth_Bps.tolist() == [40e6]
     nothing = replace(
-        plain, pattern=Pattern.from_messages(16, [], [], []), phase_offsets=np.zeros(1, np.int64), message=np.zeros(0)
+        plain, pattern=Pattern.from_messages([], [], [], 16), phase_offsets=np.zeros(1, np.int64), message=np.zeros(0)
     )
     assert guarantees(nothing).to_object() == {"bandwidth_Bps": None, "latency_s": 0.0}
 
 
 def test_bandwidths_from_a_rate_and_from_a_file(tmp_path: Path) -> None:
-    pattern = Pattern.from_messages(4, [0, 1, 2], [1, 2, 0], [8, 8, 8])
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 0], [8, 8, 8], 4)
     assert read_bandwidths("5MB/s", pattern).tolist() == [5e6] * 3
     path = tmp_path / "demands.csv"
     path.write_text("# what must be there\nsource,target,rate\n1,2,8 Mb/s\n\n2,0,3MB/s\n")

@@ -24,17 +24,17 @@ METHODS = list(table())
 
 def alltoall(ranks: int) -> Pattern:
     source, target = np.divmod(np.arange(ranks**2), ranks)
-    return Pattern.from_messages(ranks, source, target, np.full(ranks**2, 8))
+    return Pattern.from_messages(source, target, np.full(ranks**2, 8), ranks)
 
 
 def sparse(ranks: int, messages: int, seed: int = 1, largest: int = 900) -> Pattern:
     rng = np.random.default_rng(seed)
     source, target = rng.integers(0, ranks, (2, messages))
-    return Pattern.from_messages(ranks, source, target, rng.integers(1, largest, messages))
+    return Pattern.from_messages(source, target, rng.integers(1, largest, messages), ranks)
 
 
 def gather(ranks: int) -> Pattern:
-    return Pattern.from_messages(ranks, np.arange(ranks), np.zeros(ranks, int), np.ones(ranks, int))
+    return Pattern.from_messages(np.arange(ranks), np.zeros(ranks, int), np.ones(ranks, int), ranks)
 
 
 def switched() -> Machine:
@@ -111,8 +111,8 @@ def test_every_method_partitions_the_pattern_within_its_limits(method: str, mach
 def test_an_empty_pattern_has_no_phase_and_one_message_one(method: str) -> None:
     on = MACHINES["hypercube:4"]
     limits = find_method(method).limits_for(on.topology, None)
-    empty = Pattern.from_messages(16, [3], [3], [9])
-    single = Pattern.from_messages(16, [3], [12], [9])
+    empty = Pattern.from_messages([3], [3], [9], 16)
+    single = Pattern.from_messages([3], [12], [9], 16)
     assert applied(Problem(empty, on, limits), method).phases == 0
     assert checked(Problem(single, on, limits), method).phases == 1
 
@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_phases_whatever_the_order_of_the_input(met
     pattern = sparse(16, 100)
     applied(Problem(pattern, on, limits), method)
     shuffled = np.random.default_rng(5).permutation(pattern.messages)
-    again = Pattern.from_messages(16, pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled])
+    again = Pattern.from_messages(pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled], 16)
     one, other = (find_method(method).schedule(Problem(p, on, limits, seed=7)) for p in (pattern, again))
     assert np.array_equal(one.offsets, other.offsets)
     assert np.array_equal(one.message, other.message)
@@ -150,7 +150,7 @@ def test_an_order_puts_messages_into_later_phases(method: str) -> None:
     chain = [(k, (k + 1) % 9) for k in range(20)]
     source, target = np.array([(a % 9, b) for a, b in chain]).T
     before = [(k, k + 1) for k in range(19)]
-    problem = Problem(Pattern.from_messages(9, source, target, np.ones(20, int), before=before), on, limits)
+    problem = Problem(Pattern.from_messages(source, target, np.ones(20, int), 9, before=before), on, limits)
     result = checked(problem, method)
     if result.timetable is not None:
         return  # kept inside the phases, as the verifier has seen
@@ -164,7 +164,7 @@ def test_an_order_puts_messages_into_later_phases(method: str) -> None:
 @pytest.mark.parametrize("method", [m for m in METHODS if not table()[m].ordered])
 def test_a_method_that_cannot_wait_refuses_an_order(method: str) -> None:
     on = MACHINES["ring:9"]
-    pattern = Pattern.from_messages(9, [0, 1], [1, 2], [1, 1], before=[(0, 1)])
+    pattern = Pattern.from_messages([0, 1], [1, 2], [1, 1], 9, before=[(0, 1)])
     problem = Problem(pattern, on, find_method(method).limits_for(on.topology, None))
     with pytest.raises(InputError, match=f"method {method} requires a pattern without an order, given 1 ordered pairs"):
         find_method(method).schedule(problem)

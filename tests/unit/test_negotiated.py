@@ -31,7 +31,7 @@ def sparse(ranks: int, messages: int, seed: int = 1, before: list[tuple[int, int
     rng = np.random.default_rng(seed)
     source = rng.integers(0, ranks, messages)
     target = (source + rng.integers(1, ranks, messages)) % ranks
-    return Pattern.from_messages(ranks, source, target, np.full(messages, 8), before=before)
+    return Pattern.from_messages(source, target, np.full(messages, 8), ranks, before=before)
 
 
 def switched() -> Machine:
@@ -93,9 +93,9 @@ def test_pairs_keep_the_duplex_rule(machine: str, limits: Limits) -> None:
 def test_half_duplex_never_takes_more_phases_than_lp_and_has_a_pair_in_a_phase() -> None:
     on = MACHINES["hypercube:4"]
     limits = find_method("half-duplex").limits(on.topology)
-    dense = Problem(Pattern.from_messages(16, *np.divmod(np.arange(256), 16), np.ones(256, int)), on, limits)
+    dense = Problem(Pattern.from_messages(*np.divmod(np.arange(256), 16), np.ones(256, int), 16), on, limits)
     assert checked(dense, "half-duplex").phases == 15 == schedule_lp(dense).offsets.size - 1
-    pair = Pattern.from_messages(17, [3, 9, 16], [9, 3, 3], [1, 1, 1])
+    pair = Pattern.from_messages([3, 9, 16], [9, 3, 3], [1, 1, 1], 17)
     assert checked(Problem(pair, on, limits, np.array([*range(16), 9], np.int32)), "half-duplex").phases == 2
 
 
@@ -117,7 +117,7 @@ def test_an_order_is_kept_and_its_longest_chain_met(method: str, routes: str) ->
     source = [*(k % 9 for k in range(18)), *np.random.default_rng(0).integers(0, 9, 40)]
     target = [*((k + 1) % 9 for k in range(18)), *((np.array(source[18:]) + 4) % 9)]
     before = [(k, k + 1) for k in range(17) if k != 8]
-    pattern = Pattern.from_messages(9, source, target, np.ones(58, int), before=before)
+    pattern = Pattern.from_messages(source, target, np.ones(58, int), 9, before=before)
     problem = Problem(pattern, on, find_method(method).limits(on.topology), routes=routes)  # type: ignore[arg-type]
     result = checked(problem, method)
     assert 9 <= result.phases <= checked(problem, "first-fit").phases
@@ -126,14 +126,14 @@ def test_an_order_is_kept_and_its_longest_chain_met(method: str, routes: str) ->
 def test_free_routes_go_round_what_is_full() -> None:
     """Across a 2 × 2 mesh, three ranks on a node: one way is the machine's, two are there, a third waits."""
     for count, fixed, free in ((2, 2, 1), (3, 3, 2)):
-        pattern = Pattern.from_messages(4, [0] * count, range(1, count + 1), [1] * count)
+        pattern = Pattern.from_messages([0] * count, range(1, count + 1), [1] * count, 4)
         problem = Problem(pattern, parse_machine("mesh:2x2"), Limits(link=1), np.array([0, 3, 3, 3], np.int32))
         assert checked(problem).phases == fixed
         assert checked(replace(problem, routes="free")).phases == free
 
 
 def test_a_slot_may_hold_less_than_another() -> None:
-    pattern = Pattern.from_messages(6, [0] * 5, range(1, 6), [1] * 5)
+    pattern = Pattern.from_messages([0] * 5, range(1, 6), [1] * 5, 6)
     problem = Problem(pattern, parse_machine("mesh:1x2"), Limits(), np.array([0, 1, 1, 1, 1, 1], np.int32))
     items = items_of(problem, routes="free")
     found = negotiate(items, 3, send=[1, 3, 1], link=3)

@@ -17,7 +17,7 @@ MESH = Topology.mesh(4, 4)
 
 def place(name: str, *, ranks: int, topology: Topology, **options: int) -> np.ndarray | None:
     """Ranks that send nothing: all that names and files look at."""
-    silent = Pattern.from_messages(ranks, [], [], [])
+    silent = Pattern.from_messages([], [], [], ranks)
     return place_pattern(name, pattern=silent, topology=topology, **options)
 
 

@@ -22,7 +22,7 @@ METHODS = ("first-fit", "negotiated", "coloring", "naive", "auto")
 @st.composite
 def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
     rows = draw(st.lists(st.tuples(*[st.integers(0, ranks - 1)] * 2, st.sampled_from([8, 64, 4096])), max_size=40))
-    return Pattern.from_messages(ranks, *np.array(rows, np.int64).reshape(-1, 3).T)
+    return Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
 
 
 @settings(max_examples=40, deadline=None)
@@ -44,7 +44,7 @@ def test_a_shuffled_exchange_is_unshuffled() -> None:
     machine = parse_machine("mesh:4x4")
     order = np.random.default_rng(2).permutation(16)
     halo = parse_pattern("neighbor", topology=machine.topology, ranks=16)
-    shuffled = Pattern.from_messages(16, order[halo.source], order[halo.target], halo.size)
+    shuffled = Pattern.from_messages(order[halo.source], order[halo.target], halo.size, 16)
     phases = {
         name: compile_pattern(shuffled, machine, Request("first-fit", placement=name)).phases
         for name in ("identity", "auto")

@@ -31,7 +31,7 @@ def halo(cells: NDArray[np.int64], neighbours: list[list[int]]) -> Pattern:
     shared = has.T @ has
     np.fill_diagonal(shared, 0)
     source, target = np.nonzero(shared)
-    return Pattern.from_messages(PARTS, source, target, 8 * shared[source, target])
+    return Pattern.from_messages(source, target, 8 * shared[source, target], PARTS)
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def sites(draw: st.DrawFn) -> Site:
     ranks = draw(st.integers(1, topology.endpoints * per_node))
     end = st.integers(0, ranks - 1)
     rows = draw(st.lists(st.tuples(end, end, st.integers(1, 99)), max_size=40))
-    pattern = Pattern.from_messages(ranks, *np.array(rows, np.int64).reshape(-1, 3).T)
+    pattern = Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
     return Site(pattern, topology, Routing.default(topology), per_node, draw(st.integers(0, 3)))
 
 
@@ -83,7 +83,7 @@ def test_annealing_finds_the_best_of_all_small_placements(topology: Topology) ->
     ends = topology.endpoints
     rng = np.random.default_rng(5)
     rows = rng.integers(0, ends, (12, 2))
-    site = Site(Pattern.from_messages(ends, *rows.T, rng.integers(1, 9, 12)), topology, Routing.default(topology))
+    site = Site(Pattern.from_messages(*rows.T, rng.integers(1, 9, 12), ends), topology, Routing.default(topology))
     everything = [np.array(order, np.int32) for order in permutations(range(ends))]
     if ends > 6:
         everything = [order for order in everything if order[0] == 0]  # a cube looks the same from every node
@@ -99,7 +99,7 @@ def shuffled_mesh(rows: int, columns: int, seed: int) -> Pattern:
         np.stack([grid[:, :-1].ravel(), grid[:, 1:].ravel()], 1), np.stack([grid[:-1].ravel(), grid[1:].ravel()], 1)
     ])  # fmt: skip
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    return Pattern.from_messages(rows * columns, *both.T, np.full(len(both), 64))
+    return Pattern.from_messages(*both.T, np.full(len(both), 64), rows * columns)
 
 
 def test_a_shuffled_grid_is_put_back_on_its_mesh() -> None:
@@ -115,7 +115,7 @@ def test_a_shuffled_grid_is_put_back_on_its_mesh() -> None:
 
 def test_ranks_that_talk_share_a_node() -> None:
     pairs = np.array([[0, 7], [1, 4], [2, 5], [3, 6]])
-    pattern = Pattern.from_messages(8, *np.concatenate([pairs, pairs[:, ::-1]]).T, np.full(8, 10))
+    pattern = Pattern.from_messages(*np.concatenate([pairs, pairs[:, ::-1]]).T, np.full(8, 10), 8)
     for topology in (Topology.crossbar(4), Topology.ring(4)):
         for name in SEARCHES:
             node = place(name, pattern=pattern, topology=topology, ranks_per_node=2)
@@ -126,7 +126,7 @@ def test_ranks_that_talk_share_a_node() -> None:
 def test_where_all_placements_are_the_same_ranks_stay_as_numbered() -> None:
     ranks = np.arange(16)
     source, target = np.repeat(ranks, 16), np.tile(ranks, 16)
-    everyone = Pattern.from_messages(16, source, target, np.full(256, 8))
+    everyone = Pattern.from_messages(source, target, np.full(256, 8), 16)
     for name in SEARCHES:
         assert place(name, pattern=everyone, topology=Topology.torus(4, 4)) is None
     names = [name for name, _ in candidates(pattern=everyone, topology=Topology.torus(4, 4))]
@@ -149,7 +149,7 @@ def test_effort_and_seed_are_heeded() -> None:
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_a_network_is_cut_down_to_single_nodes(topology: Topology) -> None:
-    silent = Pattern.from_messages(1, [], [], [])
+    silent = Pattern.from_messages([], [], [], 1)
     order, low, middle, high = cut_network(Site(silent, topology, Routing.default(topology)))
     assert sorted(order.tolist()) == list(range(topology.endpoints))
     assert low.size == topology.endpoints - 1
@@ -161,6 +161,6 @@ def test_a_network_is_cut_down_to_single_nodes(topology: Topology) -> None:
 
 
 def test_auto_is_for_the_compiler() -> None:
-    silent = Pattern.from_messages(1, [], [], [])
+    silent = Pattern.from_messages([], [], [], 1)
     with pytest.raises(UsageError, match=r"^placement auto: is chosen by compiling; name one of the others here$"):
         place("auto", pattern=silent, topology=Topology.mesh(2, 2))

@@ -27,7 +27,7 @@ def schedule_of(pattern: Pattern, phases: list[list[int]], parts: list[int] | No
 
 
 # messages sorted by source, target: 0: 0→1 (10 B)  1: 0→2 (20 B)  2: 1→2 (30 B)  3: 2→0 (40 B)
-THREE = Pattern.from_messages(3, [0, 0, 1, 2], [1, 2, 2, 0], [10, 20, 30, 40])
+THREE = Pattern.from_messages([0, 0, 1, 2], [1, 2, 2, 0], [10, 20, 30, 40], 3)
 
 
 def test_buffers_follow_the_order_of_peers() -> None:
@@ -63,21 +63,21 @@ def test_parts_are_consecutive_ranges_in_phase_order() -> None:
 
 
 def test_several_messages_of_a_pair_are_one_range() -> None:
-    pattern = Pattern.from_messages(2, [0, 0, 1], [1, 1, 0], [3, 4, 5], before=[[1, 0]])
+    pattern = Pattern.from_messages([0, 0, 1], [1, 1, 0], [3, 4, 5], 2, before=[[1, 0]])
     plan = plan_schedule(schedule_of(pattern, [[1], [0, 2]]), "barrier")
     assert plan.sends.offset[plan.sends.of(0)].tolist() == [3, 0]
     assert plan.pair_ranges(0)[0].bytes.tolist() == [7]
 
 
 def test_timetable_orders_the_posting_at_both_ends() -> None:
-    pattern = Pattern.from_messages(3, [0, 0], [1, 2], [8, 8])
+    pattern = Pattern.from_messages([0, 0], [1, 2], [8, 8], 3)
     timetable = np.array([[1.0, 2.0], [0.0, 1.0]])
     plan = plan_schedule(schedule_of(pattern, [[0, 1]], timetable=timetable), "none")
     assert plan.sends.peer.tolist() == [2, 1]
 
 
 def test_no_messages() -> None:
-    plan = plan_schedule(schedule_of(Pattern.from_messages(3, [], [], []), []), "barrier")
+    plan = plan_schedule(schedule_of(Pattern.from_messages([], [], [], 3), []), "barrier")
     assert (plan.ranks, plan.phases, plan.transfers, plan.bytes) == (3, 0, 0, 0)
     assert plan.pair_ranges(1)[0].peer.size == 0
 
@@ -87,7 +87,7 @@ def test_random_plans_cover_both_buffers_exactly() -> None:
     for _ in range(20):
         n = int(rng.integers(2, 9))
         source, target = np.divmod(np.arange(n * n), n)
-        pattern = Pattern.from_messages(n, source, target, rng.integers(0, 50, n * n))
+        pattern = Pattern.from_messages(source, target, rng.integers(0, 50, n * n), n)
         phases = [np.flatnonzero(p).tolist() for p in np.eye(4, dtype=bool)[rng.integers(0, 4, pattern.messages)].T]
         plan = plan_schedule(schedule_of(pattern, phases), "barrier:2")
         for operations, size in ((plan.sends, plan.send_bytes), (plan.receives, plan.receive_bytes)):
@@ -112,7 +112,7 @@ def test_saved_plan_is_the_same(tmp_path) -> None:  # type: ignore[no-untyped-de
 
 
 def test_transfer_above_an_int_is_refused() -> None:
-    pattern = Pattern.from_messages(2, [0], [1], [2**31])
+    pattern = Pattern.from_messages([0], [1], [2**31], 2)
     with pytest.raises(
         InputError, match=r"transfer 0 \(message 0\) has 2147483648 bytes: MPI carries at most 2147483647"
     ):
@@ -141,7 +141,7 @@ def test_parts_must_add_up() -> None:
 )
 def test_order_between_messages_needs_a_policy_that_keeps_it(sync: str, phases: list[list[int]], kept: bool) -> None:
     # 0→1, then 1→2: rank 1 may send only what it has received
-    pattern = Pattern.from_messages(3, [0, 1], [1, 2], [8, 8], before=[[0, 1]])
+    pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
     schedule = schedule_of(pattern, phases)
     if kept:
         plan_schedule(schedule, sync)
@@ -152,7 +152,7 @@ def test_order_between_messages_needs_a_policy_that_keeps_it(sync: str, phases: 
 
 def test_local_does_not_hold_back_another_source() -> None:
     # 0→2 before 1→2: rank 1 knows nothing of rank 0
-    pattern = Pattern.from_messages(3, [0, 1], [2, 2], [8, 8], before=[[0, 1]])
+    pattern = Pattern.from_messages([0, 1], [2, 2], [8, 8], 3, before=[[0, 1]])
     with pytest.raises(InputError, match="sync 'local' does not keep"):
         plan_schedule(schedule_of(pattern, [[0], [1]]), "local")
     plan_schedule(schedule_of(pattern, [[0], [1]]), "ready")

@@ -26,7 +26,7 @@ from conset.verification import verify_document, verify_schedule
 from hand_made import machine_on
 
 MESH = machine_on(Topology.mesh(2, 3), "mesh:2x3")
-PATTERN = Pattern.from_messages(6, [3, 3, 3, 3, 1, 1, 1], [0, 1, 4, 5, 0, 2, 5], [7, 9, 7, 1, 4, 4, 4])
+PATTERN = Pattern.from_messages([3, 3, 3, 3, 1, 1, 1], [0, 1, 4, 5, 0, 2, 5], [7, 9, 7, 1, 4, 4, 4], 6)
 
 
 def posted(pattern: Pattern, order: str, seed: int = 0) -> dict[int, list[int]]:
@@ -67,7 +67,7 @@ def test_ascending_is_by_target_whatever_the_index() -> None:
 
 
 def test_random_is_the_same_for_the_same_seed() -> None:
-    pattern = Pattern.from_messages(9, [0] * 8, range(1, 9), [1] * 8)
+    pattern = Pattern.from_messages([0] * 8, range(1, 9), [1] * 8, 9)
     orders = [posted(pattern, "random", seed)[0] for seed in (1, 1, 2)]
     assert orders[0] == orders[1] != orders[2]
 

@@ -34,7 +34,7 @@ def us(machine: Machine, phases: list[list[tuple[int, int]]], sync: str = "none"
     """The predicted time [us] of messages of 1000 B; no bound is above it."""
     rows = [row for phase in phases for row in phase]
     source, target = np.array(rows).T
-    pattern = Pattern.from_messages(machine.topology.endpoints, source, target, np.full(source.size, B))
+    pattern = Pattern.from_messages(source, target, np.full(source.size, B), machine.topology.endpoints)
     index = {(int(s), int(t)): m for m, (s, t) in enumerate(zip(pattern.source, pattern.target, strict=True))}
     message = np.array([index[row] for row in rows], np.int32)
     offsets = np.cumsum([0, *map(len, phases)])

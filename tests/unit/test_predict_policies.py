@@ -25,7 +25,7 @@ def machine_of(topology: Topology, **costs: object) -> Machine:
 def schedule_of(machine: Machine, phases: list[list[tuple[int, int, int]]], sync: str = "barrier") -> Schedule:
     """Phases of (source, target, bytes); no pair twice."""
     rows = [row for phase in phases for row in phase]
-    pattern = Pattern.from_messages(machine.topology.endpoints, *np.array(rows).reshape(-1, 3).T)
+    pattern = Pattern.from_messages(*np.array(rows).reshape(-1, 3).T, machine.topology.endpoints)
     index = {(int(s), int(t)): m for m, (s, t) in enumerate(zip(pattern.source, pattern.target, strict=True))}
     message = [index[s, t] for s, t, _ in rows]
     offsets = np.cumsum([0, *map(len, phases)])
@@ -121,7 +121,7 @@ def test_width_and_rates_of_links() -> None:
 def test_nothing_to_send_takes_no_time() -> None:
     machine = machine_of(Topology.mesh(2), setup_s=1.0, synchronization=Synchronization(1.0), first_barrier=True)
     empty = Schedule(
-        Pattern.from_messages(2, [], [], []), machine, "hand", Limits(), np.array([0]), np.zeros(0, np.int32)
+        Pattern.from_messages([], [], [], 2), machine, "hand", Limits(), np.array([0]), np.zeros(0, np.int32)
     )
     for sync in ("none", "local", "ready", "barrier", "barrier:4"):
         prediction = predict(empty, sync=sync)
@@ -133,7 +133,7 @@ def test_messages_inside_a_node_are_copied_and_have_no_latency() -> None:
         Topology.mesh(2), setup_s=1.0, inject=Steps((7.0,)), send_overhead=Steps((2.0,)),
         receive_overhead=Steps((3.0,)), copy_Bps=50.0,
     )  # fmt: skip
-    pattern = Pattern.from_messages(2, [0], [1], [100])
+    pattern = Pattern.from_messages([0], [1], [100], 2)
     inside = Schedule(
         pattern, machine, "hand", Limits(), np.array([0, 1]), np.array([0]), placement=np.array([1, 1], np.int32)
     )

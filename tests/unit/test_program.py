@@ -107,8 +107,8 @@ def test_phases_are_reordered_so_that_neighbours_share() -> None:
     """Two blocks of two phases each, of which the lightest fit together: 3 switches become 2."""
     machine = parse_machine("crossbar:4")
     request = Request("coloring")
-    one = Pattern.from_messages(4, [0, 0], [1, 2], [8, 8])  # 0 sends twice: 2 phases of one message
-    other = Pattern.from_messages(4, [3, 3], [1, 2], [8, 8])
+    one = Pattern.from_messages([0, 0], [1, 2], [8, 8], 4)  # 0 sends twice: 2 phases of one message
+    other = Pattern.from_messages([3, 3], [1, 2], [8, 8], 4)
     blocks = [BlockWords("one", one, 1, request), BlockWords("other", other, 1, request)]
     program = compile_program(blocks, machine, request)
     assert [schedule.phases for schedule in program.schedules] == [2, 2]
@@ -119,7 +119,7 @@ def test_phases_are_reordered_so_that_neighbours_share() -> None:
 
 def test_an_order_forbids_to_turn() -> None:
     machine = parse_machine("crossbar:3")
-    ordered = Pattern.from_messages(3, [0, 1], [1, 2], [8, 8], before=[[0, 1]])
+    ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
     program = compile_program([BlockWords("chain", ordered, 4, Request("first-fit"))], machine, Request("first-fit"))
     assert not program.blocks[0].turns
     assert program.switches == program.switches_apart == 7
@@ -139,7 +139,7 @@ def programs(draw: st.DrawFn) -> Program:
     for k in range(draw(st.integers(1, 5))):
         end = st.integers(0, ranks - 1)
         rows = draw(st.lists(st.tuples(end, end, st.integers(1, 9)), max_size=12))
-        pattern = Pattern.from_messages(ranks, *np.array(rows, np.int64).reshape(-1, 3).T)
+        pattern = Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
         blocks.append(BlockWords(f"block {k}", pattern, draw(st.integers(1, 4)), request))
     return compile_program([*blocks, *blocks[: draw(st.integers(0, 2))]], machine, request)
 
@@ -234,7 +234,7 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
     exchange = Request("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
     pair = [
-        BlockWords(f"{a}", Pattern.from_messages(16, [a], [b], [8]), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
+        BlockWords(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
     ]
     program = compile_program(pair, machine, exchange)
     check(program)
@@ -303,8 +303,8 @@ def test_several_messages_that_go_the_same_way_are_several_connections() -> None
     machine = parse_machine("mesh:3")
     request = Request("first-fit", limits="send=2,receive=none,link=none")
     twice = Pattern(3, np.array([0, 2, 2, 2]), np.array([1, 1]), np.array([8, 8]))
-    other = Pattern.from_messages(3, [0], [2], [8])
-    same = Pattern.from_messages(3, [0], [1], [9])
+    other = Pattern.from_messages([0], [2], [8], 3)
+    same = Pattern.from_messages([0], [1], [9], 3)
     for second, switches in ((other, 1), (same, 0)):
         blocks = [BlockWords("a", twice, 1, request), BlockWords("b", second, 1, request)]
         program = compile_program(blocks, machine, request)
@@ -322,7 +322,7 @@ def test_several_messages_that_go_the_same_way_are_several_connections() -> None
 def test_several_connections_of_one_way_have_channels_of_their_own() -> None:
     machine = parse_machine("mesh:3")
     twice = Pattern(3, np.array([0, 2, 2, 2]), np.array([1, 1]), np.array([8, 8]))
-    same = Pattern.from_messages(3, [0], [1], [9])
+    same = Pattern.from_messages([0], [1], [9], 3)
     blocks = [BlockWords("a", twice, 1, CONNECTIONS), BlockWords("b", same, 1, CONNECTIONS)]
     program = compile_program(blocks, machine, CONNECTIONS)
     assert program.switches == 0
@@ -341,7 +341,7 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
     """8 KiB a repetition: 2^62 B in all, and more; a block runs at most 2^31 - 1 times in a row."""
     machine = parse_machine("crossbar:8")
     size = 8192 * 2**20
-    pattern = Pattern.from_messages(8, [0], [1], [size])
+    pattern = Pattern.from_messages([0], [1], [size], 8)
     times = repeat * 8192 // size + wrong
     block = [BlockWords("a", pattern, min(times, 2**31), Request("first-fit"))]
     if not wrong:

@@ -87,7 +87,7 @@ def xy_links(sides: tuple[int, int], source: int, target: int) -> list[tuple[int
 def shifts(ranks: int, machine: Machine, placement: np.ndarray | None = None) -> Schedule:
     """Complete exchange, phase k: rank r sends to r + k + 1."""
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
-    pattern = Pattern.from_messages(ranks, source, target, source * 100 + target + 1)
+    pattern = Pattern.from_messages(source, target, source * 100 + target + 1, ranks)
     phase = (pattern.target - pattern.source) % ranks - 1
     offsets = np.arange(ranks) * ranks
     limits = Limits(send=1, receive=1)
@@ -123,7 +123,7 @@ def test_loads_of_a_phase_agree_with_walking_every_route(placement: np.ndarray |
 
 
 def test_stored_routes_are_drawn_as_stored() -> None:
-    pattern = Pattern.from_messages(4, [0, 3], [3, 0], [8, 8])
+    pattern = Pattern.from_messages([0, 3], [3, 0], [8, 8], 4)
     schedule = Schedule(
         pattern, mesh(2, 2), "chosen", Limits(), np.array([0, 1, 2]), np.array([0, 1]),
         route_offsets=np.array([0, 3, 6]), route_nodes=np.array([0, 2, 3, 3, 2, 0]),
@@ -136,7 +136,7 @@ def test_stored_routes_are_drawn_as_stored() -> None:
 def test_load_counts_per_unit_of_width() -> None:
     topology = Topology.mesh(2, width=2)
     machine = Machine("mesh", topology, Routing.default(topology))
-    pattern = Pattern.from_messages(6, [0, 1, 2], [3, 4, 5], [8, 8, 8])
+    pattern = Pattern.from_messages([0, 1, 2], [3, 4, 5], [8, 8, 8], 6)
     placement = np.array([0, 0, 0, 1, 1, 1])
     schedule = Schedule(pattern, machine, "naive", Limits(), np.array([0, 3]), np.arange(3), placement=placement)
     assert phase_routes(schedule, 0).load.tolist() == [2]

@@ -30,7 +30,7 @@ BOUND = {"phases": 3, "phases_witness": "rank 0 sends 3 messages", "time_s": 1e-
 def exchange(ranks: int, machine: str, method: str = "shift", sizes: Any = 1024) -> Schedule:
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
     size = np.broadcast_to(sizes, ranks * ranks)
-    pattern = Pattern.from_messages(ranks, source, target, size, name="alltoall")
+    pattern = Pattern.from_messages(source, target, size, ranks, name="alltoall")
     order = np.argsort((pattern.target - pattern.source) % ranks, kind="stable").astype(np.int32)
     offsets = np.arange(ranks) * ranks if method != "naive" else np.array([0, ranks * (ranks - 1)])
     return Schedule(pattern, parse_machine(machine), method, Limits(send=1, receive=1), offsets, order)
@@ -91,20 +91,20 @@ def test_two_thousand_phases_stay_a_small_file(tmp_path: Path) -> None:
 
 
 def test_an_empty_pattern_and_its_schedule_are_drawn(tmp_path: Path) -> None:
-    pattern = Pattern.from_messages(4, [], [], [])
+    pattern = Pattern.from_messages([], [], [], 4)
     schedule = Schedule(pattern, parse_machine("mesh:2x2"), "naive", Limits(), np.array([0]), np.zeros(0, np.int32))
     drawn(lambda: picture_pattern(pattern), tmp_path)
     assert any("0 phases" in word for word in drawn(lambda: picture_schedule(schedule), tmp_path))
 
 
 def test_a_pattern_shows_sizes_and_degrees(tmp_path: Path) -> None:
-    pattern = Pattern.from_messages(8, [0, 1, 2], [1, 2, 3], [64, 4096, 65536], name="three")
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [64, 4096, 65536], 8, name="three")
     words = drawn(lambda: picture_pattern(pattern), tmp_path)
     assert {"three", "bytes from rank to rank", "messages per rank", "sent", "received", "4 KiB"} <= set(words)
 
 
 def test_more_ranks_than_cells_are_shown_by_blocks(tmp_path: Path) -> None:
-    pattern = Pattern.from_messages(1000, [0, 999], [999, 0], [8, 8])
+    pattern = Pattern.from_messages([0, 999], [999, 0], [8, 8], 1000)
     assert "target rank (a cell is 4 × 4 ranks)" in drawn(lambda: picture_pattern(pattern), tmp_path)
 
 

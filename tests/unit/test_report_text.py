@@ -34,7 +34,7 @@ def plain(text: Any, width: int = 120) -> str:
 
 def exchange(ranks: int, machine: str, name: str = "alltoall") -> Schedule:
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
-    pattern = Pattern.from_messages(ranks, source, target, np.full(ranks * ranks, 1024), name=name)
+    pattern = Pattern.from_messages(source, target, np.full(ranks * ranks, 1024), ranks, name=name)
     order = np.argsort((pattern.target - pattern.source) % ranks, kind="stable").astype(np.int32)
     return Schedule(pattern, parse_machine(machine), "shift", Limits(send=1), np.arange(ranks) * ranks, order)
 
@@ -92,20 +92,20 @@ def test_a_phase_lists_routes() -> None:
 
 
 def test_a_matrix_is_darker_where_more_is_sent() -> None:
-    pattern = Pattern.from_messages(3, [0, 1, 2], [1, 2, 0], [1, 16, 4096])
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 0], [1, 16, 4096], 3)
     assert [line.split()[1] for line in matrix_lines(pattern)[:3]] == ["··░░··", "····▒▒", "██····"]
 
 
 def test_a_large_matrix_is_shown_by_blocks_within_the_width() -> None:
     ranks = np.arange(300)
-    pattern = Pattern.from_messages(300, ranks, (ranks + 1) % 300, np.full(300, 8))
+    pattern = Pattern.from_messages(ranks, (ranks + 1) % 300, np.full(300, 8), 300)
     lines = matrix_lines(pattern, width=80)
     assert max(len(line) for line in lines[:-1]) <= 80
     assert len(lines) <= 65
     assert "ranks" in lines[-1]
 
 
-@pytest.mark.parametrize("pattern", [Pattern.from_messages(1, [0], [0], [5]), Pattern.from_messages(3, [], [], [])])
+@pytest.mark.parametrize("pattern", [Pattern.from_messages([0], [0], [5], 1), Pattern.from_messages([], [], [], 3)])
 def test_a_pattern_without_messages_has_a_text(pattern: Pattern) -> None:
     assert "messages                 0" in plain(pattern_text(pattern))
 

@@ -52,12 +52,12 @@ def patterns(draw: st.DrawFn, ranks: int = 8, largest: int = 50) -> Pattern:
     count = draw(st.integers(0, 30))
     rank, size = st.integers(0, ranks - 1), st.integers(1, largest)
     rows = draw(st.lists(st.tuples(rank, rank, size), min_size=count, max_size=count))
-    return Pattern.from_messages(ranks, *np.array(rows, int).reshape(-1, 3).T)
+    return Pattern.from_messages(*np.array(rows, int).reshape(-1, 3).T, ranks)
 
 
 def test_decreasing_puts_like_lengths_together() -> None:
     """Two senders with a long and a short message each: long with long, 1000 + 10 bytes; mixed it is 2 · 1000."""
-    pattern = Pattern.from_messages(4, [0, 0, 1, 1], [2, 3, 2, 3], [1000, 10, 10, 1000])
+    pattern = Pattern.from_messages([0, 0, 1, 1], [2, 3, 2, 3], [1000, 10, 10, 1000], 4)
     problem = Problem(pattern, parse_machine("crossbar:4"), PORTS)
     result = checked(problem, schedule_decreasing(problem), "decreasing")
     assert sorted(result.pattern.size[result.message[result.phase(p)]].tolist() for p in (0, 1)) == [
@@ -113,7 +113,7 @@ def test_decreasing_keeps_an_order_through_the_annealing() -> None:
     source = np.repeat(np.arange(12), 6)
     target = (source + np.tile(np.arange(1, 7), 12)) % 12
     before = [(6 * s + a, 6 * s + b) for s in range(12) for a, b in ((0, 1), (1, 2), (4, 5))]
-    pattern = Pattern.from_messages(12, source, target, random.integers(1, 1000, 72), before=before)
+    pattern = Pattern.from_messages(source, target, random.integers(1, 1000, 72), 12, before=before)
     problem = Problem(pattern, parse_machine("mesh:4x3"), ANY)
     checked(problem, schedule_decreasing(problem), "decreasing")
 
@@ -130,7 +130,7 @@ def test_more_effort_is_the_same_search_longer_and_seeds_repeat() -> None:
 
 def test_birkhoff_by_hand() -> None:
     """0 → 1: 3, 0 → 2: 1, 3 → 1: 1: port 0 and port 1 bound the time to 4 bytes; 3 → 1 goes beside 0 → 2."""
-    pattern = Pattern.from_messages(4, [0, 0, 3], [1, 2, 1], [3, 1, 1])
+    pattern = Pattern.from_messages([0, 0, 3], [1, 2, 1], [3, 1, 1], 4)
     problem = Problem(pattern, parse_machine("crossbar:4"), PORTS)
     result = checked(problem, schedule_birkhoff(problem), "birkhoff")
     phases = sorted(
@@ -142,10 +142,10 @@ def test_birkhoff_by_hand() -> None:
 
 def test_birkhoff_splits_what_cannot_go_whole() -> None:
     """A ring of 2 bytes one way and 1 the other goes whole; three messages of 2 into ports with 4 are cut."""
-    ring = Pattern.from_messages(3, [0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1], [2, 2, 2, 1, 1, 1])
+    ring = Pattern.from_messages([0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1], [2, 2, 2, 1, 1, 1], 3)
     problem = Problem(ring, parse_machine("crossbar:3"), PORTS)
     assert checked(problem, schedule_birkhoff(problem), "birkhoff").phases == 2
-    cut = Pattern.from_messages(4, [0, 0, 1, 1, 2, 2], [1, 2, 2, 3, 1, 3], [2, 2, 2, 2, 2, 2])
+    cut = Pattern.from_messages([0, 0, 1, 1, 2, 2], [1, 2, 2, 3, 1, 3], [2, 2, 2, 2, 2, 2], 4)
     problem = Problem(cut, parse_machine("crossbar:4"), PORTS)
     result = checked(problem, schedule_birkhoff(problem), "birkhoff")
     assert largest_parts(result) == port_bound(problem) == 4
@@ -168,7 +168,7 @@ def test_birkhoff_takes_exactly_the_port_bound(pattern: Pattern) -> None:
 def test_birkhoff_shares_ports_between_ranks_of_a_node_and_keeps_inner_messages_whole() -> None:
     placement = np.array([0, 0, 1, 1, 2, 2], np.int32)
     source, target = np.divmod(np.arange(36), 6)
-    pattern = Pattern.from_messages(6, source, target, 1 + np.arange(36) % 7)
+    pattern = Pattern.from_messages(source, target, 1 + np.arange(36) % 7, 6)
     problem = Problem(pattern, parse_machine("crossbar:3"), PORTS, placement)
     result = checked(problem, schedule_birkhoff(problem), "birkhoff")
     inner = problem.source_node[result.message] == problem.target_node[result.message]
@@ -176,14 +176,14 @@ def test_birkhoff_shares_ports_between_ranks_of_a_node_and_keeps_inner_messages_
     assert inner.sum() == 6
     leaving = sum(int(result.size[s][~inner[s]].max()) for s in map(result.phase, range(result.phases)))
     assert leaving == port_bound(problem)
-    alone = Pattern.from_messages(6, [0, 2], [1, 3], [5, 6])
+    alone = Pattern.from_messages([0, 2], [1, 3], [5, 6], 6)
     only_inner = Problem(alone, parse_machine("crossbar:3"), PORTS, placement)
     assert checked(only_inner, schedule_birkhoff(only_inner), "birkhoff").phases == 1
 
 
 def test_birkhoff_states_what_it_requires() -> None:
     mesh = parse_machine("mesh:2x2")
-    pattern = Pattern.from_messages(4, [0, 1], [1, 2], [1, 1], before=[(0, 1)])
+    pattern = Pattern.from_messages([0, 1], [1, 2], [1, 1], 4, before=[(0, 1)])
     with pytest.raises(InputError, match="birkhoff requires a pattern without an order"):
         schedule_birkhoff(Problem(pattern, mesh, PORTS))
     with pytest.raises(InputError, match="birkhoff requires link without a limit, given link=1"):

@@ -43,7 +43,7 @@ def length(problem: Problem, phases: Phases, **more: Any) -> float:
 
 def test_balance_swaps_to_the_bound() -> None:
     """Two senders with 3 + 1 words, long with short in each phase: 3 + 3; long with long: 3 + 1, the bound."""
-    pattern = Pattern.from_messages(4, [0, 0, 1, 1], [2, 3, 2, 3], [3000, 1000, 1000, 3000])
+    pattern = Pattern.from_messages([0, 0, 1, 1], [2, 3, 2, 3], [3000, 1000, 1000, 3000], 4)
     on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=1, receive=1))
     mixed = Phases(np.array([0, 2, 4], np.int64), np.array([0, 3, 1, 2], np.int32))
@@ -56,7 +56,7 @@ def test_balance_swaps_to_the_bound() -> None:
 
 
 def test_a_serial_processor_counts_what_it_sends_and_receives() -> None:
-    pattern = Pattern.from_messages(3, [0, 1], [1, 2], [1000, 2000])
+    pattern = Pattern.from_messages([0, 1], [1, 2], [1000, 2000], 3)
     on = parse_machine("crossbar:3,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits())
     together = Phases(np.array([0, 2], np.int64), np.array([0, 1], np.int32))
@@ -98,7 +98,7 @@ def test_ordered_messages_stay_where_they_are() -> None:
     random = np.random.default_rng(1)
     source = np.repeat(np.arange(8), 4)
     target = (source + np.tile(np.arange(1, 5), 8)) % 8
-    pattern = Pattern.from_messages(8, source, target, random.integers(1, 9999, 32), before=[(0, 1), (1, 2)])
+    pattern = Pattern.from_messages(source, target, random.integers(1, 9999, 32), 8, before=[(0, 1), (1, 2)])
     problem = Problem(pattern, parse_machine("ring:8"), Limits(channels=4))
     phases = schedule_first_fit(problem)
     checked(problem, split_messages(problem, balance_words(problem, phases)))
@@ -106,7 +106,7 @@ def test_ordered_messages_stay_where_they_are() -> None:
 
 def test_a_split_fills_what_whole_messages_cannot() -> None:
     """One message of 100, three of 40 from one sender, two a phase: whole 100 + 40, cut 80 + 40, the bound 120."""
-    pattern = Pattern.from_messages(6, [0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000])
+    pattern = Pattern.from_messages([0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000], 6)
     on = parse_machine("crossbar:6,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))
     whole = Phases(np.array([0, 3, 4], np.int64), np.array([0, 1, 2, 3], np.int32))
@@ -119,7 +119,7 @@ def test_a_split_fills_what_whole_messages_cannot() -> None:
 
 
 def test_a_split_is_not_worth_a_long_overhead() -> None:
-    pattern = Pattern.from_messages(6, [0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000])
+    pattern = Pattern.from_messages([0, 2, 2, 2], [1, 3, 4, 5], [100_000, 40_000, 40_000, 40_000], 6)
     on = parse_machine("crossbar:6,overhead=1ms,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))
     whole = Phases(np.array([0, 3, 4], np.int64), np.array([0, 1, 2, 3], np.int32))

@@ -68,7 +68,7 @@ def problems(draw: st.DrawFn) -> Problem:
         for i, j in draw(st.lists(st.tuples(st.sampled_from(kept), st.sampled_from(kept)), max_size=8)):
             if i < j and {source[i], target[i]} & {source[j], target[j]}:
                 pairs.append((i, j))
-    pattern = Pattern.from_messages(ranks, source, target, size, before=pairs or None)
+    pattern = Pattern.from_messages(source, target, size, ranks, before=pairs or None)
     placement = None if ranks == on.topology.nodes else (np.arange(ranks, dtype=np.int32) // 2).astype(np.int32)
     return Problem(pattern, on, Limits(), placement, seed=draw(st.integers(0, 99)))
 
@@ -164,7 +164,7 @@ def test_no_transfer_waits_while_all_it_holds_is_free(problem: Problem) -> None:
 
 def test_event_list_by_hand() -> None:
     """0 sends 2 and 3 kB, 1 sends 2 kB to the same target: 0 is busiest and is never idle: 5 kB in all."""
-    pattern = Pattern.from_messages(4, [0, 0, 1], [2, 3, 2], [3000, 2000, 2000])
+    pattern = Pattern.from_messages([0, 0, 1], [2, 3, 2], [3000, 2000, 2000], 4)
     on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     result = schedule_event_list(Problem(pattern, on, Limits()))
     schedule = checked(Problem(pattern, on, Limits()), result, sync="none")
@@ -177,7 +177,7 @@ def test_event_list_by_hand() -> None:
 def test_as_by_hand() -> None:
     """The text's algorithm: processor 0 (9 words) first, its longest (6) at 0, then 3 at 6; 4 of processor 1 fits the
     gap of processor 3 before 6."""
-    pattern = Pattern.from_messages(4, [0, 0, 1], [2, 3, 3], [6000, 3000, 4000])
+    pattern = Pattern.from_messages([0, 0, 1], [2, 3, 3], [6000, 3000, 4000], 4)
     on = parse_machine("crossbar:4,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits())
     table = time_as(problem, one_phase(pattern)) * 1e6
@@ -189,7 +189,7 @@ def test_as_by_hand() -> None:
 
 
 def test_a_half_duplex_node_sends_or_receives() -> None:
-    pattern = Pattern.from_messages(3, [0, 1, 2], [1, 2, 0], [100, 100, 100])
+    pattern = Pattern.from_messages([0, 1, 2], [1, 2, 0], [100, 100, 100], 3)
     phases = one_phase(pattern)
     full, half = (
         Problem(pattern, parse_machine(f"crossbar:3,overhead=0,inject=0,eject=0,port=1GB/s{more}"), Limits())
@@ -203,7 +203,7 @@ def test_a_half_duplex_node_sends_or_receives() -> None:
 
 def test_a_wide_link_carries_one_transfer_for_each_unit() -> None:
     """Four messages over the middle link of a line, three pairs of ports apart: one after the other, or two at once."""
-    pattern = Pattern.from_messages(4, [0, 0, 1, 1], [2, 3, 2, 3], [1000] * 4)
+    pattern = Pattern.from_messages([0, 0, 1, 1], [2, 3, 2, 3], [1000] * 4, 4)
     ends = []
     for width in (1, 2):
         on = parse_machine(f"mesh:1x4,overhead=0,inject=0,eject=0,port=1GB/s,link=1GB/s,width={width}")
@@ -257,7 +257,7 @@ def test_predictions_keep_a_timetable() -> None:
 
 def test_messages_that_a_timetable_keeps_apart_do_not_block_each_other() -> None:
     on = with_settings(parse_machine("ring:4"), "blocking=2,overhead=0,inject=0,eject=0")
-    pattern = Pattern.from_messages(4, [0, 0, 1, 3], [1, 2, 2, 1], [1000] * 4)
+    pattern = Pattern.from_messages([0, 0, 1, 3], [1, 2, 2, 1], [1000] * 4, 4)
     problem = Problem(pattern, on, Limits())
     timed = made(problem, schedule_event_list(problem), sync="none")
     posted = replace(timed, timetable=None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from conset.arrays import ValueObject
 
-@dataclass(frozen=True)
-class Candidate:
+
+@dataclass(frozen=True, eq=False)
+class Candidate(ValueObject):
     """One bound: the largest of its kind wins.
 
     Attributes:
@@ -23,8 +25,8 @@ class Candidate:
     witness: str
 
 
-@dataclass(frozen=True)
-class Bounds:
+@dataclass(frozen=True, eq=False)
+class Bounds(ValueObject):
     """What no schedule of a class beats.
 
     Attributes:

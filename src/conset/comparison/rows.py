@@ -124,6 +124,53 @@ def compare(
     return result.sorted()
 
 
+def compare_all(
+    pairs: Sequence[tuple[Pattern, Machine]],
+    request: Request,
+    methods: Mapping[str, Sequence[str]],
+    *,
+    models: Sequence[str] = (),
+    by: str | None = None,
+    named: bool = True,
+) -> Comparison:
+    """The rows of `compare` for several patterns and machines, pair after pair; each names its pattern.
+
+    Args:
+        pairs: patterns, each on its machine.
+        request: as for `compare`, and what follows.
+        methods: method → its policies.
+        models: that simulate every row.
+        by: what says a row's time; None: each machine's model.
+        named: whether somebody asked for these very methods.
+
+    Returns:
+        Rows and skipped methods with the keys `pattern_name` and `machine`; `by` and `stands_in` name all that occur.
+
+    Raises:
+        As `compare`; InputError, NoScheduleError: where no method applies to any pair.
+    """
+    all_rows = Comparison()
+    decided: dict[str, None] = {}
+    replaced: dict[str, None] = {}
+    first: ConsetError | None = None
+    for pattern, machine in pairs:
+        place = {"pattern_name": pattern.name, "machine": machine.name}
+        try:
+            result = compare(pattern, machine, request, methods, models=models, by=by, named=named)
+        except (InputError, NoScheduleError) as error:
+            first = first or error
+            all_rows.skipped.append({**place, "method": ", ".join(methods), "reason": str(error)})
+            continue
+        all_rows.rows.extend({**row, **place} for row in result.rows)
+        all_rows.terms.extend(result.terms)
+        all_rows.schedules.extend(result.schedules)
+        all_rows.skipped.extend({**place, **skipped} for skipped in result.skipped)
+        decided[result.by] = replaced[result.stands_in] = None
+    if first is not None and not all_rows.rows:
+        raise first
+    return replace(all_rows, by=", ".join(decided) or FORMULA, stands_in="; ".join(filter(None, replaced)))
+
+
 def _too_long(name: str, pattern: Pattern, request: Request) -> str:
     most = LARGE * request.effort
     return f"searches too long for {pattern.messages:,} messages, at most {most:,}; --methods {name} or --effort allows"

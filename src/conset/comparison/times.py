@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import ValueObject
 from conset.choice.simulated import FORMULA, MAX_MESSAGES, is_affordable, ranking_of
 from conset.errors import InputError, NoScheduleError, unknown_name
 from conset.machine.machine import Machine
@@ -31,7 +32,7 @@ COMPUTATION = ("computation_s", "hidden_s", "with_computation_s")
 
 
 @dataclass(frozen=True, eq=False)
-class Timing:
+class Timing(ValueObject):
     """What a schedule takes.
 
     Attributes:
@@ -53,6 +54,9 @@ class Timing:
     prediction: Prediction
     stands_in: str = ""
     computation: dict[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        self._freeze()
 
     @property
     def sync(self) -> str:

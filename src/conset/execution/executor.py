@@ -24,15 +24,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.errors import ExecutionError, InputError
 from conset.execution.plan import MAX_BYTES, Operations, Plan
 from conset.execution.wait import NAP_S, Pending, Waiter, cores_and_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 _DATA, _SIGNAL = 1, 2
 
@@ -126,6 +128,8 @@ class Executor:
         self._step = self._steps[0] if self._steps else _Step("")
 
     def _make_steps(self) -> list[_Step]:
+        from mpi4py import MPI
+
         plan, rank, sync = self.plan, self.comm.rank, self.plan.sync
         sends, receives = (_rows(operations, rank) for operations in (plan.sends, plan.receives))
         if sync.kind in ("none", "barrier"):
@@ -244,7 +248,7 @@ class Executor:
             for request in (*step.sends, *step.receives, *step.signals_out, *step.signals_in):
                 request.Free()
         self._steps = []
-        if self.comm != MPI.COMM_NULL:
+        if self.comm:
             self.comm.Free()
 
     def __enter__(self) -> Executor:

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen_ints
+from conset.arrays import ValueObject, frozen_ints
 from conset.errors import InputError, UsageError
 from conset.schedule.sync import Sync, parse_sync
-
-if TYPE_CHECKING:
-    pass
 
 MAX_BYTES = 2**31 - 1
 """Largest transfer [B]: a count of MPI is an `int`; the large-count calls are not in every library."""
@@ -36,7 +33,7 @@ _OPERATION_ARRAYS: dict[str, type[np.int32] | type[np.int64]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Operations:
+class Operations(ValueObject):
     """Sends or receives of all ranks; those of rank `r` are `offsets[r] … offsets[r + 1] - 1`, in posting order.
 
     Attributes:
@@ -81,7 +78,7 @@ class Operations:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(ValueObject):
     """What each rank executes: its sends and receives in posting order, and the policy that keeps phases apart.
 
     Attributes:
@@ -163,7 +160,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class PairRanges:
+class PairRanges(ValueObject):
     """The bytes a rank exchanges with each peer, parts put together; only peers that there are, in rank order.
 
     Attributes:
@@ -175,6 +172,9 @@ class PairRanges:
     peer: NDArray[np.int32]
     offset: NDArray[np.int64]
     bytes: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        self._freeze()
 
     @staticmethod
     def of(operations: Operations, rank: int) -> PairRanges:

@@ -129,3 +129,12 @@ def build_bare(name: str, kind: str, sizes: tuple[int, ...]) -> Machine:
         InputError: sizes that the kind does not take.
     """
     return Machine(name, build_topology(kind, sizes), build_routing(kind), default_costs())
+
+
+def machine_of_topology(topology: Topology) -> Machine:
+    """A network with its usual routing and the default costs; a regular one has the name of its spec."""
+    sizes = (topology.dimensions,) if topology.kind == "hypercube" else topology.sides or (topology.nodes,)
+    name = f"{topology.kind}:{'x'.join(str(size) for size in sizes)}"
+    if topology.width > 1:
+        name += f",width={topology.width}"
+    return Machine(name, topology, Routing.default(topology), default_costs())

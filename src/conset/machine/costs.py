@@ -16,6 +16,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import ValueObject
 from conset.errors import InputError, UsageError, unknown_name
 from conset.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps, MIN_RATE_Bps
 
@@ -144,8 +145,8 @@ class Synchronization:
         return max(0.0, self.base_s + self.per_log2_s * log2(max(nodes, 1)))
 
 
-@dataclass(frozen=True)
-class Costs:
+@dataclass(frozen=True, eq=False)
+class Costs(ValueObject):
     """What the machine models charge. Rates are per port, or per link and unit of width.
 
     Attributes:
@@ -257,6 +258,8 @@ class Costs:
                 raise unknown_name("policy", str(policy), SYNCS)
         if self.preempts and self.processors != "one":
             raise InputError(f"preempts=true: needs processors=one, is {self.processors}")
+        if len(self.size_range_B) != 2:
+            raise InputError(f"size_range_B: two sizes required, given {len(self.size_range_B)}")
         low, high = self.size_range_B
         for size in (low, high):
             if size != inf:

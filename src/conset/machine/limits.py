@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from conset.arrays import ValueObject
 from conset.errors import UsageError, unknown_name
 
 Duplex = Literal["full", "exchange"]
@@ -13,8 +14,8 @@ MOST = 2**31 - 1
 """Largest limit; more messages a pattern does not have."""
 
 
-@dataclass(frozen=True)
-class Limits:
+@dataclass(frozen=True, eq=False)
+class Limits(ValueObject):
     """Upper limits on a phase; None is no limit.
 
     Attributes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
+from conset.arrays import ValueObject, check_offsets, check_range
 from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
@@ -13,8 +15,8 @@ from conset.network.routing import RULES, Routing
 from conset.network.topology import Topology
 
 
-@dataclass(frozen=True)
-class ModeCosts:
+@dataclass(frozen=True, eq=False)
+class ModeCosts(ValueObject):
     """What a machine costs in one of its transfer modes.
 
     Attributes:
@@ -25,13 +27,16 @@ class ModeCosts:
     costs: Costs
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method_costs", MappingProxyType(dict(self.method_costs)))
+
     def changed(self, change: Callable[[Costs], Costs]) -> ModeCosts:
         """With `change` made to every one of the costs."""
         return ModeCosts(change(self.costs), {name: change(own) for name, own in self.method_costs.items()})
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(ValueObject):
     """Everything a schedule must respect and a prediction must know.
 
     Attributes:
@@ -50,23 +55,35 @@ class Machine:
         origin: `name` or `document` as long as the machine is what that alone says; a changed copy has neither.
     """
 
-    name: str
+    name: str = field(compare=False)
     topology: Topology
     routing: Routing
     costs: Costs = field(default_factory=Costs)
     limits: Limits = field(default_factory=Limits)
     limits_methods: tuple[str, ...] = ()
-    document: Mapping[str, Any] | None = None
-    notes: tuple[str, ...] = ()
+    document: Mapping[str, Any] | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
     method_costs: Mapping[str, Costs] = field(default_factory=dict)
     mode: str = ""
     modes: Mapping[str, ModeCosts] = field(default_factory=dict)
-    origin: Literal["", "name", "document"] = field(init=False, default="", repr=False)
+    origin: Literal["", "name", "document"] = field(init=False, default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.routing.rule not in RULES[self.topology.kind]:
             known = " or ".join(RULES[self.topology.kind])
             raise InputError(f"routing '{self.routing.rule}' on a {self.topology.kind}: must be {known}")
+        self._check_table()
+        for name in ("method_costs", "modes"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def _check_table(self) -> None:
+        """A stored table has a route for every pair of endpoints, over links that there are."""
+        offsets, links = self.routing.table_offsets, self.routing.table_links
+        if offsets is None or links is None:
+            return
+        pairs = self.topology.endpoints**2
+        check_offsets("table_offsets", offsets, pairs, links.size, "links of routes")
+        check_range("table_links", links, self.topology.link_slots)
 
     def hard_limits(self, method: str) -> Limits:
         """The limits of this machine that `method` must keep."""
@@ -93,8 +110,3 @@ class Machine:
 
     def __repr__(self) -> str:
         return f"Machine({self.name!r}, {self.topology!r})"
-
-    def _repr_html_(self) -> str:
-        from conset.report.notebook import machine_html
-
-        return machine_html(self)

@@ -238,7 +238,7 @@ def _network_of(topology: Topology, routing: Routing) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _graph_of(topology: Topology, routing: Routing) -> dict[str, Any]:
-    """Of a graph; every link of one direction. Kept by identity: a machine's copies share network and routing."""
+    """Of a graph; every link of one direction. Kept, as the copies of a machine share network and routing."""
     ends = zip(topology.link_source.tolist(), topology.link_target.tolist(), strict=True)
     table: dict[str, Any] = {
         "kind": "graph",

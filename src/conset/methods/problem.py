@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.arrays import frozen
+from conset.arrays import ValueObject, frozen
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -68,7 +68,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Phases:
+class Phases(ValueObject):
     """What a method found; the arrays are those of `Schedule`.
 
     Attributes:
@@ -92,6 +92,9 @@ class Phases:
     channels: NDArray[np.int32] | None = None
     stopped_early: bool = False
     note: str = ""
+
+    def __post_init__(self) -> None:
+        self._freeze()
 
     @staticmethod
     def of(phase: NDArray[np.int32], order: NDArray[np.int32] | None = None) -> Phases:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen_ints
-from conset.errors import InputError
+from conset.arrays import ValueObject, check_offsets, check_range, frozen_ints
+from conset.errors import InputError, unknown_name
 from conset.network.topology import Topology
 
 Rule = Literal["dimension-order", "no-wrap", "e-cube", "direct", "shortest-path", "table"]
@@ -25,11 +25,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }
 """Rules each kind of network knows; the first is its default."""
 
+MAX_LINKS = 2**31 - 1
+"""Most links of any network."""
 TIES: tuple[Tie, ...] = ("parity", "plus", "checker")
 
 
 @dataclass(frozen=True, eq=False)
-class Routing:
+class Routing(ValueObject):
     """The machine's own rule for paths.
 
     - `dimension-order` (boxes): the last coordinate first; on a cycle the shorter way; a hop of exactly half a side n
@@ -54,11 +56,17 @@ class Routing:
     table_links: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
+        if self.rule not in get_args(Rule):
+            raise unknown_name("routing", str(self.rule), get_args(Rule))
+        if self.tie not in TIES:
+            raise unknown_name("tie", str(self.tie), TIES)
         if (self.rule == "table") != (self.table_offsets is not None and self.table_links is not None):
             raise InputError(f"routing '{self.rule}': a table is required for 'table' and for nothing else")
         if self.table_offsets is not None and self.table_links is not None:
             object.__setattr__(self, "table_offsets", frozen_ints(self.table_offsets, np.int64, "table_offsets"))
             object.__setattr__(self, "table_links", frozen_ints(self.table_links, np.int32, "table_links"))
+            check_offsets("table_offsets", self.table_offsets, None, self.table_links.size, "links of routes")
+            check_range("table_links", self.table_links, MAX_LINKS)
 
     @staticmethod
     def default(topology: Topology) -> Routing:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
-from typing import Literal
+from math import inf, prod
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen, frozen_ints
-from conset.errors import InputError
+from conset.arrays import ValueObject, frozen, frozen_ints
+from conset.errors import InputError, unknown_name
 from conset.units import MAX_RATE_Bps, MIN_RATE_Bps
 
 Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]
@@ -23,7 +23,7 @@ MAX_NODES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
-class Topology:
+class Topology(ValueObject):
     """A network: nodes 0 … `nodes` - 1, of which the first `endpoints` may hold ranks, and links of one direction.
 
     Node ids are row-major: the last coordinate varies fastest. Link ids are dense slots given by a formula, so that a
@@ -62,6 +62,8 @@ class Topology:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise unknown_name("kind of network", str(self.kind), get_args(Kind))
         for name in ("link_source", "link_target"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
         if self.kind != "graph":
@@ -79,6 +81,8 @@ class Topology:
         self._check_graph()
 
     def _check_graph(self) -> None:
+        if not 1 <= self.nodes < 2**31:
+            raise InputError(f"nodes = {self.nodes}: must be from 1 to {2**31 - 1}")
         if not 1 <= self.endpoints <= self.nodes:
             raise InputError(f"endpoints = {self.endpoints}: must be from 1 to the {self.nodes} nodes")
         source, target = self.link_source, self.link_target
@@ -136,6 +140,29 @@ class Topology:
     def crossbar(nodes: int) -> Topology:
         """Ports only: nothing but a node's own ports limits it."""
         return Topology("crossbar", (nodes,), nodes, nodes)
+
+    @staticmethod
+    def from_networkx(graph: Any, *, rate_Bps: float = inf) -> Topology:  # noqa: N803
+        """The network of a graph of networkx; of its class nothing is imported.
+
+        An undirected edge is two links, one each way; parallel edges add up their widths. Nodes are numbered in the
+        order of the graph, endpoints before switches; a node that is no number from 0 on in this order is kept as a
+        label. What attributes say, as in graph files: `switch` (True) or `type` ("switch", "router") of a node that
+        holds no ranks; `label` of a node for people; `width` of an edge (parallel links); `rate` of an edge per unit
+        of width, a number [B/s] or a text with its unit.
+
+        Args:
+            graph: `Graph`, `DiGraph`, `MultiGraph` or `MultiDiGraph`, or anything with their `nodes`, `edges` and
+                `is_directed`.
+            rate_Bps: rate of edges without one, where others have one [B/s].
+
+        Raises:
+            InputError: no graph, no endpoints, an attribute that does not parse, parallel edges of different rates, an
+                edge without a rate beside edges with one and no `rate_Bps`, or endpoints that do not reach each other.
+        """
+        from conset.network.networkx import topology_of_networkx
+
+        return topology_of_networkx(graph, rate_Bps)
 
     @property
     def dimensions(self) -> int:

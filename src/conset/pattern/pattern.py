@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conset.arrays import frozen, frozen_ints
+from conset.arrays import ValueObject, frozen, frozen_ints
 from conset.errors import InputError
 from conset.units import MAX_SIZE_B
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class Pattern(ValueObject):
     """Messages between ranks in compressed sparse rows; a message is known by its index.
 
     Message `m` of rank `r` has `offsets[r] <= m < offsets[r + 1]`; `target[m]` receives `size[m]` bytes. Messages of a
@@ -40,7 +40,7 @@ class Pattern:
     size: NDArray[np.int64]
     before: NDArray[np.int32] | None = None
     local_bytes: int = 0
-    name: str = "pattern"
+    name: str = field(default="pattern", compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks < 2**31:
@@ -116,10 +116,10 @@ class Pattern:
 
     @staticmethod
     def from_messages(
-        ranks: int,
         source: ArrayLike,
         target: ArrayLike,
         size: ArrayLike,
+        ranks: int | None = None,
         *,
         before: ArrayLike | None = None,
         name: str = "pattern",
@@ -127,16 +127,32 @@ class Pattern:
         """A pattern from a list of messages in any order: message k goes from `source[k]` to `target[k]`.
 
         Sorted by source, then target. Zero sizes are no messages; messages to the own rank are added to `local_bytes`;
-        duplicates add up, except those that `before` (pairs of positions k) mentions, which stay apart.
+        duplicates add up, except those that `before` mentions, which stay apart.
+
+        >>> Pattern.from_messages([0, 1, 1], [1, 2, 0], [8, 16, 24])
+        Pattern('pattern', ranks=3, messages=3, bytes=48)
+
+        Args:
+            source: shape=(k), whole numbers: the rank that sends each.
+            target: shape=(k): the rank that receives it.
+            size: shape=(k) [B], whole and at least 0.
+            ranks: number of ranks; None: one more than the largest that is named.
+            before: shape=(pairs, 2), positions in the list: `before[p, 0]` ends before `before[p, 1]` starts.
+            name: for people.
 
         Raises:
-            InputError: a rank out of range, a negative size, an order over a message that is none, a cyclic order.
+            InputError: lists of different lengths, a rank out of range, a negative size, an order over a message that
+                is none, a cyclic order, or nothing that says how many ranks there are.
         """
         src = frozen_ints(np.asarray(source).ravel(), np.int32, "source")
         dst = frozen_ints(np.asarray(target).ravel(), np.int32, "target")
         num = frozen_ints(np.asarray(size).ravel(), np.int64, "size")
         if not src.shape == dst.shape == num.shape:
             raise InputError(f"source, target and size have {src.size}, {dst.size} and {num.size} entries: must agree")
+        if ranks is None and not src.size:
+            raise InputError("ranks: required where there are no messages")
+        if ranks is None:
+            ranks = max(int(src.max()), int(dst.max()), 0) + 1
         for what, rank in (("source", src), ("target", dst)):
             wrong = np.flatnonzero((rank < 0) | (rank >= ranks))
             if wrong.size:
@@ -175,6 +191,39 @@ class Pattern:
         ordered = None if pairs is None else pairs.astype(np.int32)
         return Pattern(ranks, offsets, dst[starts], merged, ordered, local, name)
 
+    @staticmethod
+    def from_matrix(matrix: Any, *, name: str = "pattern") -> Pattern:
+        """A pattern from a matrix of bytes: what is not zero in row r and column c is a message from rank r to rank c.
+
+        The diagonal is what ranks send to themselves, `local_bytes`.
+
+        >>> Pattern.from_matrix([[0, 8], [16, 0]])
+        Pattern('pattern', ranks=2, messages=2, bytes=24)
+
+        Args:
+            matrix: shape=(ranks, ranks), whole numbers [B] of at least 0: an array, or a sparse matrix of SciPy, of
+                which entries that are stored twice add up.
+            name: for people.
+
+        Raises:
+            InputError: not square, empty, or an entry that is no whole number of bytes from 0 to 2^62.
+        """
+        entries = matrix.tocoo() if hasattr(matrix, "tocoo") else np.asarray(matrix)
+        if len(entries.shape) != 2 or entries.shape[0] != entries.shape[1] or entries.shape[0] < 1:
+            raise InputError(f"matrix has shape {entries.shape}: one row and one column for each rank required")
+        if entries.dtype.kind not in "iubf":
+            raise InputError(f"matrix: whole numbers of bytes required, given {entries.dtype}")
+        if isinstance(entries, np.ndarray):
+            row, column = np.nonzero(entries)
+            size = entries[row, column]
+        else:
+            row, column, size = entries.row, entries.col, entries.data
+        wrong = np.flatnonzero(~((size >= 0) & (size <= MAX_SIZE_B) & (size == np.floor(size))))
+        if wrong.size:
+            k = wrong[0]
+            raise InputError(f"matrix[{row[k]}, {column[k]}] = {size[k]}: must be whole bytes from 0 to 2^62")
+        return Pattern.from_messages(row, column, size.astype(np.int64), entries.shape[0], name=name)
+
     @property
     def messages(self) -> int:
         """Number of messages."""
@@ -203,11 +252,6 @@ class Pattern:
 
     def __repr__(self) -> str:
         return f"Pattern({self.name!r}, ranks={self.ranks}, messages={self.messages}, bytes={self.bytes})"
-
-    def _repr_html_(self) -> str:
-        from conset.report.notebook import pattern_html
-
-        return pattern_html(self)
 
 
 def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import ValueObject
+
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(ValueObject):
     """What a formula says; no events, no measurements.
 
     Attributes:
@@ -37,6 +39,9 @@ class Prediction:
     witness_kind: str
     machine: str
     computation: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._freeze()
 
     def to_object(self) -> dict[str, Any]:
         """As `predict --json` prints it."""

@@ -63,7 +63,7 @@ def together(words: Sequence[BlockWords]) -> Pattern:
         raise InputError(f"all blocks together send {total} B, at most {MAX_SIZE_B} B")
     columns = [(block.pattern.source, block.pattern.target, block.pattern.size * block.repeat) for block in words]
     source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Pattern.from_messages(words[0].pattern.ranks, source, target, size, name="all blocks together")
+    return Pattern.from_messages(source, target, size, words[0].pattern.ranks, name="all blocks together")
 
 
 def _fingerprint(pattern: Pattern) -> tuple[object, ...]:

@@ -1,4 +1,7 @@
-"""Notebook: small self-contained HTML for `_repr_html_`; everything that comes from outside is escaped."""
+"""Notebook: small self-contained HTML for `_repr_html_`; everything that comes from outside is escaped.
+
+Nouns ask for it through `conset.notebook`, where the forms are registered when this module is imported.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
+from conset.notebook import register_form
 from conset.pattern.pattern import Pattern
 from conset.report.facts import Fact, cost_facts, machine_facts, pattern_facts, schedule_facts
 from conset.report.matrix import rank_grid
@@ -76,3 +80,8 @@ def _colour(share: float) -> str:
     low, high, at = (_LOW, _MIDDLE, 2 * share) if share < 0.5 else (_MIDDLE, _HIGH, 2 * share - 1)
     red, green, blue = (round(float(x)) for x in low + (high - low) * at)
     return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+register_form(Pattern, pattern_html)
+register_form(Machine, machine_html)
+register_form(Schedule, schedule_html)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import check_offsets, check_range, frozen, frozen_ints
+from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -21,7 +21,7 @@ from conset.units import MAX_SIZE_B
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Schedule(ValueObject):
     """Phases of transfers, in compressed sparse rows; a transfer is one message of the pattern or a part of one.
 
     Phase `p` holds transfers `phase_offsets[p] … phase_offsets[p + 1] - 1`, in the order in which they are posted;
@@ -74,18 +74,18 @@ class Schedule:
     timetable: NDArray[np.float64] | None = None
     sync: str = "barrier"
     limits_asked: bool = False
-    manifest: Manifest = field(default_factory=Manifest)
+    manifest: Manifest = field(default_factory=Manifest, compare=False)
     in_flight: InFlight | None = None
     posting: str = "schedule"
     min_bandwidth_Bps: NDArray[np.float64] | None = None  # noqa: N815
-    compile_s: float = 0.0
-    stopped_early: bool = False
-    placement_name: str = ""
-    note: str = ""
-    reason: str = ""
-    rank_by: str = ""
-    simulated_s: float | None = None
-    verdict: Mapping[str, Any] | None = None
+    compile_s: float = field(default=0.0, compare=False)
+    stopped_early: bool = field(default=False, compare=False)
+    placement_name: str = field(default="", compare=False)
+    note: str = field(default="", compare=False)
+    reason: str = field(default="", compare=False)
+    rank_by: str = field(default="", compare=False)
+    simulated_s: float | None = field(default=None, compare=False)
+    verdict: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -212,8 +212,3 @@ class Schedule:
         return (
             f"Schedule({self.method}, phases={self.phases}, messages={self.pattern.messages}, on {self.machine.name})"
         )
-
-    def _repr_html_(self) -> str:
-        from conset.report.notebook import schedule_html
-
-        return schedule_html(self)

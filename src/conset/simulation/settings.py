@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -79,23 +79,45 @@ class Settings:
 
     @staticmethod
     def of(
-        costs: Costs, *, in_flight: str | int | None = None, receives: str | int | None = None, **words: Any
+        costs: Costs,
+        *,
+        sync: str = "none",
+        in_flight: str | int | None = None,
+        receives: str | int | None = None,
+        receive_order: str | None = None,
+        fairness: str = "equal",
+        lanes: int | None = None,
+        record: bool = False,
+        until_s: float = inf,
+        max_work: int | None = None,
     ) -> Settings:
-        """Settings in the words of the command line; what is None comes from the machine.
+        """Settings as on the command line; what is None comes from the machine.
 
         Args:
             costs: whose `in_flight` and `receives` hold where nothing is said; a bare network's are all.
+            sync: as in `Settings`.
             in_flight: a number or `all`.
             receives: a number or `all`.
-            words: other fields of `Settings`.
+            receive_order: as in `Settings`, and all that follow.
+            fairness: of flows that share a bottleneck.
+            lanes: virtual channels per link and pool.
+            record: whether every change of a rate is kept.
+            until_s: when the simulation ends [s].
+            max_work: counted work after which it ends.
 
         Raises:
             UsageError: a value that is neither a whole number of at least 1 nor `all`.
         """
         return Settings(
+            sync=sync,
             in_flight=costs.in_flight if in_flight is None else parse_count(in_flight, "--in-flight"),
             receives=costs.receives if receives is None else parse_count(receives, "--receives"),
-            **words,
+            receive_order=cast(ReceiveOrder | None, receive_order),  # checked where settings are made
+            fairness=cast(Fairness, fairness),
+            lanes=lanes,
+            record=record,
+            until_s=until_s,
+            max_work=max_work,
         )
 
 
@@ -109,5 +131,5 @@ def parse_count(value: str | int, what: str) -> int | None:
     if text == "all":
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < 1:
-        raise UsageError(f"{what} '{value}': must be a whole number of at least 1, or all")
+        raise UsageError(f"{what} {value!r}: must be a whole number of at least 1, or all")
     return int(text)

@@ -10,12 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import ValueObject, check_range, frozen_floats, frozen_ints
+from conset.errors import InputError
 from conset.network.topology import Topology
 from conset.simulation.workload import Workload
 
+_SECONDS = (
+    "start_s", "end_s", "phase_end_s", "link_busy_s", "out_busy_s", "in_busy_s", "sent_s", "first_byte_s", "left_s",
+)  # fmt: skip
+_OPTIONAL = ("held_by", "sent_s", "first_byte_s", "left_s")
+"""Of a message; (0) where nobody says."""
+_LIKE = {
+    "end_s": ("start_s", *_OPTIONAL),
+    "link_bytes": ("link_busy_s",),
+    "out_bytes": ("out_busy_s", "in_bytes", "in_busy_s"),
+}
+"""Arrays that have the shape of another one."""
+
 
 @dataclass(frozen=True, eq=False)
-class Rates:
+class Rates(ValueObject):
     """Every change of a rate: from `time_s[k]` on message `message[k]` flows at `rate_Bps[k]`, 0 when it has ended.
 
     Attributes:
@@ -28,9 +42,19 @@ class Rates:
     message: NDArray[np.int32]
     rate_Bps: NDArray[np.float64]  # noqa: N815
 
+    def __post_init__(self) -> None:
+        for name in ("time_s", "rate_Bps"):
+            object.__setattr__(self, name, frozen_floats(getattr(self, name), name))
+        object.__setattr__(self, "message", frozen_ints(self.message, np.int32, "message"))
+        for name in ("message", "rate_Bps"):
+            if getattr(self, name).shape != (self.time_s.size,):
+                raise InputError(
+                    f"{name} has shape {getattr(self, name).shape}: must be ({self.time_s.size},) as time_s"
+                )
+
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class Timeline(ValueObject):
     """What a model says a workload takes.
 
     Attributes:
@@ -82,13 +106,33 @@ class Timeline:
     mean_latency_s: float
     held_by: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     events: int = 0
-    elapsed_s: float = 0.0
+    elapsed_s: float = field(default=0.0, compare=False)
     workload: Workload | None = None
     rates: Rates | None = None
     sent_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     first_byte_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     left_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     figures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        for name in _SECONDS:
+            object.__setattr__(self, name, frozen_floats(getattr(self, name), name))
+        for name in ("link_bytes", "out_bytes", "in_bytes"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        object.__setattr__(self, "held_by", frozen_ints(self.held_by, np.int32, "held_by"))
+        for like, names in _LIKE.items():
+            self._check_like(like, names)
+        if self.workload is not None and self.workload.messages != self.messages:
+            raise InputError(f"end_s has {self.messages} entries: the workload has {self.workload.messages} messages")
+        if self.rates is not None:
+            check_range("rates: message", self.rates.message, self.messages)
+
+    def _check_like(self, like: str, names: tuple[str, ...]) -> None:
+        shape = (getattr(self, like).size,)
+        for name in names:
+            own = getattr(self, name).shape
+            if own != shape and not (name in _OPTIONAL and own == (0,)):
+                raise InputError(f"{name} has shape {own}: must be {shape} as {like}")
 
     @property
     def time_s(self) -> float:

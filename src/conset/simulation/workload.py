@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import check_offsets, check_range, frozen, frozen_ints
+from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
 from conset.errors import InputError
 from conset.network.topology import Topology
 from conset.schedule.loads import chosen_links
@@ -30,7 +30,7 @@ def _no_int64() -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Workload:
+class Workload(ValueObject):
     """Messages between nodes: when each is released, what it waits for, and in which order ranks take them.
 
     A message is known by its index: the transfer of a schedule, or the line of a trace. Ranks take their messages in
@@ -69,7 +69,7 @@ class Workload:
     receiver: NDArray[np.int32] = field(default_factory=_no_int32)
     link_offsets: NDArray[np.int64] = field(default_factory=_no_int64)
     links: NDArray[np.int32] = field(default_factory=_no_int32)
-    name: str = "workload"
+    name: str = field(default="workload", compare=False)
     method: str = ""
 
     def __post_init__(self) -> None:

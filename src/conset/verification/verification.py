@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conset.arrays import ValueObject
+
 RULES: dict[str, str] = {
     "pattern": "messages join two different ranks that exist, have bytes, 2^62 together at most; ordered ones share a "
     "rank, and no order is cyclic",
@@ -48,8 +50,8 @@ RULES: dict[str, str] = {
 """Every rule of the verifier, in words; a violation names one of them."""
 
 
-@dataclass(frozen=True)
-class Violation:
+@dataclass(frozen=True, eq=False)
+class Violation(ValueObject):
     """One broken rule.
 
     Attributes:
@@ -69,8 +71,8 @@ class Violation:
         return {"phase": self.phase, "transfer": self.transfer, "rule": self.rule, "text": self.text}
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, eq=False)
+class Verification(ValueObject):
     """The verdict on a schedule.
 
     Attributes:

@@ -75,7 +75,7 @@ def pattern_from_matrix(matrix: NDArray[Any], place: Callable[[int, int], str], 
     ranks = require_square(matrix.shape, where)
     size = whole_bytes(matrix.ravel(), lambda k: place(k // ranks, k % ranks))
     sent = np.flatnonzero(size)
-    return located(where, lambda: Pattern.from_messages(ranks, sent // ranks, sent % ranks, size[sent], name=name))
+    return located(where, lambda: Pattern.from_messages(sent // ranks, sent % ranks, size[sent], ranks, name=name))
 
 
 def located(where: str, build: Callable[[], Pattern]) -> Pattern:
@@ -121,7 +121,7 @@ def pattern_from_list(
             raise InputError(f"{place(k)}: {what} = {rank[k]}: must be a rank from 0 to {known - 1}")
     _check_order(before, source, target, size, place, where)
     pairs = np.array(before, np.int64).reshape(-1, 2) if before else None
-    return located(where, lambda: Pattern.from_messages(known, source, target, size, before=pairs, name=name))
+    return located(where, lambda: Pattern.from_messages(source, target, size, known, before=pairs, name=name))
 
 
 def _check_order(

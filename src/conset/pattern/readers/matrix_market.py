@@ -54,7 +54,7 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
         except InputError as error:
             way = "--rows-to N or --parts N distributes a matrix over N ranks"
             raise InputError(f"{error}; entries are sizes here, {way}") from None
-    return located(str(path), lambda: Pattern.from_messages(ranks, rows, columns, size, name=path.name))
+    return located(str(path), lambda: Pattern.from_messages(rows, columns, size, ranks, name=path.name))
 
 
 def graph_of_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], size: int) -> Graph:
@@ -93,7 +93,7 @@ def halo_of_rows(
     foreign = owner != user
     pair, count = np.unique(owner[foreign] * ranks + user[foreign], return_counts=True)
     return located(
-        str(path), lambda: Pattern.from_messages(ranks, pair // ranks, pair % ranks, count * word, name=path.name)
+        str(path), lambda: Pattern.from_messages(pair // ranks, pair % ranks, count * word, ranks, name=path.name)
     )
 
 

@@ -36,7 +36,7 @@ def halo_exchange(cells: Cells, part: NDArray[np.int64], parts: int, word: int, 
     has = coo_matrix((np.ones(node.size, np.int64), (node, part)), shape=(int(node.max()) + 1, parts)).tocsr()
     shared = coo_matrix(has.T @ has)
     apart = shared.row != shared.col
-    return Pattern.from_messages(parts, shared.row[apart], shared.col[apart], shared.data[apart] * word, name=name)
+    return Pattern.from_messages(shared.row[apart], shared.col[apart], shared.data[apart] * word, parts, name=name)
 
 
 def pattern_from_graph(graph: Graph, parts: int, word: int, seed: int, where: str, name: str) -> Pattern:
@@ -51,7 +51,7 @@ def pattern_from_graph(graph: Graph, parts: int, word: int, seed: int, where: st
     other = part[graph.neighbor]
     cut = part[vertex] != other
     key = np.unique(vertex[cut] * parts + other[cut])
-    return Pattern.from_messages(parts, part[key // parts], key % parts, np.full(key.size, word), name=name)
+    return Pattern.from_messages(part[key // parts], key % parts, np.full(key.size, word), parts, name=name)
 
 
 def dual_graph(cells: Cells) -> Graph:

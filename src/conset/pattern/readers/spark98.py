@@ -48,7 +48,7 @@ def read_spark98(path: Path, options: ReadOptions) -> Pattern:
     _check_shared(path, shared, words)
     source, target = np.nonzero(shared)
     size = shared[source, target] * options.word
-    return located(str(path), lambda: Pattern.from_messages(parts, source, target, size, name=path.name))
+    return located(str(path), lambda: Pattern.from_messages(source, target, size, parts, name=path.name))
 
 
 def _shared_nodes(tokens: _Tokens, nodes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -85,6 +85,6 @@ def largest_loads(grid: NDArray[np.int64]) -> tuple[int, int]:
     """(most messages at a port, on a link) of a permutation by itself, over the mesh's own routes."""
     side = grid.shape[0]
     source = np.flatnonzero(grid.ravel() >= 0)
-    pattern = Pattern.from_messages(side * side, source, grid.ravel()[source], np.ones(source.size, np.int64))
+    pattern = Pattern.from_messages(source, grid.ravel()[source], np.ones(source.size, np.int64), side * side)
     loads = phase_loads(conset.compile(pattern, f"mesh:{side}x{side}", method="naive"))
     return int(max(loads.send.max(initial=0), loads.receive.max(initial=0))), int(loads.link.max(initial=0))

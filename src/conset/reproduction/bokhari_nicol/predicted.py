@@ -17,7 +17,7 @@ FORMULA = "hop=0,per_transfer=0,in_flight=1"
 @lru_cache
 def one_message(side: int, size: int) -> Schedule:
     """One message of `size` bytes from the first node to its neighbour."""
-    pattern = Pattern.from_messages(side * side, [0], [1], [size], name="one message")
+    pattern = Pattern.from_messages([0], [1], [size], side * side, name="one message")
     return conset.compile(pattern, machine(side, FORMULA), method="naive")
 
 

@@ -98,7 +98,7 @@ def predicted_messages(table: int, words: int) -> float:
     schedule = conset.compile(pattern_of(which, words, on), on, method="naive", placement=which.placement)
     total = conset.predict(schedule, by="formula").time_s
     if which is ALL_TO_ALL:
-        single = conset.Pattern.from_messages(on.topology.nodes, [0], [1], [words * WORD_B])
+        single = conset.Pattern.from_messages([0], [1], [words * WORD_B], on.topology.nodes)
         total += conset.predict(conset.compile(single, on, method="naive"), by="formula").time_s
     return clocks(total)
 

@@ -1,0 +1,144 @@
+"""Inputs of the Python interface: what may be given as a pattern, a machine, limits or a placement, to nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from conset.arguments import python_interface
+from conset.arrays import check_range, frozen_ints
+from conset.errors import InputError, UsageError
+from conset.machine.bare import machine_of_topology
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.machine.spec import parse_machine
+from conset.network.topology import Topology
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+
+PatternLike = Pattern | str | Path
+"""A pattern, a spec such as `random:degree=16,size=4KiB`, or the name of a file."""
+MachineLike = Machine | Topology | Mapping[str, Any] | str | Path
+"""A machine, a network with the default costs, a spec such as `torus:8x8,link=16GB/s`, a file, or a file's contents."""
+
+
+@python_interface
+def load_machine(spec: MachineLike) -> Machine:
+    """A machine from a preset, a network with options, a file, or a `Topology`, which gets the default costs.
+
+    >>> load_machine("torus:8x8,link=16GB/s").costs.link_Bps
+    16000000000.0
+
+    Raises:
+        UsageError: an unknown name or option, or a value that does not parse. InputError: what a file says.
+    """
+    if isinstance(spec, Machine):
+        return spec
+    if isinstance(spec, Topology):
+        return machine_of_topology(spec)
+    return parse_machine(spec if isinstance(spec, Mapping) else str(spec))
+
+
+@python_interface
+def load_pattern(
+    text: str | Path,
+    on: MachineLike | None = None,
+    *,
+    ranks: int | None = None,
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    parts: int | None = None,
+    rows_to: int | None = None,
+    word: int = 8,
+) -> Pattern:
+    """A pattern from a spec or a file.
+
+    >>> load_pattern("random:degree=16", on="hypercube:6").messages
+    1024
+
+    Args:
+        text: a spec as on the command line, or a path.
+        on: the machine whose network and number of ranks a spec falls back on.
+        ranks: number of ranks where the spec does not say; None: those of `on`.
+        ranks_per_node: ranks on each node of `on`.
+        seed: of every random choice.
+        parts: parts to cut a mesh or graph into.
+        rows_to: ranks to distribute a sparse matrix over, by rows.
+        word: bytes of an entry or node where a file counts words [B].
+
+    Raises:
+        UsageError: an unknown pattern, option or value, or nothing that says how many ranks there are.
+        InputError: a missing or broken file, or a pattern that does not fit the ranks or the network.
+    """
+    topology = None if on is None else load_machine(on).topology
+    if ranks_per_node < 1:
+        raise UsageError(f"--ranks-per-node {ranks_per_node}: must be at least 1")
+    if ranks is None and topology is not None:
+        ranks = topology.endpoints * ranks_per_node
+    return parse_pattern(str(text), topology=topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word)
+
+
+def pattern_on(pattern: PatternLike, machine: Machine, ranks_per_node: int = 1, seed: int = 0) -> Pattern:
+    """The pattern that is given, for the ranks of a machine where it does not say how many there are."""
+    if isinstance(pattern, Pattern):
+        return pattern
+    return load_pattern(pattern, machine, ranks_per_node=ranks_per_node, seed=seed)
+
+
+def format_limits(limits: Limits | str | None) -> str | None:
+    """Limits as options say them: `send=1,receive=1,link=none,…`."""
+    if not isinstance(limits, Limits):
+        return limits
+    return ",".join(f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
+
+
+def placed_nodes(placement: ArrayLike | None, pattern: Pattern, machine: Machine) -> NDArray[np.int32] | None:
+    """shape=(ranks), int32: a placement, checked; raises InputError for a node that holds no ranks."""
+    if placement is None:
+        return None
+    nodes: NDArray[np.int32] = frozen_ints(placement, np.int32, "placement")
+    if nodes.shape != (pattern.ranks,):
+        raise InputError(f"placement has shape {nodes.shape}: one node for each of {pattern.ranks} ranks required")
+    check_range("placement", nodes, machine.topology.endpoints)
+    return nodes
+
+
+def policies_of(methods: str | Sequence[str] | None, sync: str | Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """Method → its policies, for a comparison; both are given with commas or one by one.
+
+    Raises:
+        UsageError: an unknown method or policy, no method, or a policy for a method that is not compared.
+    """
+    from conset.comparison.policies import parse_policies
+    from conset.compiler import AUTO
+    from conset.methods.table import find_method, table
+
+    names = [*table()] if methods is None else [name.strip() for name in _listed(methods)]
+    if not names:
+        raise UsageError("--methods: at least one method required")
+    known = [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
+    return parse_policies(None if sync is None else ",".join(_listed(sync))).spread(known)
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return names.split(",") if isinstance(names, str) else names
+
+
+def pairs_of(
+    patterns: PatternLike | Sequence[PatternLike],
+    machines: MachineLike | Sequence[MachineLike],
+    ranks_per_node: int,
+    seed: int,
+) -> list[tuple[Pattern, Machine]]:
+    """Every pattern on every machine, pattern after pattern; of both one or several are given."""
+    targets = [load_machine(each) for each in _each_of(machines)]
+    return [(pattern_on(each, on, ranks_per_node, seed), on) for each in _each_of(patterns) for on in targets]
+
+
+def _each_of(one_or_many: Any) -> list[Any]:
+    one = isinstance(one_or_many, str | Path | Pattern | Machine | Topology | Mapping)
+    return [one_or_many] if one else list(one_or_many)
