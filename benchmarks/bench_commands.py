@@ -11,7 +11,6 @@ before and once after the commands.
 from __future__ import annotations
 
 import os
-
 import subprocess
 import sys
 import tempfile
