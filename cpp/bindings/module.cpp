@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
 namespace conset::bindings {
+void bind_bounds_sums(nb::module_& module);
 void bind_complete_exchange(nb::module_& module);
 void bind_connections(nb::module_& module);
 void bind_exchange_search(nb::module_& module);
@@ -21,6 +22,7 @@ void bind_wormhole(nb::module_& module);
 
 NB_MODULE(_core, module) {
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
+    conset::bindings::bind_bounds_sums(module);
     conset::bindings::bind_complete_exchange(module);
     conset::bindings::bind_connections(module);
     conset::bindings::bind_exchange_search(module);

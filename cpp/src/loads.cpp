@@ -1,5 +1,9 @@
 #include "conset/loads.hpp"
 
+#include <optional>
+
+#include "conset/line_loads.hpp"
+
 namespace conset {
 
 namespace {
@@ -39,18 +43,31 @@ Loads count_loads(const Routes& routes, std::span<const std::int64_t> phase_offs
         const std::int32_t w = width.size() == 1 ? width[0] : width[key];
         return (count + w - 1) / w;
     };
+    std::optional<LineLoads> lines;
     Loads loads;
     for (std::size_t p = 0; p + 1 < phase_offsets.size(); ++p) {
+        const bool by_line = BoxLines::pay(routes, static_cast<std::size_t>(phase_offsets[p + 1] - phase_offsets[p]));
+        if (by_line && !lines) lines.emplace(routes.network);
         for (auto k = static_cast<std::size_t>(phase_offsets[p]); k < static_cast<std::size_t>(phase_offsets[p + 1]);
              ++k) {
             if (!routes.leaves(k)) continue;
             send.add(routes.source[k]);
             receive.add(routes.target[k]);
+            if (by_line) {
+                lines->add(routes.source[k], routes.target[k]);
+                continue;
+            }
             routes.each_link(k, [&](std::int32_t l) { link.add(l); });
             routes.each_node(k, [&](std::int32_t v) { channels.add(v); });
         }
         loads.send.push_back(send.largest_then_clear(plain));
         loads.receive.push_back(receive.largest_then_clear(plain));
+        if (by_line) {
+            const LineLoads::Largest largest = lines->largest_then_clear(width);
+            loads.link.push_back(largest.link);
+            loads.channels.push_back(largest.channels);
+            continue;
+        }
         loads.link.push_back(link.largest_then_clear(per_width));
         loads.channels.push_back(channels.largest_then_clear(plain));
     }

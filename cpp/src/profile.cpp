@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "conset/line_loads.hpp"
+
 namespace conset {
 
 namespace {
@@ -196,6 +198,7 @@ private:
 }  // namespace
 
 Totals count_totals(const Routes& routes, std::span<const std::int64_t> size) {
+    if (BoxLines::pay(routes, routes.size())) return count_line_totals(routes, size);
     const auto links = static_cast<std::size_t>(routes.network.link_slots());
     Totals totals{std::vector<std::int64_t>(links, 0), std::vector<std::int64_t>(links, 0)};
     if (size.size() == 1) {

@@ -25,11 +25,13 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     from conset.schedule.guarantees import guarantees
     from conset.schedule.loads import figures
 
-    with workers(1) as beside:
+    schedule.source_node, schedule.target_node  # noqa: B018  found once, before threads ask for them
+    with workers(2) as beside:
         judged = beside.submit(_verify, schedule) if verified is None else None
+        predicted = beside.submit(predict, schedule)
         bounds = bound_schedule(schedule)
-        prediction = predict(schedule)
         counted = figures(schedule)
+        prediction = predicted.result()
         verified = judged.result() if judged is not None else verified
     pattern = schedule.pattern
     return {

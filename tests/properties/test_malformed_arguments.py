@@ -18,7 +18,7 @@ from conset.simulation.table import MODELS
 from malformed import spoiled
 
 FUNCTIONS = [name for name in dir(_core) if type(getattr(_core, name)) is type(_core.count_loads)]
-CLASSES = ("Messages", "Execution", "CycleExecution", "MessageCosts", "NegotiatedItems", "Negotiation",
+CLASSES = ("Messages", "Execution", "CycleExecution", "MessageCosts", "BoundPrices", "NegotiatedItems", "Negotiation",
            "SequentialRouter")  # fmt: skip
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3

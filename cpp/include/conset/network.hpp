@@ -44,6 +44,9 @@ public:
     // Nodes 0 ... starts() - 1 have routes of the network's own to every endpoint.
     std::int32_t starts() const { return route_offsets_.empty() ? nodes_ : endpoints_; }
     std::int32_t link_slots() const { return link_slots_; }
+    bool is_box() const { return kind_ == Kind::box; }
+    const std::vector<std::int32_t>& sides() const { return sides_; }  // of a box; empty else
+    const std::vector<std::int32_t>& strides() const { return strides_; }
     bool has_links() const { return kind_ != Kind::crossbar; }
 
     // The node a link enters.
@@ -51,6 +54,18 @@ public:
 
     // The link from u to v, or -1 where there is none.
     std::int32_t link_between(std::int32_t u, std::int32_t v) const;
+
+    struct Run {
+        bool up;
+        std::int32_t count;  // links
+    };
+    // The way of a box route along dimension k, from coordinate `at` to another one, `to`; s is the route's source.
+    Run run(std::int32_t s, std::int32_t k, std::int32_t at, std::int32_t to) const {
+        if (!wrap_ || sides_[k] <= 2) return {to > at, std::abs(to - at)};
+        const std::int32_t side = sides_[k], above = to > at ? to - at : to - at + side;
+        const bool up = 2 * above < side || (2 * above == side && ties_up(s, at, side));
+        return {up, up ? above : side - above};
+    }
 
     // Calls `visit(link, next_node)` for each hop from s to t in order. Returns the number of hops.
     template <class Visit>
@@ -101,13 +116,7 @@ std::int32_t Network::walk_box(std::int32_t s, std::int32_t t, Visit&& visit) co
         std::int32_t at = s / stride % side;
         const std::int32_t to = t / stride % side;
         if (at == to) continue;
-        std::int32_t count = std::abs(to - at);
-        bool up = to > at;
-        if (wrap_ && side > 2) {
-            const std::int32_t above = up ? to - at : to - at + side;
-            up = 2 * above < side || (2 * above == side && ties_up(s, at, side));
-            count = up ? above : side - above;
-        }
+        auto [up, count] = run(s, k, at, to);
         hops += count;
         const std::int32_t slot = 2 * k + (up ? 0 : 1);
         for (; count > 0; --count) {

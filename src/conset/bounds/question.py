@@ -132,6 +132,11 @@ class Question:
         return core_network(self.topology, self.machine.routing)
 
     @cached_property
+    def walked(self) -> _core.Network:
+        """As `network`, with the shortest routes where a schedule may choose."""
+        return core_network(self.topology, Routing.default(self.topology)) if self.free else self.network
+
+    @cached_property
     def least_hops(self) -> NDArray[np.int32]:
         """Shape as `source`, int32: links on a shortest path; 0 on a crossbar."""
         return route_hops(self.topology, Routing.default(self.topology), self.source, self.target)

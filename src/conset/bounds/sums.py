@@ -2,11 +2,13 @@
 
 Lead-ins and lead-outs are the least over the messages of a resource. Where messages may be split, a part is only known
 to pay the least overhead of any size up to the whole, and its bytes may be few: they lead nothing in or out.
-Time O(messages + sum of hops), memory O(ranks + nodes + links) beside a part of the messages at a time.
+The core counts parts of the messages, several at once; time and memory as in `cpp/include/conset/bounds_sums.hpp`.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -16,10 +18,11 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.bounds.question import Question
 from conset.machine.costs import Costs, Steps
-from conset.machine.times import Times, message_times
+from conset.machine.work import plain_sizes
+from conset.stopping import workers
 
 CHUNK = 1 << 20
-"""Messages looked at at once."""
+"""Messages of a part: sums are added up part by part, whatever the number of threads."""
 
 Seconds = NDArray[np.float64]
 
@@ -30,10 +33,10 @@ class Lead:
     def __init__(self, count: int) -> None:
         self.into, self.out = np.full(count, inf), np.full(count, inf)
 
-    def least(self, at: NDArray[np.int32], into: Seconds | float, out: Seconds) -> None:
-        """Takes messages `k` in, whose resources are `at[k]`."""
-        np.minimum.at(self.into, at, np.broadcast_to(into, at.shape))
-        np.minimum.at(self.out, at, out)
+    def least(self, into: Seconds, out: Seconds) -> None:
+        """Takes in the leads of more messages, for every resource."""
+        np.minimum(self.into, into, out=self.into)
+        np.minimum(self.out, out, out=self.out)
 
     @property
     def both(self) -> Seconds:
@@ -102,75 +105,85 @@ def sum_up(question: Question) -> Sums:
         Lead(nodes), Lead(nodes), Lead(nodes), Lead(question.topology.link_slots) if with_links else None,
     )  # fmt: skip
     paid = costs_of_parts(costs) if question.split else costs
-    for begin in range(0, question.pattern.messages, CHUNK):
-        _add(sums, question, paid, slice(begin, begin + CHUNK))
+    prices = _prices(question, paid, with_links)
+    question.walked, question.exchanges  # noqa: B018  found once, before threads ask for them
+
+    def count(begin: int) -> _core.MessageSums:
+        return _count(question, prices, slice(begin, begin + CHUNK))
+
+    begins = range(0, question.pattern.messages, CHUNK)
+    if len(begins) <= 1:
+        _merge_all(sums, question, paid, map(count, begins))
+        return sums
+    with workers(min(len(begins), os.cpu_count() or 1)) as pool:
+        _merge_all(sums, question, paid, pool.map(count, begins))
     return sums
 
 
-def _add(sums: Sums, question: Question, costs: Costs, chunk: slice) -> None:
-    pattern, topology = question.pattern, question.topology
-    size = pattern.size[chunk]
-    ranks = pattern.source[chunk], pattern.target[chunk]
-    ends = tuple(question.nodes_of(each) for each in ranks)
-    leaves = ends[0] != ends[1]
-    hops, per_byte = question.ways(*ends)
-    slowest = np.maximum(per_byte, question.port_work(*ends))
-    times = message_times(
-        costs, size, leaves, hops, np.zeros_like(slowest) if question.split else slowest,
-        requests=question.sync.kind != "ready" and not question.split,
-    )  # fmt: skip
+def _prices(question: Question, costs: Costs, with_links: bool) -> _core.BoundPrices:
+    """What messages cost, as the core takes it; `costs`: what they pay, which parts may pay less of."""
     ready = question.sync.kind == "ready"
-    signal = np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0) if ready else np.zeros(size.shape)
-    wait = np.maximum(costs.setup_s, signal)
-    flow = np.where(leaves, size * slowest, size / question.costs.copy_Bps) if question.split else None
-    _add_ranks(sums, ranks, times, wait, leaves, flow)
-    if ready:
-        half, (senders, receivers) = costs.signal_s / 2, (each[leaves] for each in ranks)
-        for work, lead, at in ((sums.send, sums.sending, receivers), (sums.receive, sums.receiving, senders)):
-            work += half * np.bincount(at, minlength=work.size)
-            lead.least(at, 0.0, times.alone[leaves])
-    alone = wait + times.alone
-    k = int(np.argmax(alone))
-    if alone[k] > sums.longest[0] or sums.longest[1] < 0:
-        sums.longest = float(alone[k]), chunk.start + k
-    sums.least = min(sums.least, float(alone.min()))
-    if not leaves.any():
-        return
-    head, tail = (wait + times.to_bytes)[leaves], times.after[leaves]
-    sums.first, sums.last = min(sums.first, float(head.min())), min(sums.last, float(tail.min()))
-    source, target, carried = ends[0][leaves], ends[1][leaves], size[leaves].astype(np.float64)
-    for work, lead, at, rate in (
-        (sums.out, sums.leaving, source, costs.port_out_Bps), (sums.into, sums.entering, target, costs.port_in_Bps),
-    ):  # fmt: skip
-        work += np.bincount(at, carried, topology.nodes) / rate
-        lead.least(at, head, tail)
+    once = costs.inject + costs.eject + Steps((costs.per_transfer_s,))
+    once = once if ready or question.split else once + costs.requests
+    steps = (costs.send_overhead, costs.receive_overhead, once, costs.hop)
+    limits = sorted({limit for each in steps for limit in each.up_to_B})
+    per_byte = question.link_work
+    if question.free and per_byte.size:
+        per_byte = per_byte.min(keepdims=True)
+    send, receive, latency, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
+    return _core.BoundPrices(
+        np.array(limits), send, receive, latency, hop, per_byte,
+        max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps), costs.node_Bps, question.costs.copy_Bps, costs.setup_s,
+        costs.signal_s if ready else 0.0, costs.hop.at(0) if ready else 0.0,
+        -1.0 if costs.eager_B is None else costs.eager_B, costs.receive == "before", ready, question.split, with_links,
+    )  # fmt: skip
+
+
+def _count(question: Question, prices: _core.BoundPrices, chunk: slice) -> _core.MessageSums:
+    """The sums of a part of the messages."""
+    pattern = question.pattern
+    sender, receiver = pattern.source[chunk], pattern.target[chunk]
+    source, target = (np.ascontiguousarray(question.nodes_of(each)) for each in (sender, receiver))
+    weight = np.zeros(0) if question.exchanges is None else question.exchange_weights(source, target)
+    return _core.sum_messages(
+        question.walked, source, target, sender, receiver, pattern.ranks, plain_sizes(pattern.size[chunk]), weight,
+        prices,
+    )  # fmt: skip
+
+
+def _merge_all(sums: Sums, question: Question, costs: Costs, parts: Iterable[_core.MessageSums]) -> None:
+    """Adds up the parts in their order, so that sums do not depend on threads."""
+    for number, part in enumerate(parts):
+        _merge_ranks(sums, question, costs, part)
+        _merge_nodes(sums, costs, part)
+        if sums.links is not None:
+            sums.links.least(*part.links)
+        if part.longest > sums.longest[0] or sums.longest[1] < 0:
+            sums.longest = part.longest, number * CHUNK + part.longest_at
+        sums.least = min(sums.least, part.least)
+        sums.first, sums.last = min(sums.first, part.first), min(sums.last, part.last)
+
+
+def _merge_ranks(sums: Sums, question: Question, costs: Costs, part: _core.MessageSums) -> None:
+    sums.sends += part.sends
+    sums.receives += part.receives
+    sums.send += part.send
+    sums.receive += part.receive
+    sums.held += part.held
+    if question.sync.kind == "ready":
+        sums.send += costs.signal_s / 2 * part.receives
+        sums.receive += costs.signal_s / 2 * part.sends
+    sums.sending.least(*part.sending)
+    sums.receiving.least(*part.receiving)
+    sums.holding.least(*part.holding)
+
+
+def _merge_nodes(sums: Sums, costs: Costs, part: _core.MessageSums) -> None:
+    sums.out += part.out / costs.port_out_Bps
+    sums.into += part.into / costs.port_in_Bps
+    sums.leaving.least(*part.leaving)
+    sums.entering.least(*part.entering)
     if costs.node_Bps < inf:
-        weight = question.exchange_weights(*ends)
-        for at in (source, target):
-            sums.both += np.bincount(at, carried * weight[leaves], topology.nodes) / costs.node_Bps
-            sums.passing.least(at, head, tail)
-    if sums.links is not None:
-        arguments = question.network, np.ascontiguousarray(source), np.ascontiguousarray(target)
-        np.minimum(sums.links.into, _core.least_on_links(*arguments, head), out=sums.links.into)
-        np.minimum(sums.links.out, _core.least_on_links(*arguments, np.ascontiguousarray(tail)), out=sums.links.out)
-
-
-def _add_ranks(
-    sums: Sums,
-    ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
-    times: Times,
-    wait: Seconds,
-    leaves: NDArray[np.bool_],
-    flow: Seconds | None,
-) -> None:
-    """Processors and slots; `flow`: seconds of bytes that the times leave out."""
-    sender, receiver = ranks
-    count = sums.send.size
-    sums.sends += np.bincount(sender[leaves], minlength=count)
-    sums.receives += np.bincount(receiver[leaves], minlength=count)
-    sums.send += np.bincount(sender, times.send, count)
-    sums.sending.least(sender, 0.0, times.alone - times.send)
-    sums.receive += np.bincount(receiver, times.receive, count)
-    sums.receiving.least(receiver, wait + times.to_receive, times.left)
-    sums.held += np.bincount(sender, times.held if flow is None else times.held + flow, count)
-    sums.holding.least(sender, wait, times.alone - times.held)
+        sums.both += part.weighed_out / costs.node_Bps
+        sums.both += part.weighed_in / costs.node_Bps
+        sums.passing.least(*part.passing)

@@ -97,12 +97,15 @@ def machine_of(document: Document) -> Machine:
 def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
     """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
     pattern = schedule.pattern
+    ranks = schedule.source_node, schedule.target_node
+    if schedule.placement is not None:
+        ranks = pattern.source[schedule.message], pattern.target[schedule.message]
     return Document(
         machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
         limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
         ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
         placement=schedule.placement, phase_offsets=schedule.phase_offsets,
-        transfer_source=pattern.source[schedule.message], transfer_target=pattern.target[schedule.message],
+        transfer_source=ranks[0], transfer_target=ranks[1],
         transfer_size=schedule.size, transfer_message=schedule.message,
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,

@@ -43,7 +43,7 @@ class Routes:
             position = np.repeat(np.arange(workload.messages), np.diff(workload.link_offsets))
             links = workload.links.astype(np.int64)
         else:
-            walk = formula_walk(machine, np.unique(workload.target))
+            walk = formula_walk(machine, workload.target)
             position, links = walk.hops(np.arange(workload.messages), workload.source, workload.target)
         position, links, broken = _walked(workload, topology, position.astype(np.int64), links.astype(np.int64))
         offsets = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=workload.messages))])

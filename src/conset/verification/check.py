@@ -32,7 +32,7 @@ from conset.verification.traffic import Groups, Traffic, put_on_nodes
 from conset.verification.verification import Verification, Violation
 from conset.verification.walks import BoxWalk, CrossbarWalk, CubeWalk, Walk
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
 
 
 def verify_schedule(schedule: Schedule, *, window: int | None = None) -> Verification:
@@ -83,11 +83,11 @@ def _walk(traffic: Traffic, machine: Machine) -> Walk:
     if document.route_offsets is not None and document.route_nodes is not None:
         offsets = document.route_offsets.astype(np.intp, copy=False)
         return ChosenWalk(topology, machine.routing, offsets, document.route_nodes)
-    return formula_walk(machine, np.unique(traffic.target))
+    return formula_walk(machine, traffic.target)
 
 
 def formula_walk(machine: Machine, targets: NDArray[np.int32]) -> Walk:
-    """The machine's own routes, for transfers to `targets` (distinct nodes)."""
+    """The machine's own routes, for transfers to `targets`."""
     topology, routing = machine.topology, machine.routing
     if topology.is_box:
         return BoxWalk(topology, routing)
@@ -97,7 +97,7 @@ def formula_walk(machine: Machine, targets: NDArray[np.int32]) -> Walk:
         return CrossbarWalk()
     if routing.rule == "table":
         return TableWalk(topology, routing)
-    return GraphWalk(topology, targets)
+    return GraphWalk(topology, np.unique(targets))
 
 
 def _check_lost(traffic: Traffic, walk: Walk) -> list[Violation]:

@@ -7,19 +7,21 @@ transfers in blocks. Where transfers are few and the network is large, counts ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from conset.verification.parallel import in_order
 from conset.verification.tally import Counts, Tally, runs
 from conset.verification.traffic import Groups, Ints, Traffic
 from conset.verification.verification import Violation
 from conset.verification.walks import BoxWalk, CubeWalk, Walk
 
 KINDS = ("send", "receive", "link", "channels")
-_CELLS = 1 << 20
-_TRANSFERS = 1 << 20
+_CELLS = 1 << 18
+_TRANSFERS = 1 << 18
+"""Both so few that the arrays of a chunk stay in a core's cache, and their memory with the process."""
 _HOPS = 1 << 22
 _SHOWN = 8
 _VERB = {
@@ -40,7 +42,7 @@ class Measured:
     """
 
     peaks: Mapping[str, Ints]
-    violations: list[Violation] = field(default_factory=list)
+    violations: list[Violation]
 
 
 def measure(traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, Any], window: int = 1) -> Measured:
@@ -50,19 +52,25 @@ def measure(traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, A
     resources = max(topology.link_slots, topology.nodes)
     dense = groups.count * resources <= max(_CELLS, 4 * groups.transfers * walk.longest)
     most = _TRANSFERS if dense and lines else max(1, min(_TRANSFERS, _HOPS // walk.longest))
-    measured = Measured({kind: np.zeros(groups.count, np.intp) for kind in KINDS})
-    for low, high in groups.chunks(max(1, _CELLS // resources) if dense else groups.count, most):
-        counts = _count(traffic, walk, groups, (low, high), most, dense)
+    peaks = {kind: np.zeros(groups.count, np.intp) for kind in KINDS}
+
+    def check(chunk: tuple[int, int]) -> list[Violation]:
+        low, high = chunk
+        counts = _count(traffic, walk, groups, chunk, most, dense)
+        found = []
         for kind in KINDS:
             width = _width(traffic, kind)
-            measured.peaks[kind][low:high] = counts[kind].peaks(width)
+            peaks[kind][low:high] = counts[kind].peaks(width)
             if limits.get(kind) is not None:
                 # beyond what an index can count, a limit is none
                 limit = min(max(0, int(limits[kind])), 1 << 31)
                 group, resource, count = counts[kind].above(limit, width)
                 excess = _Excess(traffic, walk, groups, kind, limit, window, most)
-                measured.violations.extend(excess.violations(group + low, resource, count))
-    return measured
+                found += excess.violations(group + low, resource, count)
+        return found
+
+    chunks = groups.chunks(max(1, _CELLS // resources) if dense else groups.count, most)
+    return Measured(peaks, [violation for found in in_order(check, chunks) for violation in found])
 
 
 def true_figures(peaks: Mapping[str, Ints], phases: int, phase_bytes: int) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.schedule.document import Document
+from conset.verification.parallel import in_order
 from conset.verification.traffic import Ints, Mask, Traffic
 from conset.verification.verification import Violation
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 MOST_BYTES = 1 << 62
 """What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
 _SHOWN = 8
@@ -95,15 +96,30 @@ def check_messages(traffic: Traffic) -> list[Violation]:
     if message.size and (message.min() < 0 or message.max() >= messages):
         known = np.asarray((message >= 0) & (message < messages))
     found = [] if known is None else _unknown_messages(traffic, known)
-    seen = np.bincount(message if known is None else message[known], minlength=messages)
-    once = bool(seen.size == 0 or (seen.min() == 1 and seen.max() == 1))
-    for low in range(0, message.size, _BLOCK):
+    seen = None if known is None and _each_once(message, messages) else _counts(message, known, messages)
+
+    def check(low: int) -> list[Violation]:
         ids = np.arange(low, min(low + _BLOCK, message.size))
-        ids = ids if known is None else ids[known[ids]]
-        found += _check_rows(traffic, ids, None if once else seen)
-    if not once:
-        found += _check_parts(traffic, known, seen)
-    return found
+        return _check_rows(traffic, ids if known is None else ids[known[ids]], seen)
+
+    for rows in in_order(check, range(0, message.size, _BLOCK)):
+        found += rows
+    return found if seen is None else found + _check_parts(traffic, known, seen)
+
+
+def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) -> bool:
+    """Whether known messages occur once each: without a count of each, which takes eight times the memory."""
+    if message.size != messages:
+        return False
+    there = np.zeros(messages, bool)
+    for low in range(0, message.size, _BLOCK):
+        there[message[low : low + _BLOCK]] = True
+    return bool(there.all())
+
+
+def _counts(message: NDArray[np.int64] | NDArray[np.int32], known: Mask | None, messages: int) -> Ints:
+    """shape=(messages): how often each of the known messages occurs."""
+    return np.bincount(message if known is None else message[known], minlength=messages)
 
 
 def _message(document: Document, m: int) -> str:

@@ -189,7 +189,7 @@ def _connections(schedule: Document, machine: Machine) -> Iterator[tuple[int, in
     ends, slots = machine.topology.ends, _slots(machine)
     walk: Walk | None = None
     if schedule.route_offsets is None:
-        walk = formula_walk(machine, np.unique(traffic.target))
+        walk = formula_walk(machine, traffic.target)
     for phase in range(traffic.phases):
         same: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
         ids = np.arange(traffic.offsets[phase], traffic.offsets[phase + 1])

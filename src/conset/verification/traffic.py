@@ -122,7 +122,8 @@ def put_on_nodes(document: Document, machine: Machine) -> tuple[Traffic, list[Vi
     else:
         given = document.placement[: max(document.ranks, 0)]
         node_of = np.where((given >= 0) & (given < topology.endpoints), given, -1).astype(np.int32)
-    ends = [_node_of_ranks(rank, node_of) for rank in (document.transfer_source, document.transfer_target)]
+    ranks = document.transfer_source, document.transfer_target
+    ends = [_node_of_ranks(rank, node_of, document.placement is None) for rank in ranks]
     placed = None
     if any(end.size and end.min() < 0 for end in ends):
         placed = (ends[0] >= 0) & (ends[1] >= 0)
@@ -131,10 +132,12 @@ def put_on_nodes(document: Document, machine: Machine) -> tuple[Traffic, list[Vi
     return Traffic(document, topology, offsets, ends[0], ends[1], placed), violations
 
 
-def _node_of_ranks(rank: NDArray[np.int64] | NDArray[np.int32], node_of: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The node of each rank, -1 where there is none."""
+def _node_of_ranks(
+    rank: NDArray[np.int64] | NDArray[np.int32], node_of: NDArray[np.int32], own: bool
+) -> NDArray[np.int32]:
+    """The node of each rank, -1 where there is none; `own`: rank r is on node r."""
     if not rank.size or (rank.min() >= 0 and rank.max() < node_of.size):
-        return node_of[rank]
+        return rank.astype(np.int32, copy=False) if own else node_of[rank]
     inside = (rank >= 0) & (rank < node_of.size)
     node = np.full(rank.size, -1, np.int32)
     node[inside] = node_of[rank[inside]]

@@ -1,0 +1,121 @@
+"""Sums of bounds in plain NumPy, a message's times first and every resource after: what the core's one pass must equal.
+
+Many temporary arrays and unbuffered minima: about ten times the core's time.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.bounds.question import Question
+from conset.bounds.sums import Sums, costs_of_parts
+from conset.machine.costs import Costs
+from conset.machine.times import Times, message_times
+
+Seconds = NDArray[np.float64]
+
+
+class Lead:
+    """Least lead-in and lead-out of every resource of a kind; infinite where it has no message."""
+
+    def __init__(self, count: int) -> None:
+        self.into, self.out = np.full(count, inf), np.full(count, inf)
+
+    def least(self, at: NDArray[np.int32], into: Seconds | float, out: Seconds) -> None:
+        """Takes messages `k` in, whose resources are `at[k]`."""
+        np.minimum.at(self.into, at, np.broadcast_to(into, at.shape))
+        np.minimum.at(self.out, at, out)
+
+    @property
+    def both(self) -> Seconds:
+        """Lead-in and lead-out added."""
+        both: Seconds = self.into + self.out
+        return both
+
+
+def slow_sums(question: Question, part: int) -> Sums:
+    """The sums of a question, `part` messages after `part`."""
+    ranks, nodes, costs = question.pattern.ranks, question.topology.nodes, question.costs
+    with_links = not question.free and question.link_work.size > 0
+    sums = Sums(
+        np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), Lead(ranks), Lead(ranks), Lead(ranks),
+        np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.zeros(nodes), np.zeros(nodes), np.zeros(nodes),
+        Lead(nodes), Lead(nodes), Lead(nodes), Lead(question.topology.link_slots) if with_links else None,
+    )  # fmt: skip
+    paid = costs_of_parts(costs) if question.split else costs
+    for begin in range(0, question.pattern.messages, part):
+        _add(sums, question, paid, slice(begin, begin + part))
+    return sums
+
+
+def _add(sums: Sums, question: Question, costs: Costs, chunk: slice) -> None:
+    pattern, topology = question.pattern, question.topology
+    size = pattern.size[chunk]
+    ranks = pattern.source[chunk], pattern.target[chunk]
+    ends = tuple(question.nodes_of(each) for each in ranks)
+    leaves = ends[0] != ends[1]
+    hops, per_byte = question.ways(*ends)
+    slowest = np.maximum(per_byte, question.port_work(*ends))
+    times = message_times(
+        costs, size, leaves, hops, np.zeros_like(slowest) if question.split else slowest,
+        requests=question.sync.kind != "ready" and not question.split,
+    )  # fmt: skip
+    ready = question.sync.kind == "ready"
+    signal = np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0) if ready else np.zeros(size.shape)
+    wait = np.maximum(costs.setup_s, signal)
+    flow = np.where(leaves, size * slowest, size / question.costs.copy_Bps) if question.split else None
+    _add_ranks(sums, ranks, times, wait, leaves, flow)
+    if ready:
+        half, (senders, receivers) = costs.signal_s / 2, (each[leaves] for each in ranks)
+        for work, lead, at in ((sums.send, sums.sending, receivers), (sums.receive, sums.receiving, senders)):
+            work += half * np.bincount(at, minlength=work.size)
+            lead.least(at, 0.0, times.alone[leaves])
+    alone = wait + times.alone
+    k = int(np.argmax(alone))
+    if alone[k] > sums.longest[0] or sums.longest[1] < 0:
+        sums.longest = float(alone[k]), chunk.start + k
+    sums.least = min(sums.least, float(alone.min()))
+    if not leaves.any():
+        return
+    head, tail = (wait + times.to_bytes)[leaves], times.after[leaves]
+    sums.first, sums.last = min(sums.first, float(head.min())), min(sums.last, float(tail.min()))
+    source, target, carried = ends[0][leaves], ends[1][leaves], size[leaves].astype(np.float64)
+    for work, lead, at, rate in (
+        (sums.out, sums.leaving, source, costs.port_out_Bps), (sums.into, sums.entering, target, costs.port_in_Bps),
+    ):  # fmt: skip
+        work += np.bincount(at, carried, topology.nodes) / rate
+        lead.least(at, head, tail)
+    if costs.node_Bps < inf:
+        weight = question.exchange_weights(*ends)
+        for at in (source, target):
+            sums.both += np.bincount(at, carried * weight[leaves], topology.nodes) / costs.node_Bps
+            sums.passing.least(at, head, tail)
+    if sums.links is not None:
+        arguments = question.network, np.ascontiguousarray(source), np.ascontiguousarray(target)
+        np.minimum(sums.links.into, _core.least_on_links(*arguments, head), out=sums.links.into)
+        np.minimum(sums.links.out, _core.least_on_links(*arguments, np.ascontiguousarray(tail)), out=sums.links.out)
+
+
+def _add_ranks(
+    sums: Sums,
+    ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
+    times: Times,
+    wait: Seconds,
+    leaves: NDArray[np.bool_],
+    flow: Seconds | None,
+) -> None:
+    """Processors and slots; `flow`: seconds of bytes that the times leave out."""
+    sender, receiver = ranks
+    count = sums.send.size
+    sums.sends += np.bincount(sender[leaves], minlength=count)
+    sums.receives += np.bincount(receiver[leaves], minlength=count)
+    sums.send += np.bincount(sender, times.send, count)
+    sums.sending.least(sender, 0.0, times.alone - times.send)
+    sums.receive += np.bincount(receiver, times.receive, count)
+    sums.receiving.least(receiver, wait + times.to_receive, times.left)
+    sums.held += np.bincount(sender, times.held if flow is None else times.held + flow, count)
+    sums.holding.least(sender, wait, times.alone - times.held)
