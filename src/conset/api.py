@@ -11,7 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.compiler import BOUNDED_BY, DEFAULT_METHOD, Request, compile_pattern, effective_limits
+from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
+from conset.compilation.pipeline import compile_pattern
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -51,19 +52,17 @@ def load_pattern(text: str, on: str | Machine | None = None, *, ranks_per_node: 
 
 
 @keyboard_interrupts()
-def compile(
-    pattern: str | Pattern, machine: str | Machine, *, method: str = DEFAULT_METHOD, **options: Any
-) -> Schedule:
-    """A schedule of a pattern on a machine; `options` as in `conset.compiler.Request`.
+def compile(pattern: str | Pattern, machine: str | Machine, *, method: str = AUTO, **options: Any) -> Schedule:
+    """A schedule of a pattern on a machine; `options` as in `conset.compilation.options.CompileOptions`.
 
     Raises:
         UsageError: an unknown word. InputError: things that do not fit each other.
     """
-    request = Request(method=method, **options)
+    asked = CompileOptions(method=method, **options)
     target = load_machine(machine)
     if isinstance(pattern, str):
-        pattern = load_pattern(pattern, target, ranks_per_node=request.ranks_per_node, seed=request.seed)
-    return compile_pattern(pattern, target, request)
+        pattern = load_pattern(pattern, target, ranks_per_node=asked.ranks_per_node, seed=asked.seed)
+    return compile_pattern(pattern, target, asked)
 
 
 def read(path: str | Path) -> Schedule:
@@ -119,7 +118,7 @@ def bound(
     if isinstance(pattern, str):
         pattern = load_pattern(pattern, target)
     if limits is None:
-        limits, _ = effective_limits(find_method(BOUNDED_BY), target, Request())
+        limits, _ = effective_limits(find_method(BOUNDED_BY), target, CompileOptions())
     return bound_pattern(pattern, target, limits, **options)
 
 

@@ -11,9 +11,18 @@ from collections.abc import Iterable
 
 
 class ConsetError(Exception):
-    """Base of every error raised on purpose; `exit_code` is what the command line returns."""
+    """Base of every error raised on purpose; `exit_code` is what the command line returns.
+
+    Attributes:
+        options: the options that the message names as Python spells them (`rank_by`); the command line writes
+            `--rank-by` in their place.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: object = "", *, options: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
 
 
 class UsageError(ConsetError):

@@ -89,14 +89,13 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Compare methods on one pattern: phases, gap, load, time by the machine's model; more models, measured times."""
-    from conset.choice.simulated import check_ranking
     from conset.cli.compare_more import parse_sizes, run_curve, run_map
     from conset.cli.compare_simulated import complete, parse_beside
-    from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import print_json
     from conset.cli.progress import progress
     from conset.comparison import check_by, compare, parse_policies
-    from conset.compiler import AUTO, FORMULA, Request
+    from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
     from conset.units import format_size
 
     _check_output(output)
@@ -108,7 +107,7 @@ def command(
     check_ranking(rank_by)
     asked_sizes = parse_sizes(sizes, curve or map_)
     judge = _judge(by, rank_by, curve or map_)
-    request = Request(
+    options = CompileOptions(
         contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,
         rank_by=FORMULA if map_ or curve else rank_by if chooses and rank_by is not None else by if chooses else None,
@@ -117,7 +116,7 @@ def command(
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern, on, asked_methods, policies, request, reuse, judge, output,
+            pattern, on, asked_methods, policies, options, reuse, judge, output,
             sizes=asked_sizes, markdown=markdown, as_json=json,
         )  # fmt: skip
     else:
@@ -127,12 +126,12 @@ def command(
             )
         if curve:
             body |= run_curve(
-                traffic, machine, request, output, sizes=asked_sizes, by=judge, markdown=markdown, as_json=json
+                traffic, machine, options, output, sizes=asked_sizes, by=judge, markdown=markdown, as_json=json
             )
         else:
             beside = parse_beside(simulate, models, measure, machine, traffic.ranks)
             result = compare(
-                traffic, machine, request, policies.spread(names), models=beside.models, by=judge,
+                traffic, machine, options, policies.spread(names), models=beside.models, by=judge,
                 named=methods is not None, watch=progress,
             )  # fmt: skip
             reference = complete(result, beside, machine) if beside else ""
@@ -145,23 +144,20 @@ def command(
             body |= {"errors_against": reference or None} if beside else {}
             _print(result, beside, reference, title, markdown=markdown, as_json=json)
     if json:
-        asked = {
-            "methods": methods, "sync": sync, "contention": contention, "channels": channels, "limits": limits,
-            "placement": None if placement == "identity" else placement,
-            "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
-            "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
-            "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
-            "sizes": sizes, "by": by, "rank_by": rank_by, "simulate": simulate, "models": models,
-            "measure": measure,
+        own = {name: value for name, value in options.given().items() if name not in ("method", "rank_by")}
+        given = {
+            "methods": methods, "sync": sync, **own, **reading_options(parts, rows_to, word),
+            "reuse": None if reuse == "inf" else reuse, "sizes": sizes, "by": by, "rank_by": rank_by,
+            "simulate": simulate, "models": models, "measure": measure,
         }  # fmt: skip
-        manifest = manifest_of("compare", pattern, on, seed, asked)
+        manifest = manifest_of("compare", pattern, on, seed, given)
         kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
         print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
 
 
 def _names(methods: str | None) -> list[str]:
     """The methods asked for, each known; all of the table without a word."""
-    from conset.compiler import AUTO
+    from conset.compilation.options import AUTO
     from conset.errors import UsageError
     from conset.methods.table import find_method, table
 

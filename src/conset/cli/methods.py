@@ -38,7 +38,7 @@ def method_object(method: Method) -> dict[str, Any]:
         "name": method.name,
         "title": method.title,
         "limits": method.limits(Topology.mesh(4, 4)).to_object(),
-        "honours": sorted(method.honours),
+        "honours": sorted(method.adjustable_limits),
         "ordered": method.ordered,
         "domain": method.domain,
         "guarantee": method.guarantee,

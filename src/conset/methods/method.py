@@ -21,11 +21,12 @@ class Method:
 
     Attributes:
         name: as on the command line.
-        schedule: nouns in, phases out.
+        schedule: nouns in, phases out; raises `InputError` with what `applies` says.
+        applies: why a problem is outside of the domain, in one line; None where it is inside.
         title: what it is, in a few words.
-        limits: its own limits on a network; changed by options only within `honours`.
-        honours: the limits it can keep at any value.
-        ordered: whether it honours a partial order between messages.
+        limits: its own limits on a network; changed by options only within `adjustable_limits`.
+        adjustable_limits: the limits it can keep at any value.
+        ordered: whether it keeps a partial order between messages.
         domain: what it requires, in words.
         guarantee: what it promises, in words.
         complexity: time, then memory.
@@ -35,9 +36,10 @@ class Method:
 
     name: str
     schedule: Callable[[Problem], Phases]
+    applies: Callable[[Problem], str | None]
     title: str
     limits: Callable[[Topology], Limits]
-    honours: frozenset[str]
+    adjustable_limits: frozenset[str]
     ordered: bool
     domain: str
     guarantee: str
@@ -56,7 +58,7 @@ class Method:
             return own
         for name, value in asked.to_object().items():
             kept = getattr(own, name)
-            if value == kept or value in (None, "full") or name in self.honours:
+            if value == kept or value in (None, "full") or name in self.adjustable_limits:
                 continue
             if name == "link" and topology.link_slots == 0:
                 continue  # a crossbar keeps any

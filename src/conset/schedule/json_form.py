@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.schedule.document import SCHEMA, Document
-from conset.schedule.structure import OPTIONAL, check_head, optional_words, require, require_keys
+from conset.schedule.structure import OPTIONAL, check_head, check_name, optional_words, require, require_keys
 
 _KEYS = (
     "schema", "machine", "method", "sync", "limits", "limits_asked", "pattern", "placement",
@@ -37,7 +37,7 @@ def pieces(d: Document) -> Iterator[str]:
     yield f'{{\n"schema": {_text(SCHEMA)},\n"machine": {_text(d.machine)},\n"method": {_text(d.method)},\n'
     yield f'"sync": {_text(d.sync)},\n"limits": {_text(d.limits)},\n"limits_asked": {_text(d.limits_asked)},\n'
     yield "".join(f'"{key}": {_text(value)},\n' for key, value in optional_words(d).items())
-    yield f'"pattern": {{"ranks": {d.ranks}, "messages": ['
+    yield f'"pattern": {{"ranks": {d.ranks}, "name": {_text(d.pattern_name)}, "messages": ['
     yield from _lines((d.source, d.target, d.size))
     yield '],\n"before": '
     yield "null" if d.before is None else "".join(("[", *_lines((d.before[:, 0], d.before[:, 1])), "]"))
@@ -162,7 +162,7 @@ def document_of_object(found: Any) -> Document:
     given = found if isinstance(found, dict) else {}
     head = require_keys(found, (*_KEYS, *(key for key in _OPTIONAL if key in given)), "schedule")
     check_head(head)
-    pattern = require_keys(head["pattern"], ("ranks", "messages", "before"), "pattern")
+    pattern = require_keys(head["pattern"], ("ranks", "messages", "before"), "pattern", optional=("name",))
     messages = _int_rows(require(pattern["messages"], list, "pattern.messages"), 3, "pattern.messages[{}]")
     before = pattern["before"]
     placement = head["placement"]
@@ -181,6 +181,7 @@ def document_of_object(found: Any) -> Document:
         transfer_size=transfers[:, 2], transfer_message=transfers[:, 3],
         route_offsets=route_offsets, route_nodes=route_nodes, timetable=_timetable(head["timetable"], offsets),
         figures=head["figures"], manifest=head["manifest"], channels=channels,
+        pattern_name=check_name(pattern.get("name", "pattern"), "pattern.name"),
         **{key: head[key] for key in OPTIONAL if key in head},
     )  # fmt: skip
 

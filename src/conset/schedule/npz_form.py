@@ -21,7 +21,7 @@ from conset.arrays import write_archive
 from conset.errors import InputError
 from conset.schedule.document import SCHEMA, Document
 from conset.schedule.json_form import parse_text
-from conset.schedule.structure import OPTIONAL, check_head, optional_words, require, require_keys
+from conset.schedule.structure import OPTIONAL, check_head, check_name, optional_words, require, require_keys
 
 _HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
 _ALWAYS = (
@@ -38,7 +38,7 @@ def write_npz(document: Document, file: IO[bytes]) -> None:
 
 def _entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
     head = {key: SCHEMA if key == "schema" else getattr(document, key) for key in _HEADER}
-    head |= optional_words(document)
+    head |= {"pattern_name": document.pattern_name, **optional_words(document)}
     yield "header", np.array(json.dumps(head, ensure_ascii=False))
     for name in (*_ALWAYS, *_SOMETIMES):
         values = getattr(document, name)
@@ -84,7 +84,7 @@ def _document(entries: dict[str, NDArray[Any]]) -> Document:
             _check_ints(name, values, 2 if name == "before" else 1)
     _check_sizes(entries)
     fields: dict[str, Any] = {key: head[key] for key in _HEADER if key != "schema"}
-    fields |= {key: head[key] for key in OPTIONAL if key in head}
+    fields |= {key: head[key] for key in (*OPTIONAL, "pattern_name") if key in head}
     fields |= {name: entries.get(name) for name in (*_ALWAYS, *_SOMETIMES)}
     return Document(**fields)
 
@@ -96,9 +96,9 @@ def _head(header: NDArray[Any]) -> dict[str, Any]:
         found = parse_text(str(header))
     except InputError as error:
         raise InputError(f"entry 'header': {error}") from None
-    given = [key for key in OPTIONAL if isinstance(found, dict) and key in found]
-    head = dict(require_keys(found, (*_HEADER, *given), "header"))
+    head = dict(require_keys(found, _HEADER, "header", optional=(*OPTIONAL, "pattern_name")))
     check_head(head)
+    check_name(head.get("pattern_name", "pattern"), "pattern_name")
     if not 1 <= require(head["ranks"], int, "ranks") < 1 << 31:
         raise InputError(f"ranks = {head['ranks']}: must be from 1 to {(1 << 31) - 1}")
     return head

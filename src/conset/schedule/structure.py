@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from conset.errors import InputError, UsageError
-from conset.schedule.document import SCHEMA, Document
+from conset.schedule.document import MAX_NAME, SCHEMA, Document
 from conset.schedule.posting import check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
 from conset.units import MAX_RATE_Bps
@@ -18,8 +18,10 @@ OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps")
 LOAD = ("send", "receive", "link", "channels", "sum")
 
 
-def require_keys(found: Any, required: Collection[str], where: str) -> Mapping[str, Any]:
-    """`found`, checked to be an object with exactly the `required` keys.
+def require_keys(
+    found: Any, required: Collection[str], where: str, *, optional: Collection[str] = ()
+) -> Mapping[str, Any]:
+    """`found`, checked to be an object with the `required` keys, and none beside them but `optional` ones.
 
     Raises:
         InputError: not an object, a key missing, or an unknown one (with the nearest known).
@@ -27,9 +29,9 @@ def require_keys(found: Any, required: Collection[str], where: str) -> Mapping[s
     if not isinstance(found, dict):
         raise InputError(f"{where}: an object is required, given {_name(found)}")
     for key in found:
-        if key not in required:
-            near = difflib.get_close_matches(key, list(required), n=1, cutoff=0.5)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(required)}"
+        if key not in required and key not in optional:
+            near = difflib.get_close_matches(key, [*required, *optional], n=1, cutoff=0.5)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join((*required, *optional))}"
             raise InputError(f"{where}: unknown key '{key}': {hint}")
     for key in required:
         if key not in found:
@@ -43,6 +45,18 @@ def require(value: Any, kind: type, where: str) -> Any:
         words = {int: "a whole number", str: "text", bool: "true or false", list: "a list"}
         raise InputError(f"{where}: must be {words.get(kind, kind.__name__)}, is {_name(value)}")
     return value
+
+
+def check_name(value: Any, where: str) -> str:
+    """The name of a pattern: one line of at most `MAX_NAME` letters.
+
+    Raises:
+        InputError: it is none.
+    """
+    name: str = require(value, str, where)
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise InputError(f"{where}: must be one line of at most {MAX_NAME} letters, has {len(name)}")
+    return name
 
 
 def optional_words(document: Document) -> dict[str, Any]:

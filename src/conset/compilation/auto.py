@@ -13,6 +13,8 @@ Effort is counted in work of the models and bounded by the size of the pattern, 
 gives the same choice. Above `MAX_MESSAGES` the formula stands in. The verdict says that, and what was left out.
 By formula: every trial is predicted. Among equals, which are frequent where the busiest port decides, the one that
 takes the least with a barrier after every phase; then the fewest phases, then the order of the list.
+
+The policy alone: a schedule that is made, under the policy with the least time by formula or by a model.
 """
 
 from __future__ import annotations
@@ -23,15 +25,14 @@ from dataclasses import replace
 from math import inf
 
 from conset import _core
-from conset.choice.candidates import LARGE
-from conset.choice.making import Make, make_naive, make_others, naive_orders
-from conset.choice.opinions import verdict_by_formula, verdict_by_model
-from conset.choice.policies import allowed_policies
-from conset.choice.search import THREADS, Search
-from conset.choice.simulated import EQUAL, FORMULA, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
-from conset.choice.stages import (
+from conset.compilation.candidates import LARGE, Make, make_naive, make_others, naive_orders
+from conset.compilation.options import FORMULA
+from conset.compilation.ranking import EQUAL, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
+from conset.compilation.search import (
     FIRST_SHARE,
     POSTED_SHARE,
+    THREADS,
+    Search,
     all_trials,
     corrected_trials,
     first_trials,
@@ -41,8 +42,8 @@ from conset.choice.stages import (
     robust_trials,
     second_trials,
 )
-from conset.choice.trial import REL_TOL, Base, Trial, best_of, predicted_trials
-from conset.choice.verdict import Verdict
+from conset.compilation.trial import REL_TOL, Base, Trial, allowed_policies, best_of, predicted_trials
+from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
 from conset.errors import NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -72,7 +73,7 @@ def choose_schedule(
         sync: a policy that is fixed; None: the best.
         user_limits: whether options fix limits, so that no other contention is tried.
         effort: multiplies what may be simulated, and sweeps of methods that search.
-        rank_by: `formula` or a model of `conset.choice.simulated.MAX_MESSAGES`; None: the machine's model.
+        rank_by: `formula` or a model of `conset.compilation.ranking.MAX_MESSAGES`; None: the machine's model.
         objective: `phases`: only among the schedules with the fewest phases, of these with the least sum of loads.
         threads: how many work at once; the choice does not depend on it.
 
@@ -100,10 +101,10 @@ class _Maker:
     """What makes the schedules of a choice."""
 
     def __init__(
-        self, make: Make, pattern: Pattern, machine: Machine, executor: Executor, ladder: bool, effort: int
+        self, make: Make, pattern: Pattern, machine: Machine, executor: Executor, sweep_link_limit: bool, effort: int
     ) -> None:
         self.make, self.pattern, self.machine, self.executor = make, pattern, machine, executor
-        self.ladder, self.effort = ladder, effort
+        self.sweep_link_limit, self.effort = sweep_link_limit, effort
         self.naive = make_naive(make)
 
         self.made: list[Base] | None = None
@@ -112,7 +113,13 @@ class _Maker:
         """All candidates but naive."""
         if self.made is None:
             self.made = make_others(
-                self.make, self.pattern, self.machine, self.naive, self.executor, ladder=self.ladder, effort=self.effort
+                self.make,
+                self.pattern,
+                self.machine,
+                self.naive,
+                self.executor,
+                sweep_link_limit=self.sweep_link_limit,
+                effort=self.effort,
             )
         return self.made
 
@@ -210,3 +217,43 @@ def _without_times(
     made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, sync)]
     stands_in = f"the formula stands in for {search.model}: no simulation ended"
     return verdict_by_formula(made, best_of(made), user_limits=user_limits, stands_in=stands_in)
+
+
+def choose_policy(
+    schedule: Schedule, *, user_limits: bool = False, rank_by: str | None = None, effort: int = 1
+) -> Schedule:
+    """The schedule under its fastest policy, with the verdict on it.
+
+    Args:
+        schedule: its own policy does not count.
+        user_limits: whether its limits were asked for.
+        rank_by: `formula` or a model; None: the machine's model, or the formula where the pattern is too large.
+        effort: multiplies what may be simulated.
+
+    Raises:
+        InputError: it has no room for its receives under any policy. NoScheduleError: it deadlocks under all.
+    """
+    return _verdict(schedule, None, rank_by, effort, user_limits=user_limits).to_schedule()
+
+
+def best_trial(schedule: Schedule, sync: str | None = None, *, rank_by: str | None = None, effort: int = 1) -> Trial:
+    """The schedule under its fastest policy, or under `sync`; arguments and errors as `choose_policy`."""
+    return _verdict(schedule, sync, rank_by, effort, user_limits=False).chosen
+
+
+def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: int, *, user_limits: bool) -> Verdict:
+    base, model = Base(schedule), ranking_of(schedule.machine, rank_by)
+    trials = predicted_trials(base, allowed_policies(schedule) if sync is None else (sync,))
+    if model == FORMULA:
+        return verdict_by_formula(trials, best_of(trials), user_limits=user_limits)
+    stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
+    if not is_affordable(schedule.pattern, model, effort):
+        return verdict_by_formula(trials, best_of(trials), user_limits=user_limits, stands_in=stands_in)
+    with workers(THREADS) as executor:
+        search = Search(model, allowed_work(schedule.pattern, model, effort), executor)
+        search.run(sorted((replace(trial, time_s=float("inf")) for trial in trials), key=lambda t: t.predicted_s))
+        if search.best is None and search.refused:
+            raise search.refused[-1][1]
+        if search.best is None:
+            raise NoScheduleError(f"{base.workload.name}: no policy to simulate within {search.budget:,} steps")
+        return verdict_by_model(search, search.best, [], schedule.machine, user_limits=user_limits)
