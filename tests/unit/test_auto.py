@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from conset.cli.main import run
+from conset.compilation.auto import choose_schedule
 from conset.compilation.candidates import CANDIDATES, LARGE, candidates, contentions
 from conset.compilation.options import CompileOptions
-from conset.compilation.pipeline import compile_pattern
+from conset.compilation.pipeline import compile_by, compile_pattern
 from conset.compilation.search import least_time
 from conset.compilation.summary import summarize
 from conset.compilation.trial import allowed_policies, keeps_in_flight, receives_fit
@@ -294,3 +295,28 @@ def test_the_fewest_phases_go_before_the_least_time() -> None:
     ]
     assert fewest.phases <= min(*every, fastest.phases)
     assert compile_pattern(pattern, machine, CompileOptions(objective="phases")).phases == 1
+
+
+def test_what_does_not_apply_is_not_made() -> None:
+    pattern, machine = setting("alltoall:size=9KiB", "delta:4x4")
+    made: list[str] = []
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        made.append(method)
+        return compile_by(method, pattern, machine, CompileOptions(contention=contention), effort=effort)
+
+    def refuse(method: str) -> str:
+        return f"method {method} is not wanted"
+
+    options = CompileOptions(rank_by="formula")
+    choose_schedule(make, pattern, machine, options)
+    assert len(set(made)) > 5
+    made.clear()
+    assert choose_schedule(make, pattern, machine, options, refuse=refuse).method == "naive"
+    assert made == ["naive"]
+
+    def cannot(method: str, contention: int | None, effort: int) -> Schedule:
+        raise InputError(f"method {method} cannot")
+
+    with pytest.raises(InputError, match=r"^method connections is not wanted$"):
+        choose_schedule(cannot, *setting("random:degree=2", "iwarp:4x4"), refuse=refuse)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from conset.cli.main import run
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -321,3 +323,13 @@ def test_phases_close_up_over_numbers_without_messages() -> None:
     assert phases.message.tolist() == [1, 3, 0, 2, 4]
     posted = Phases.of(np.array([5, 2, 5, 2, 9], np.int32), order=np.array([4, 3, 2, 1, 0], np.int32))
     assert posted.message.tolist() == [3, 1, 2, 0, 4]
+
+
+def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["methods", "--on", "mesh:4x3", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
+    assert [name for name, row in rows.items() if not row["applies"]] == ["pex", "scott"]
+    assert rows["scott"]["refusal"] == "method scott requires an n x n mesh with n divisible by 4, given mesh 4x3"
+    assert rows["bounded"]["refusal"] is None
+    assert run(["methods", "bounded", "--on", "mesh:4x3", "--pattern", "neighbor"]) == 0
+    assert "applies    no: method bounded requires a complete exchange" in capsys.readouterr().out

@@ -207,7 +207,7 @@ def test_nothing_that_can_be_simulated_is_an_error() -> None:
         return schedule
 
     with pytest.raises(NoScheduleError, match=r"none of the \d+ trials can be simulated by circuit: .*deadlock"):
-        choose_schedule(only_naive, schedule.pattern, schedule.machine, rank_by="circuit", sync="none")
+        choose_schedule(only_naive, schedule.pattern, schedule.machine, CompileOptions(rank_by="circuit", sync="none"))
 
 
 def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_formula(

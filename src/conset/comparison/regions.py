@@ -32,7 +32,6 @@ from conset.compilation.pipeline import compile_pattern
 from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
 from conset.errors import InputError, NoScheduleError
-from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -220,7 +219,7 @@ def chart_exchanges(
             pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
             yield Row(machine.name, count - 1, machine, [pattern])
 
-    asked = Ways(options, (), model, reuse, sweep_link_limit=options.user_limits(Limits()) is None)
+    asked = Ways(options, (), model, reuse, sweep_link_limit=not options.has_user_limits)
     regions = _chart(exchanges(), methods, asked, policies, tuple(sizes), watch or quiet)
     return replace(regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines))
 

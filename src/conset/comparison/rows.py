@@ -164,9 +164,7 @@ def contention_of(schedule: Schedule) -> int | None:
 def _under(schedule: Schedule, policy: str, options: CompileOptions) -> Schedule:
     """The schedule under another policy, or its best."""
     if policy == AUTO:
-        return choose_policy(
-            schedule, user_limits=schedule.limits_asked, rank_by=options.rank_by, effort=options.effort
-        )
+        return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
     return under(schedule, policy)
 
 

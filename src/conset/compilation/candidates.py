@@ -138,6 +138,14 @@ class Make(Protocol):
         """Raises `InputError` or `NoScheduleError` where the method does not apply."""
 
 
+Refuse = Callable[[str], str | None]
+"""Why a method does not apply, in one line; None where it does."""
+
+
+def refuse_nothing(method: str) -> None:
+    """Every method is tried."""
+
+
 def make_naive(make: Make) -> Base | None:
     """Everything at once; None where the pattern has an order or limits are asked for."""
     try:
@@ -155,6 +163,7 @@ def make_others(
     *,
     sweep_link_limit: bool,
     effort: int,
+    refuse: Refuse = refuse_nothing,
 ) -> list[Base]:
     """Every other candidate at every contention, each schedule once, in the order of the list.
 
@@ -166,6 +175,7 @@ def make_others(
         executor: where methods run, beside each other.
         sweep_link_limit: whether contentions beside a method's own are tried.
         effort: sweeps of search.
+        refuse: says of a method why it does not apply.
 
     Raises:
         ConsetError: nothing applies and there is no naive; what the last method said.
@@ -173,7 +183,13 @@ def make_others(
     """
     crowding = 0.0 if naive is None or not sweep_link_limit else _crowding(naive.schedule)
 
+    tried = [candidate for candidate in candidates(pattern, machine, effort) if candidate.method != "naive"]
+    refusals = {candidate.method: refuse(candidate.method) for candidate in tried}
+
     def attempt(candidate: Candidate, contention: int | None) -> Base | ConsetError:
+        refusal = refusals[candidate.method]
+        if refusal is not None:
+            return InputError(refusal)
         try:
             return Base(make(candidate.method, contention, candidate.effort(pattern, effort)))
         except (InputError, NoScheduleError) as reason:
@@ -181,8 +197,7 @@ def make_others(
 
     asked = [
         executor.submit(attempt, candidate, contention)
-        for candidate in candidates(pattern, machine, effort)
-        if candidate.method != "naive"
+        for candidate in tried
         for contention in (contentions(candidate, pattern, machine, crowding) if sweep_link_limit else (None,))
     ]
     made: list[Base] = [] if naive is None else [naive]

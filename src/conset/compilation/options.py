@@ -141,6 +141,16 @@ class CompileOptions:
         changes += [self.limits] if self.limits is not None else []
         return own.changed(",".join(changes)) if changes else None
 
+    @property
+    def has_user_limits(self) -> bool:
+        """Whether the options change limits."""
+        return self.user_limits(Limits()) is not None
+
+    @property
+    def policy(self) -> str | None:
+        """The policy in one spelling; None where it is to be chosen, or to be the method's default."""
+        return None if self.sync in (None, AUTO) else str(parse_sync(str(self.sync)))
+
     def given(self) -> dict[str, Any]:
         """The method and every other option that is not its default, as a manifest lists them."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}

@@ -24,7 +24,6 @@ from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_
 from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
 from conset.errors import InputError, NoScheduleError
-from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.problem import Phases, Problem
 from conset.methods.table import find_method
@@ -37,7 +36,6 @@ from conset.schedule.loads import phase_loads
 from conset.schedule.manifest import Manifest
 from conset.schedule.report import CompileReport
 from conset.schedule.schedule import Schedule
-from conset.schedule.sync import parse_sync
 
 PROBE_METHOD = "first-fit"
 """The cheap method that placements are compared by."""
@@ -88,23 +86,25 @@ def compile_placed(
     name = options.chosen_method
     if AUTO in (name, options.sync):
         require_affordable(pattern, options.rank_by, options.effort)
-    sync = None if options.sync in (None, AUTO) else str(parse_sync(str(options.sync)))
-    user_limits = options.user_limits(Limits()) is not None
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         return compile_by(method, pattern, machine, options, placement, manifest, contention=contention, effort=effort)
 
+    def refuse(method: str) -> str | None:
+        try:
+            problem, _ = _problem_of(method, pattern, machine, options, placement)
+        except InputError as reason:
+            return str(reason)
+        return find_method(method).applies(problem)
+
     if name == AUTO:
         start = time.perf_counter()
-        chosen = choose_schedule(
-            make, pattern, machine, sync=sync, user_limits=user_limits, effort=options.effort,
-            rank_by=options.rank_by, objective=options.objective,
-        )  # fmt: skip
+        chosen = choose_schedule(make, pattern, machine, options, refuse=refuse)
         return chosen.with_report(compile_s=time.perf_counter() - start)
     schedule = make(name, None, options.effort)
     if options.sync == AUTO:
-        return choose_policy(schedule, user_limits=user_limits, rank_by=options.rank_by, effort=options.effort)
-    return schedule if sync is None else replace(schedule, sync=sync)
+        return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
+    return schedule if options.policy is None else replace(schedule, sync=options.policy)
 
 
 def compile_by(
@@ -133,23 +133,31 @@ def compile_by(
     Raises:
         InputError, NoScheduleError: as the method.
     """
-    method = find_method(name)
-    limits, user_limits = effective_limits(method, machine, options, contention)
-    search = options.search if effort is None else replace(options.search, effort=effort)
-    demands = None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
-    problem = Problem(pattern, machine, limits, placement, search, min_bandwidth=demands)
+    problem, user_limits = _problem_of(name, pattern, machine, options, placement, contention=contention)
+    if effort is not None:
+        problem = replace(problem, search=replace(problem.search, effort=effort))
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
     start = time.perf_counter()
-    phases = method.schedule(problem)
+    phases = find_method(name).schedule(problem)
     if options.timetable is not None:
         phases = add_timetable(problem, phases, options.timetable, method=name)
     report = CompileReport(time.perf_counter() - start, phases.stopped_early, note=phases.note)
     return Schedule(
-        pattern, machine, name, limits, phases.offsets, phases.message,
+        pattern, machine, name, problem.limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
         channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=user_limits,
-        manifest=manifest or Manifest(seed=options.seed), min_bandwidth_Bps=demands, report=report,
+        manifest=manifest or Manifest(seed=options.seed), min_bandwidth_Bps=problem.min_bandwidth, report=report,
     )  # fmt: skip
+
+
+def _problem_of(
+    name: str, pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement,
+    *, contention: int | None = None,
+) -> tuple[Problem, bool]:  # fmt: skip
+    """(what the method is given, whether options changed its limits); raises as `effective_limits`."""
+    limits, user_limits = effective_limits(find_method(name), machine, options, contention)
+    demands = None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
+    return Problem(pattern, machine, limits, placement, options.search, demands), user_limits
 
 
 def default_sync(phases: Phases) -> str:

@@ -47,16 +47,16 @@ class Method:
     reference: str
     free_routes: bool = False
 
-    def limits_for(self, topology: Topology, asked: Limits | None) -> Limits:
+    def limits_for(self, topology: Topology, user_limits: Limits | None) -> Limits:
         """The limits of a compile: the row's own, or what options asked for.
 
         Raises:
             InputError: a limit was asked that this method cannot keep.
         """
         own = self.limits(topology)
-        if asked is None:
+        if user_limits is None:
             return own
-        for name, value in asked.to_object().items():
+        for name, value in user_limits.to_object().items():
             kept = getattr(own, name)
             if value == kept or value in (None, "full") or name in self.adjustable_limits:
                 continue
@@ -65,4 +65,4 @@ class Method:
             raise InputError(
                 f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
             )
-        return asked
+        return user_limits
