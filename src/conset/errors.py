@@ -66,10 +66,10 @@ def shortened(text: object, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[: most - 20]}…{name[-19:]} ({len(name)} letters)"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+def unknown_name(kind: str, name: str, known: Iterable[str], *, options: Iterable[str] = ()) -> UsageError:
     """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
     names = sorted(known)
     name = shortened(name)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
-    return UsageError(f"unknown {kind} '{name}': {hint}")
+    return UsageError(f"unknown {kind} '{name}': {hint}", options=options)

@@ -79,10 +79,10 @@ class Timing:
         }
 
 
-def check_by(by: str | None, option: str = "--by") -> None:
+def check_by(by: str | None) -> None:
     """Raises `UsageError` where `by` is neither None nor `formula` nor a model of the network in seconds."""
     if by is not None and by != FORMULA and by not in MAX_MESSAGES:
-        raise unknown_name(f"{option}", by, (FORMULA, *MAX_MESSAGES))
+        raise unknown_name("by", by, (FORMULA, *MAX_MESSAGES), options=["by"])
 
 
 def deciding(machine: Machine, by: str | None, messages: int, effort: int = 1) -> tuple[str, str]:

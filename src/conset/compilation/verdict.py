@@ -4,7 +4,7 @@ A model that does not see a message block others finds posting everything as goo
 find a schedule twice as fast. Which of them is right on a machine is a question for a measurement. So the sentences say
 which model decided, what it says of the choice, of the next best and of posting everything; then what the other models
 say of the same choice, and where they differ on what is fastest, to measure. Where the choice is to post everything the
-others are asked what they find faster (`conset.choice.opinions`). Times within `EQUAL` are equal.
+others are asked what they find faster (`verdict_by_model`). Times within `EQUAL` are equal.
 
 Opinions: what the models that did not decide say of a choice, by simulating little more than the choice itself.
 """
@@ -123,7 +123,7 @@ class Verdict:
     @property
     def text(self) -> str:
         """What the models say beside each other; "" where they have nothing to compare."""
-        said = [words for name, opinion in self.opinions.items() if (words := _describe(self, name, opinion))]
+        said = [text for name, opinion in self.opinions.items() if (text := _describe(self, name, opinion))]
         if not said:
             return ""
         return "; ".join(said) if self.agree else f"{'; '.join(said)}: {MEASURE}"
@@ -238,7 +238,7 @@ def verdict_by_model(
         user_limits: whether options fix limits.
     """
     posted = next((trial for trial in search.finished if trial.posts_everything), None)
-    refused = next((_words(reason) for trial, reason in search.refused if trial.posts_everything), "")
+    refused = next((_describe_refusal(reason) for trial, reason in search.refused if trial.posts_everything), "")
     opinions = {search.model: _own_opinion(best, posted, search.finished, refused)}
     asked = posted or next((trial for trial in trials if trial.posts_everything), None)
     with suppress(KeyboardInterrupt):  # a choice that was stopped has a verdict of fewer models
@@ -295,11 +295,11 @@ def _time(model: str, trial: Trial, max_work: int) -> tuple[float | None, str]:
     try:
         time_s = end_time(trial.base.workload, schedule.machine, settings, model).time_s
     except (InputError, NoScheduleError) as reason:
-        return None, _words(reason)
+        return None, _describe_refusal(reason)
     return (time_s, "") if isfinite(time_s) else (None, UNKNOWN)
 
 
-def _words(reason: InputError | NoScheduleError) -> str:
+def _describe_refusal(reason: InputError | NoScheduleError) -> str:
     return DEADLOCKS if isinstance(reason, NoScheduleError) else NO_ROOM
 
 
