@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from typing import Any
 
 import pytest
@@ -97,6 +98,7 @@ def test_a_schedule_says_how_it_was_compiled_and_one_made_by_hand_does_not() -> 
     assert schedule.report.compile_s > 0
     assert schedule.report.reason
     assert (schedule.report.placement_name, schedule.report.stopped_early) == ("identity", False)
+    assert pickle.loads(pickle.dumps(schedule.report)) == schedule.report
     by_hand = dataclasses.replace(schedule, report=None)
     assert by_hand.report is None
     noted = by_hand.with_report(note="by hand").report

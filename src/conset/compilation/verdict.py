@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from types import MappingProxyType
 from typing import Any
 
 from conset import _core
@@ -153,7 +152,7 @@ class Verdict:
 
     def to_schedule(self) -> Schedule:
         """The chosen schedule with what is said of it."""
-        return self.chosen.to_schedule(reason=self.reason, verdict=MappingProxyType(self.to_object()))
+        return self.chosen.to_schedule(reason=self.reason, verdict=self.to_object())
 
 
 def _finding(verdict: Verdict, model: str) -> str:
