@@ -14,13 +14,12 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.connection_routers.task import Task
 from conset.methods.connections import schedule_connections
-from conset.methods.problem import Problem
+from conset.methods.problem import Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 from conset.placement.place import place
 from conset.schedule.schedule import Schedule
@@ -85,9 +84,9 @@ def compiled(row: Row) -> tuple[Task, Schedule, float]:
     """(task, verified schedule, seconds); the median of three runs where one is quick."""
     machine = parse_machine(row.on)
     pattern = parse_pattern(row.pattern, topology=machine.topology, ranks=machine.topology.endpoints)
-    options: dict[str, Any] = {"router": row.router, "objective": row.objective, "effort": row.effort}
+    options = SearchOptions(router=row.router, objective=row.objective, effort=row.effort)
     placed = place(row.placement, pattern=pattern, topology=machine.topology)
-    problem = Problem(pattern, machine, Limits(channels=row.channels), placed, **options)
+    problem = Problem(pattern, machine, Limits(channels=row.channels), placed, options)
     times: list[float] = []
     while not times or (len(times) < 3 and sum(times) < 1):
         start = time.perf_counter()

@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from conset.bounds import bound_schedule
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import ConsetError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -82,7 +83,7 @@ def exhaustive(pattern: Pattern, spec: str, machine: Machine, seed: int) -> Iter
     for method in methods:
         for contention in CONTENTIONS:
             try:
-                schedule = compile_pattern(pattern, machine, Request(method, contention, seed=seed))
+                schedule = compile_pattern(pattern, machine, CompileOptions(method, contention, seed=seed))
             except ConsetError:
                 continue
             workload = Workload.of_schedule(schedule)
@@ -101,7 +102,7 @@ def decide(machine_spec: str, pattern_spec: str, seed: int) -> Case | None:
     except ConsetError:
         return None
     begin = time.perf_counter()
-    chosen = compile_pattern(pattern, machine, Request(seed=seed))
+    chosen = compile_pattern(pattern, machine, CompileOptions(seed=seed))
     decided_s = time.perf_counter() - begin
     ours = simulated_s(chosen, machine, Workload.of_schedule(chosen), chosen.sync)
     begin = time.perf_counter()

@@ -11,7 +11,7 @@ import sys
 import time
 
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Problem
+from conset.methods.problem import Problem, SearchOptions
 from conset.methods.table import find_method
 from conset.network.routes import route_links
 from conset.pattern.spec import parse_pattern
@@ -40,7 +40,7 @@ def main() -> int:
         limits = row.limits(on.topology)
         spent = []
         for _ in range(5):
-            problem = Problem(pattern, on, limits, effort=effort)
+            problem = Problem(pattern, on, limits, search=SearchOptions(effort=effort))
             start = time.perf_counter()
             phases = row.schedule(problem)
             spent.append(time.perf_counter() - start)

@@ -27,7 +27,7 @@ def measure(pattern: str, machine: str, method: str, **options: int) -> tuple[in
     schedules = [conset.compile(traffic, machine, method=method, **options) for _ in range(rounds)]
     if traffic.messages <= VERIFIED and not conset.verify(schedules[0]).ok:
         raise SystemExit(f"{method} on {machine}: does not verify")
-    return traffic.messages, min(s.compile_s for s in schedules)
+    return traffic.messages, min(s.report.compile_s for s in schedules)
 
 
 def main(largest: int) -> None:

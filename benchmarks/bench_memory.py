@@ -21,18 +21,19 @@ PROMISED = 64.0
 
 def measure(method: str, messages: int) -> dict[str, float]:
     """Compiles in this process; what it took."""
-    from conset.compiler import Request, compile_pattern
+    from conset.compilation.options import CompileOptions
+    from conset.compilation.pipeline import compile_pattern
     from conset.machine.spec import parse_machine
     from conset.pattern.spec import parse_pattern
 
     on = parse_machine(MACHINE)
     nodes = on.topology.nodes
-    compile_pattern(parse_pattern("random:degree=1", ranks=nodes), on, Request(method=method))
+    compile_pattern(parse_pattern("random:degree=1", ranks=nodes), on, CompileOptions(method=method))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pattern = parse_pattern(f"random:degree={max(1, messages // nodes)}", ranks=nodes)
     made = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    schedule = compile_pattern(pattern, on, Request(method=method))
+    schedule = compile_pattern(pattern, on, CompileOptions(method=method))
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     count = schedule.pattern.messages

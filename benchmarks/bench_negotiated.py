@@ -18,7 +18,7 @@ from conset.bounds import bound_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Problem, Routes
+from conset.methods.problem import Problem, Routes, SearchOptions
 from conset.methods.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import figures
@@ -44,7 +44,7 @@ def compiled(
     """(verified schedule, seconds)."""
     row = find_method(method)
     pattern = parse_pattern(spec, topology=on.topology, ranks=on.topology.endpoints, seed=seed)
-    problem = Problem(pattern, on, limits or row.limits(on.topology), seed=seed, routes=routes)
+    problem = Problem(pattern, on, limits or row.limits(on.topology), search=SearchOptions(seed=seed, routes=routes))
     start = time.perf_counter()
     phases = row.schedule(problem)
     seconds = time.perf_counter() - start

@@ -30,7 +30,7 @@ from conset.methods.core import core_arguments
 from conset.methods.decreasing import STEPS, temperatures, total_length
 from conset.methods.event_list import time_event_list
 from conset.methods.method import ANY, PORTS
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.table import find_method
 from conset.methods.timetable_as import time_as
 from conset.pattern.pattern import Pattern
@@ -64,7 +64,7 @@ def regular(links: bool, sizes: str, degree: int, seed: int) -> NDArray[np.float
     spec = "hypercube:6,link=1GB/s" if links else "crossbar:64"
     on = parse_machine(f"{spec},overhead=0,inject=0,eject=0,port=1GB/s")
     pattern = parse_pattern(f"random:degree={degree},size={SIZES[sizes]},seed={seed}", ranks=64)
-    problem = Problem(pattern, on, ANY if links else PORTS, seed=seed)
+    problem = Problem(pattern, on, ANY if links else PORTS, search=SearchOptions(seed=seed))
     arguments, size = core_arguments(problem), pattern.size.astype(float)
     load = max(np.bincount(rank, size).max() for rank in (pattern.source, pattern.target))
     if links:

@@ -76,13 +76,13 @@ def measure(method: str, instance: Instance) -> str:
     random = instance.pattern.startswith("random")
     rows = []
     for seed in SEEDS if random else range(1):
-        best = min((compiled(method, instance, seed) for _ in range(3)), key=lambda s: s.compile_s)
+        best = min((compiled(method, instance, seed) for _ in range(3)), key=lambda s: s.report.compile_s)
         if not conset.verify(best).ok:
             raise SystemExit(f"{method} on {instance.words()}, seed {seed}: does not verify")
         bounds = bound_schedule(best)
         predicted = conset.predict(best).time_s
         load = figures(best)["load"]["sum"]
-        rows.append((best.phases, bounds.phases, predicted / bounds.time_s, load, best.compile_s))
+        rows.append((best.phases, bounds.phases, predicted / bounds.time_s, load, best.report.compile_s))
     phases, bound, gap, load, seconds = (statistics.fmean(column) for column in zip(*rows, strict=True))
     note = f" (mean of {len(rows)})" if random else ""
     return (
@@ -102,7 +102,7 @@ def section(row: Method) -> list[str]:
         f"{row.title[0].upper()}{row.title[1:]}.",
         "",
         f"- **limits** on a mesh: {row.limits(conset.Topology.mesh(8, 8))}; "
-        f"at other values: {', '.join(sorted(row.honours)) or 'none'}; "
+        f"at other values: {', '.join(sorted(row.adjustable_limits)) or 'none'}; "
         f"a partial order between messages is {'honoured' if row.ordered else 'refused'}"
         f"{'; routes may be chosen' if row.free_routes else ''}",
         f"- **domain**: {row.domain}",

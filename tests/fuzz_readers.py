@@ -26,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import ConsetError
 from conset.formats.program import document_of_program, read_program_file, write_program_document
 from conset.formats.schedule import read_schedule, write_schedule
@@ -121,9 +122,9 @@ def seeds(folder: Path) -> dict[str, bytes]:
         np.savez(stream, **{key: np.asarray(value) for key, value in arrays.items()})
         files[name] = stream.getvalue()
     pattern = Pattern.from_messages([0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]])
-    schedule = compile_pattern(pattern, MESH, Request(method="first-fit"))
+    schedule = compile_pattern(pattern, MESH, CompileOptions(method="first-fit"))
     (folder / "p.toml").write_text(TEXTS["blocks.toml"])
-    program = compile_program(read_program(folder / "p.toml", MESH, Request()), MESH, Request())
+    program = compile_program(read_program(folder / "p.toml", MESH, CompileOptions()), MESH, CompileOptions())
     write_program_document(document_of_program(program), folder / "program.json")
     settings = Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
@@ -162,7 +163,7 @@ def read(path: Path) -> object:
         "parts.mtx": lambda: parse_pattern(str(path), parts=2),
         "rates.csv": lambda: read_bandwidths(str(path), pattern),
         "trace.csv": lambda: read_trace(path, MESH),
-        "blocks.toml": lambda: read_program(path, MESH, Request()),
+        "blocks.toml": lambda: read_program(path, MESH, CompileOptions()),
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
         "program.json": lambda: read_program_file(path),

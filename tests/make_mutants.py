@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import conset
-from conset.compiler import Request
+from conset.compilation.options import CompileOptions
 from conset.errors import ConsetError
 from conset.formats.program import document_of_program
 from conset.formats.schedule import document_of
@@ -231,8 +231,8 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
         )
         ranks = machine.topology.endpoints
         request = [
-            Request("connections"), Request("connections", min_bandwidth="15MB/s"), Request("first-fit"),
-            Request("first-fit", limits="duplex=exchange"),
+            CompileOptions("connections"), CompileOptions("connections", min_bandwidth="15MB/s"),
+            CompileOptions("first-fit"), CompileOptions("first-fit", limits="duplex=exchange"),
         ][rng.integers(4)]  # fmt: skip
         words = [
             BlockWords(f"b{k}", pattern_of(ranks, rng), int(rng.integers(1, 4)), request)

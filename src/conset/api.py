@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from conset import inputs
 from conset.arguments import python_interface
-from conset.compiler import AUTO, BOUNDED_BY, DEFAULT_METHOD, Request, compile_pattern, effective_limits
+from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import UsageError
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
@@ -49,7 +50,7 @@ def compile(
     pattern: PatternLike,
     machine: MachineLike,
     *,
-    method: str = DEFAULT_METHOD,
+    method: str = AUTO,
     contention: int | None = None,
     channels: int | None = None,
     limits: Limits | str | None = None,
@@ -95,14 +96,14 @@ def compile(
         InputError: pattern, machine and method do not fit each other.
         NoScheduleError: none exists, or none was found, within the limits.
     """
-    request = Request(
+    options = CompileOptions(
         method=method, contention=contention, channels=channels, limits=inputs.format_limits(limits),
         placement=str(placement), ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort,
         timetable=timetable, router=router, objective=objective, routes=routes, rank_by=rank_by,
         min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
     )  # fmt: skip
     target = load_machine(machine)
-    return compile_pattern(inputs.pattern_on(pattern, target, ranks_per_node, seed), target, request)
+    return compile_pattern(inputs.pattern_on(pattern, target, ranks_per_node, seed), target, options)
 
 
 @python_interface
@@ -193,7 +194,7 @@ def bound(
     target = load_machine(machine)
     traffic = inputs.pattern_on(pattern, target)
     if limits is None:
-        limits, _ = effective_limits(find_method(BOUNDED_BY), target, Request())
+        limits, _ = effective_limits(find_method(BOUNDED_BY), target, CompileOptions())
     nodes = inputs.placed_nodes(placement, traffic, target)
     return bound_pattern(
         traffic, target, limits, placement=nodes, sync=sync, routes=cast("Routes", routes), split=split,
@@ -338,13 +339,13 @@ def compare(
     chooses = any(AUTO in (name, *own) for name, own in policies.items())
     if rank_by is not None and not chooses:
         raise UsageError(f"--rank-by {rank_by}: goes with --methods auto or --sync auto")
-    request = Request(
+    options = CompileOptions(
         contention=contention, channels=channels, limits=inputs.format_limits(limits), placement=str(placement),
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
     )  # fmt: skip
     pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
-    return compare_all(pairs, request, policies, models=tuple(models), by=by, named=methods is not None)
+    return compare_all(pairs, options, policies, models=tuple(models), by=by, named=methods is not None)
 
 
 @python_interface

@@ -11,9 +11,18 @@ from collections.abc import Iterable
 
 
 class ConsetError(Exception):
-    """Base of every error raised on purpose; `exit_code` is what the command line returns."""
+    """Base of every error raised on purpose; `exit_code` is what the command line returns.
+
+    Attributes:
+        options: the options that the message names as Python spells them (`rank_by`); the command line writes
+            `--rank-by` in their place.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: object = "", *, options: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
 
 
 class UsageError(ConsetError):
@@ -61,9 +70,9 @@ def shortened(text: object, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[: most - 20]}…{name[-19:]} ({len(name)} letters)"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+def unknown_name(kind: str, name: str, known: Iterable[str], *, options: Iterable[str] = ()) -> UsageError:
     """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
-    return UsageError(f"unknown {kind} '{shortened(name)}': {nearest(name, known)}")
+    return UsageError(f"unknown {kind} '{shortened(name)}': {nearest(name, known)}", options=options)
 
 
 def unknown_argument(function: str, name: str, known: Iterable[str]) -> ArgumentError:

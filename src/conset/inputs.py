@@ -114,7 +114,7 @@ def policies_of(methods: str | Sequence[str] | None, sync: str | Sequence[str] |
         UsageError: an unknown method or policy, no method, or a policy for a method that is not compared.
     """
     from conset.comparison.policies import parse_policies
-    from conset.compiler import AUTO
+    from conset.compilation.options import AUTO
     from conset.methods.table import find_method, table
 
     names = [*table()] if methods is None else [name.strip() for name in _listed(methods)]

@@ -17,7 +17,7 @@ from conset import _core
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.bounded import box_of, schedule_bounded
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
@@ -27,7 +27,7 @@ from conset.verification import verify_schedule
 def compile_exchange(spec: str, contention: int = 1, *, effort: int = 1) -> tuple[Problem, Phases]:
     on = parse_machine(spec)
     limits = Limits(send=1, receive=1, link=contention)
-    problem = Problem(parse_pattern("alltoall", topology=on.topology), on, limits, effort=effort)
+    problem = Problem(parse_pattern("alltoall", topology=on.topology), on, limits, search=SearchOptions(effort=effort))
     return problem, schedule_bounded(problem)
 
 

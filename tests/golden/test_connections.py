@@ -18,7 +18,7 @@ from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.connection_routers.task import Task
 from conset.methods.connections import schedule_connections
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.network.routes import route_nodes
 from conset.network.routing import Routing
 from conset.pattern.spec import parse_pattern
@@ -57,7 +57,7 @@ def solve(
     machine = parse_machine(on)
     traffic = parse_pattern(pattern, topology=machine.topology, ranks=machine.topology.nodes)
     placed = place(placement, pattern=traffic, topology=machine.topology)
-    problem = Problem(traffic, machine, Limits(channels=channels), placed, **options)  # type: ignore[arg-type]
+    problem = Problem(traffic, machine, Limits(channels=channels), placed, SearchOptions(**options))  # type: ignore[arg-type]
     return verified(problem, schedule_connections(problem))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from conset.comparison import serial_steps, trace_curve
-from conset.compiler import Request
+from conset.compilation.options import CompileOptions
 from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
 from conset.machine.work import synchronization_s
@@ -50,7 +50,7 @@ def test_serial_steps_are_the_bounds_of_table_1(
 def test_the_curve_runs_through_the_texts_pairs_up_to_one_group(side: int) -> None:
     machine = parse_machine(f"paragon:{side}x{side}")
     curve = trace_curve(
-        parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology), machine, Request(), by="formula"
+        parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology), machine, CompileOptions(), by="formula"
     )
     table = {(n, groups): (lower, upper) for n, _, groups, lower, upper in ROWS}
     met = 0
@@ -74,7 +74,7 @@ def test_contention_3_on_12_x_12_which_the_text_could_not_have() -> None:
     """144 steps of 848 us + 566 us: 203.7 ms at (1, 3); 216 at c = 2: 305.5 ms; several phases a barrier are better."""
     machine = with_settings(parse_machine("paragon:12x12"), "hop=0,in_flight=1")
     curve = trace_curve(
-        parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology), machine, Request(), by="formula"
+        parse_pattern(f"alltoall:size={SIZE}", topology=machine.topology), machine, CompileOptions(), by="formula"
     )
     at = {(point.node, point.link): point for point in curve.points}
     assert at[1, 2].predicted_s * 1e3 == pytest.approx(305.5, abs=0.05)

@@ -14,7 +14,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.negotiated import LINKS, items_of, negotiate
-from conset.methods.problem import Problem, Routes
+from conset.methods.problem import Problem, Routes, SearchOptions
 from conset.methods.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import figures
@@ -34,7 +34,7 @@ def schedule(
 ) -> Schedule:
     row = find_method(method)
     traffic = parse_pattern(pattern, topology=on.topology, ranks=on.topology.endpoints, seed=seed)
-    problem = Problem(traffic, on, limits or row.limits(on.topology), seed=seed, routes=routes)
+    problem = Problem(traffic, on, limits or row.limits(on.topology), search=SearchOptions(seed=seed, routes=routes))
     phases = row.schedule(problem)
     result = Schedule(
         traffic, on, method, problem.limits, phases.offsets, phases.message,

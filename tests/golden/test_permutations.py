@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Problem
+from conset.methods.problem import Problem, SearchOptions
 from conset.methods.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -24,7 +24,9 @@ MEANS = {
 
 def phases(method: str, pattern: Pattern, machine: str = "hypercube:6", seed: int = 0) -> int:
     row, on = find_method(method), parse_machine(machine)
-    return int(row.schedule(Problem(pattern, on, row.limits(on.topology), seed=seed)).offsets.size - 1)
+    return int(
+        row.schedule(Problem(pattern, on, row.limits(on.topology), search=SearchOptions(seed=seed))).offsets.size - 1
+    )
 
 
 @pytest.mark.parametrize("degree", [4, 8, 16, 32, 48])

@@ -20,7 +20,7 @@ ON = "ipsc860:64"
 def test_up_to_1_kb_free_links_are_faster_than_linear_permutations(size: int, seed: int) -> None:
     pattern = api.load_pattern(f"random:degree=32,size={size},seed={seed}", ON)
     chosen = api.compile(pattern, ON)
-    assert chosen.rank_by == "circuit"
+    assert chosen.report.rank_by == "circuit"
     assert chosen.method != "lp"
     assert chosen.limits == Limits(1, 1, 1)
     linear = api.compile(pattern, ON, method="lp", sync="auto")

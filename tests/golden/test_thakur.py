@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.methods.thakur_contention import gen_contention, pex_contention, text_gen_contention
 from conset.pattern.spec import parse_pattern
@@ -25,7 +26,7 @@ OTHERS = [(4, 5), (6, 8), (16, 9), (16, 14), (16, 30)]
 def exchange(method: str, rows: int, columns: int) -> Schedule:
     machine = parse_machine(f"delta:{rows}x{columns}")
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    schedule = compile_pattern(pattern, machine, Request(method=method))
+    schedule = compile_pattern(pattern, machine, CompileOptions(method=method))
     assert verify_schedule(schedule).ok
     return schedule
 

@@ -17,7 +17,7 @@ from conset.methods.core import core_arguments
 from conset.methods.decreasing import STEPS, temperatures, total_length
 from conset.methods.event_list import time_event_list
 from conset.methods.method import ANY, PORTS
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 
 SIZES = {"uniform": "uniform(1,1000)", "logn": "lognormal(1000,1)", "fem": "log-uniform(10,2000)"}
@@ -42,7 +42,7 @@ def _problem(network: str, degree: int, sizes: str, seed: int) -> Problem:
     on = parse_machine(
         f"{network},overhead=0,inject=0,eject=0,port=1GB/s" + (",link=1GB/s" if "cube" in network else "")
     )
-    return Problem(pattern, on, ANY if "cube" in network else PORTS, seed=seed)
+    return Problem(pattern, on, ANY if "cube" in network else PORTS, search=SearchOptions(seed=seed))
 
 
 def _ratios(problem: Problem) -> tuple[float, float]:
@@ -50,7 +50,7 @@ def _ratios(problem: Problem) -> tuple[float, float]:
     arguments = core_arguments(problem)
     size: NDArray[np.float64] = problem.pattern.size.astype(float)
     phase = _core.first_fit(*arguments, np.argsort(-size, kind="stable").astype(np.int32), NONE, NONE)
-    schedule = STEPS, *temperatures(size.size), problem.seed
+    schedule = STEPS, *temperatures(size.size), problem.search.seed
     annealed = _core.anneal_lengths(*arguments, size, 0.0, phase, NONE, NONE, *schedule)
     least = _core.least_length(*arguments, size, 0.0)
     return total_length(phase, size, 0.0) / least, total_length(annealed, size, 0.0) / least

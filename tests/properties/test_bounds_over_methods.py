@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conset.bounds import Bounds, bound, bound_schedule
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -58,7 +59,11 @@ def instances(draw: st.DrawFn) -> tuple[Machine, Pattern, dict[str, str | int | 
 def asked_limits(method: str, seed: int) -> str | None:
     """Words for some of the limits the method can keep at any value."""
     rng = np.random.default_rng(seed)
-    words = [f"{name}={rng.choice(ASKED[name])}" for name in sorted(find_method(method).honours) if rng.random() < 0.4]
+    words = [
+        f"{name}={rng.choice(ASKED[name])}"
+        for name in sorted(find_method(method).adjustable_limits)
+        if rng.random() < 0.4
+    ]
     return ",".join(words) or None
 
 
@@ -82,14 +87,16 @@ def test_no_bound_is_above_any_schedule_of_its_class(
     method: str, instance: tuple[Machine, Pattern, dict[str, str | int | None]]
 ) -> None:
     machine, pattern, options = instance
-    request = Request(method=method, limits=asked_limits(method, int(options["seed"] or 0)), **options)  # type: ignore[arg-type]
+    request = CompileOptions(method=method, limits=asked_limits(method, int(options["seed"] or 0)), **options)  # type: ignore[arg-type]
     try:
         schedule = compile_pattern(pattern, machine, request)
     except (InputError, NoScheduleError):  # outside the method's domain; this is inside of each
         machine = MACHINES["mesh:4x4"]
         pattern = parse_pattern("alltoall", topology=machine.topology, ranks=16)
-        limits = f"link={1 + int(options['seed'] or 0) % 3}" if "link" in find_method(method).honours else None
-        schedule = compile_pattern(pattern, machine, Request(method, limits=limits, timetable=request.timetable))
+        limits = (
+            f"link={1 + int(options['seed'] or 0) % 3}" if "link" in find_method(method).adjustable_limits else None
+        )
+        schedule = compile_pattern(pattern, machine, CompileOptions(method, limits=limits, timetable=request.timetable))
     assert verify_schedule(schedule).ok
     for policy in POLICIES:
         under = replace(schedule, sync=policy)

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from conset.bounds import bound_for_model, bound_schedule
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -37,7 +38,7 @@ def scheduled(draw: st.DrawFn, machine: Machine) -> Schedule:
     method = draw(st.sampled_from(("by hand", "by hand", *METHODS)))
     if method != "by hand":
         try:
-            request = Request(method=method, ranks_per_node=per_node, seed=draw(st.integers(0, 9)))
+            request = CompileOptions(method=method, ranks_per_node=per_node, seed=draw(st.integers(0, 9)))
             return replace(compile_pattern(pattern, machine, request), sync=sync)
         except (InputError, NoScheduleError):  # outside the method's domain
             pass

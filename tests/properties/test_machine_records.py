@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import conset
-from conset.compiler import Request
+from conset.compilation.options import CompileOptions
 from conset.errors import InputError
 from conset.formats.program import document_of_program, read_program_document, write_program_document
 from conset.formats.schedule import read_schedule, write_schedule
@@ -236,7 +236,7 @@ def test_a_timeline_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> Non
 
 def test_a_program_file_keeps_changed_costs(tmp_path: Path) -> None:
     machine = replace(with_settings(parse_machine("iwarp:4x4"), "setup=3us"), notes=("own",))
-    request = Request("connections")
+    request = CompileOptions("connections")
     block = BlockWords("shift", parse_pattern("shift", topology=machine.topology), 2, request)
     write_program_document(document_of_program(compile_program([block], machine, request)), tmp_path / "p.json")
     document = read_program_document(tmp_path / "p.json")

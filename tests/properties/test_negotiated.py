@@ -12,7 +12,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.negotiated import FIXED, items_of, negotiate
-from conset.methods.problem import Problem
+from conset.methods.problem import Problem, SearchOptions
 from conset.network.routes import route_links, route_nodes
 from conset.pattern.pattern import Pattern
 from splitmix import MASK, Splitmix
@@ -39,7 +39,7 @@ def resources_of(problem: Problem) -> list[list[tuple[int, int]]]:
 
 def negotiate_slowly(problem: Problem, slots: int, sweeps: int) -> tuple[list[int], int]:
     """(slot of each message, excess) over fixed routes, by the book: one price after the other, in steps of 0.2."""
-    limits, random = problem.limits, Splitmix(problem.seed)
+    limits, random = problem.limits, Splitmix(problem.search.seed)
     capacity = [limits.send, limits.receive, limits.channels, limits.link]
     taken = resources_of(problem)
     hops = [sum(kind == 3 for kind, _ in each) for each in taken]
@@ -107,7 +107,9 @@ def test_negotiation_over_fixed_routes_equals_its_slow_version(
 ) -> None:
     ends = np.random.default_rng(seed).integers(0, 2 * on.topology.endpoints, (2, messages))
     pattern = Pattern.from_messages(*ends, np.ones(messages, int), 2 * on.topology.endpoints)
-    problem = Problem(pattern, on, limits, np.arange(pattern.ranks, dtype=np.int32) // 2, seed=seed)
+    problem = Problem(
+        pattern, on, limits, np.arange(pattern.ranks, dtype=np.int32) // 2, search=SearchOptions(seed=seed)
+    )
     kept = {name: getattr(limits, name) for name in ("send", "receive", "link", "channels")}
     fast = negotiate(items_of(problem), slots, **kept, pressure=replace(FIXED, sweeps=sweeps), seed=seed)
     slot, excess = negotiate_slowly(problem, slots, sweeps)

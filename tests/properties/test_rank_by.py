@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.choice.candidates import candidates, contentions
-from conset.choice.chooser import choose_schedule
-from conset.choice.policies import allowed_policies
-from conset.choice.simulated import BLOCKING, EQUAL, end_time, settings_of
-from conset.choice.trial import Base
-from conset.compiler import Request, compile_pattern
+from conset.compilation.auto import choose_schedule
+from conset.compilation.candidates import candidates, contentions
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_by, compile_pattern
+from conset.compilation.ranking import BLOCKING, EQUAL, end_time, settings_of
+from conset.compilation.trial import Base, allowed_policies
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
@@ -64,19 +64,19 @@ def test_the_choice_is_never_slower_than_posting_everything(data: st.DataObject)
     machine = no_circuits_on_lanes(data.draw(machines()))
     pattern = data.draw(patterns(machine.topology.endpoints))
     try:
-        chosen = compile_pattern(pattern, machine, Request())
+        chosen = compile_pattern(pattern, machine, CompileOptions())
     except NoScheduleError:
         return  # everything deadlocks
     assert verify_schedule(chosen).ok
-    assert chosen.simulated_s == time_of(chosen)
-    naive = compile_pattern(pattern, machine, Request("naive"))
+    assert chosen.report.simulated_s == time_of(chosen)
+    naive = compile_pattern(pattern, machine, CompileOptions("naive"))
     try:
         posted_s = time_of(naive)
     except (InputError, NoScheduleError):
         return
-    assert chosen.simulated_s <= posted_s * (1 + 1e-9)
-    assert chosen.verdict is not None
-    assert chosen.verdict["times"][machine.costs.model]["posted_s"] == posted_s
+    assert chosen.report.simulated_s <= posted_s * (1 + 1e-9)
+    assert chosen.report.verdict is not None
+    assert chosen.report.verdict["times"][machine.costs.model]["posted_s"] == posted_s
 
 
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
@@ -86,14 +86,14 @@ def test_nothing_tried_is_simulated_faster(model: str, data: st.DataObject) -> N
     machine = parse_machine(data.draw(st.sampled_from(MACHINES)))
     machine = no_circuits_on_lanes(replace(machine, costs=replace(machine.costs, model=model), method_costs={}))
     pattern = data.draw(patterns(machine.topology.endpoints))
-    chosen = compile_pattern(pattern, machine, Request())
-    assert chosen.simulated_s is not None
-    most = chosen.simulated_s / (EQUAL if model in BLOCKING else 1 + 1e-9)
+    chosen = compile_pattern(pattern, machine, CompileOptions())
+    assert chosen.report.simulated_s is not None
+    most = chosen.report.simulated_s / (EQUAL if model in BLOCKING else 1 + 1e-9)
     for candidate in candidates(pattern, machine, 1):
         for contention in contentions(candidate, pattern, machine):
-            request = Request(candidate.method, contention, effort=candidate.effort(pattern, 1))
+            options, effort = CompileOptions(contention=contention), candidate.effort(pattern, 1)
             try:
-                other = compile_pattern(pattern, machine, request)
+                other = compile_by(candidate.method, pattern, machine, options, effort=effort)
                 times = [time_of(other, policy) for policy in allowed_policies(other)]
             except (InputError, NoScheduleError):
                 continue
@@ -107,7 +107,7 @@ def test_one_thread_and_three_choose_the_same(data: st.DataObject) -> None:
     pattern = data.draw(patterns(machine.topology.endpoints))
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        return compile_pattern(pattern, machine, Request(method, contention, effort=effort))
+        return compile_by(method, pattern, machine, CompileOptions(contention=contention), effort=effort)
 
     found = []
     for threads in (1, 3):
@@ -117,6 +117,13 @@ def test_one_thread_and_three_choose_the_same(data: st.DataObject) -> None:
             found.append(None)
             continue
         found.append(
-            (chosen.method, chosen.sync, chosen.in_flight, chosen.posting, chosen.message.tolist(), chosen.reason)
+            (
+                chosen.method,
+                chosen.sync,
+                chosen.in_flight,
+                chosen.posting,
+                chosen.message.tolist(),
+                chosen.report.reason,
+            )
         )
     assert found[0] == found[1]

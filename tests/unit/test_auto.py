@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.choice.candidates import CANDIDATES, LARGE, candidates, contentions
-from conset.choice.policies import allowed_policies, keeps_in_flight, receives_fit
-from conset.choice.stages import least_time
 from conset.cli.main import run
-from conset.compiler import Request, compile_pattern
+from conset.compilation.auto import choose_schedule
+from conset.compilation.candidates import CANDIDATES, LARGE, candidates, contentions
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_by, compile_pattern
+from conset.compilation.search import least_time
+from conset.compilation.summary import summarize
+from conset.compilation.trial import allowed_policies, keeps_in_flight, receives_fit
 from conset.errors import InputError, UsageError
 from conset.formats.schedule import read_schedule
 from conset.machine.limits import Limits
@@ -25,7 +28,6 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule
-from conset.summary import summarize
 from conset.verification import verify_schedule
 
 CHEAP = ("naive", "lp", "gen", "pex-gen-shift", "coloring", "rs-n", "rs-nl", "first-fit")
@@ -38,11 +40,11 @@ def setting(spec: str, on: str) -> tuple[Pattern, Machine]:
 
 
 def chosen(spec: str, on: str, **options: Any) -> Schedule:
-    request = Request(method="auto", **{"rank_by": "formula", **options})
+    request = CompileOptions(method="auto", **{"rank_by": "formula", **options})
     schedule = compile_pattern(*setting(spec, on), request)
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
-    assert schedule.reason
+    assert schedule.report.reason
     return schedule
 
 
@@ -65,7 +67,7 @@ def test_no_cheap_method_is_predicted_faster_under_any_policy(spec: str, on: str
     best = predict(chosen(spec, on)).time_s
     for method in CHEAP:
         try:
-            schedule = compile_pattern(pattern, machine, Request(method=method))
+            schedule = compile_pattern(pattern, machine, CompileOptions(method=method))
         except InputError:
             continue
         for policy in POLICIES:
@@ -77,14 +79,14 @@ def test_on_links_that_share_fairly_posting_everything_is_what_the_busiest_link_
     assert (schedule.method, schedule.sync, schedule.phases) == ("naive", "none", 1)
     # 4 nodes of a row send over its middle link to 32 each: 128 of 1 KiB; 1 us in and out, a hop of 100 ns
     assert predict(schedule).time_s == pytest.approx(128 * 1024 / 25e9 + 1.1e-6)
-    assert schedule.reason == "posting everything: 6.343 us by formula, which no schedule beats by its bound"
+    assert schedule.report.reason == "posting everything: 6.343 us by formula, which no schedule beats by its bound"
 
 
 def test_where_contention_costs_it_says_against_what() -> None:
     schedule = chosen("alltoall:size=15232", "paragon:12x12", sync="barrier")
     assert (schedule.method, schedule.limits.link, schedule.phases) == ("bounded", 3, 144)
-    assert schedule.reason.startswith("bounded at contention 3 under barrier is fastest of ")
-    assert " predicted by formula, 203.8 ms against " in schedule.reason
+    assert schedule.report.reason.startswith("bounded at contention 3 under barrier is fastest of ")
+    assert " predicted by formula, 203.8 ms against " in schedule.report.reason
 
 
 def test_barriers_of_the_paragon_text_are_worth_contention_up_to_a_quarter_of_the_side() -> None:
@@ -99,7 +101,7 @@ def test_a_half_duplex_machine_gets_exchanges() -> None:
 
 
 def test_small_messages_are_posted_on_the_half_duplex_machine() -> None:
-    assert chosen("random:degree=4,size=16", "ipsc860:64").reason.startswith("posting everything")
+    assert chosen("random:degree=4,size=16", "ipsc860:64").report.reason.startswith("posting everything")
 
 
 @pytest.mark.parametrize("policy", ["none", "local", "ready", "barrier", "barrier:3"])
@@ -118,23 +120,23 @@ def test_limits_that_were_asked_for_are_kept_in_every_phase() -> None:
 def test_the_verdict_says_where_limits_do_not_hold_in_flight() -> None:
     on = "paragon:8x8"
     local = chosen("alltoall:size=9KiB", on, contention=2, sync="local")
-    assert local.verdict is not None
-    assert local.verdict["drift"] == (
+    assert local.report.verdict is not None
+    assert local.report.verdict["drift"] == (
         "under local ranks may be in different phases at once: send 1, receive 1, link 2 holds in every phase, not "
         "over all that is in flight (--sync barrier keeps it there too)"
     )
     for kept in ({"contention": 2, "sync": "barrier"}, {"limits": "send=2,link=none", "sync": "ready"}, {}):
         schedule = chosen("random:degree=4", on, **kept)
-        assert schedule.verdict is not None
-        assert schedule.verdict["drift"] is None
+        assert schedule.report.verdict is not None
+        assert schedule.report.verdict["drift"] is None
 
 
 def test_which_policies_keep_limits_over_what_is_in_flight() -> None:
     pattern, machine = setting("random:degree=5", "mesh:4x4")
-    links = compile_pattern(pattern, machine, Request(method="first-fit"))
-    ports = compile_pattern(pattern, machine, Request(method="coloring"))
-    crossbar = compile_pattern(pattern, parse_machine("crossbar:16"), Request(method="first-fit"))
-    naive = compile_pattern(pattern, machine, Request(method="naive"))
+    links = compile_pattern(pattern, machine, CompileOptions(method="first-fit"))
+    ports = compile_pattern(pattern, machine, CompileOptions(method="coloring"))
+    crossbar = compile_pattern(pattern, parse_machine("crossbar:16"), CompileOptions(method="first-fit"))
+    naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
     syncs = ("none", "local", "ready", "barrier", "barrier:2")
     assert [keeps_in_flight(links, sync) for sync in syncs] == [False, False, False, True, False]
     for schedule in (ports, crossbar):
@@ -151,40 +153,42 @@ def test_hard_limits_of_a_machine_need_barriers(tmp_path: Path) -> None:
     path = tmp_path / "narrow.toml"
     path.write_text('name = "narrow"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[limits]\nchannels = 4\n')
     pattern, machine = setting("random:degree=5", str(path))
-    phased = compile_pattern(pattern, machine, Request(method="first-fit"))
+    phased = compile_pattern(pattern, machine, CompileOptions(method="first-fit"))
     assert allowed_policies(phased) == ("barrier",)
     for rank_by in ("formula", None):
-        schedule = compile_pattern(pattern, machine, Request(rank_by=rank_by))
+        schedule = compile_pattern(pattern, machine, CompileOptions(rank_by=rank_by))
         assert (schedule.limits.channels, schedule.sync) == (4, "barrier")
 
 
 def test_the_policies_of_a_schedule() -> None:
     pattern, machine = setting("random:degree=5", "mesh:4x4")
-    phased = compile_pattern(pattern, machine, Request(method="coloring"))
+    phased = compile_pattern(pattern, machine, CompileOptions(method="coloring"))
     assert phased.phases == 5
     assert allowed_policies(phased) == ("none", "local", "ready", "barrier", "barrier:2", "barrier:4")
-    assert allowed_policies(compile_pattern(pattern, machine, Request(method="naive"))) == ("none", "ready")
-    bound_by_connections_only = compile_pattern(*setting("random", "iwarp:4x4"), Request(method="lp"))
+    assert allowed_policies(compile_pattern(pattern, machine, CompileOptions(method="naive"))) == ("none", "ready")
+    bound_by_connections_only = compile_pattern(*setting("random", "iwarp:4x4"), CompileOptions(method="lp"))
     assert allowed_policies(bound_by_connections_only)[0] == "none"
 
 
 def test_receives_beyond_a_nodes_room_are_not_posted() -> None:
     """003 Section 7: 16 × 16 nodes cannot post 255 receives each; the preset has room for 192."""
     pattern, machine = setting("alltoall:size=9KiB", "paragon:16x16")
-    naive = compile_pattern(pattern, machine, Request(method="naive"))
+    naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
     assert not receives_fit(naive, "none")
-    assert receives_fit(compile_pattern(pattern, machine, Request(method="gen")), "local")
+    assert receives_fit(compile_pattern(pattern, machine, CompileOptions(method="gen")), "local")
     # without loss by contention posting everything would be as fast as anything
     free = replace(machine, costs=replace(machine.costs, blocking=0.0, link_Bps=float("inf")))
-    schedule = compile_pattern(pattern, free, Request(rank_by="formula"))
+    schedule = compile_pattern(pattern, free, CompileOptions(rank_by="formula"))
     assert schedule.method != "naive"
     roomy = replace(free, costs=replace(free.costs, outstanding_receives=255))
-    assert compile_pattern(pattern, roomy, Request(rank_by="formula")).method == "naive"
+    assert compile_pattern(pattern, roomy, CompileOptions(rank_by="formula")).method == "naive"
 
 
 def test_a_phase_of_many_receives_is_counted_node_by_node() -> None:
     pattern, machine = setting("random:degree=3", "mesh:3x3")
-    schedule = compile_pattern(pattern, machine, Request(method="first-fit", limits="receive=none,send=2,link=none"))
+    schedule = compile_pattern(
+        pattern, machine, CompileOptions(method="first-fit", limits="receive=none,send=2,link=none")
+    )
     most = max(int(np.bincount(schedule.target_node[schedule.phase(p)]).max()) for p in range(schedule.phases))
     for room, fits in ((most, True), (most - 1, False)):
         narrow = replace(machine, costs=replace(machine.costs, outstanding_receives=room))
@@ -195,22 +199,22 @@ def test_a_phase_of_many_receives_is_counted_node_by_node() -> None:
 def test_an_order_leaves_the_methods_that_can_wait(rank_by: str | None) -> None:
     machine = parse_machine("mesh:2x2")
     pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [9, 9, 9], 4, before=[(0, 1), (1, 2)])
-    schedule = compile_pattern(pattern, machine, Request(rank_by=rank_by))
+    schedule = compile_pattern(pattern, machine, CompileOptions(rank_by=rank_by))
     assert verify_schedule(schedule).ok
     assert table()[schedule.method].ordered
 
 
 def test_an_empty_pattern_has_nothing_to_choose() -> None:
     machine = parse_machine("mesh:1x1")
-    schedule = compile_pattern(parse_pattern("alltoall", ranks=1), machine, Request(method="auto"))
-    assert (schedule.phases, schedule.reason) == (0, "nothing is sent")
+    schedule = compile_pattern(parse_pattern("alltoall", ranks=1), machine, CompileOptions(method="auto"))
+    assert (schedule.phases, schedule.report.reason) == (0, "nothing is sent")
 
 
 def test_the_policy_alone_is_chosen_for_a_given_method() -> None:
     pattern, machine = setting("random:degree=32,size=9KiB", "ipsc860:64")
-    schedule = compile_pattern(pattern, machine, Request(method="lp", sync="auto", rank_by="formula"))
+    schedule = compile_pattern(pattern, machine, CompileOptions(method="lp", sync="auto", rank_by="formula"))
     assert (schedule.method, schedule.sync) == ("lp", "ready")
-    assert schedule.reason.startswith("lp at contention 1 under ready is fastest of ")
+    assert schedule.report.reason.startswith("lp at contention 1 under ready is fastest of ")
     assert predict(schedule).time_s == min(predict(schedule, sync=policy).time_s for policy in POLICIES)
 
 
@@ -251,7 +255,7 @@ def test_the_contentions_worth_a_try() -> None:
 def test_the_least_time_leaves_out_every_loss() -> None:
     """ipsc860: exchanges count half, links nothing extra; 63 messages each way at 0.39 us/B shared."""
     pattern, machine = setting("alltoall:size=10000", "ipsc860:64")
-    naive = compile_pattern(pattern, machine, Request(method="naive"))
+    naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
     floor = least_time(pattern, machine, naive)
     assert 63 * 10000 * 0.39e-6 <= floor <= predict(naive, sync="none").time_s
 
@@ -275,7 +279,7 @@ def test_summary_and_file_say_what_was_chosen(tmp_path: Any, capsys: pytest.Capt
 
 
 def test_a_named_method_was_not_chosen() -> None:
-    summary = summarize(compile_pattern(*setting("alltoall", "mesh:2x2"), Request(method="first-fit")))
+    summary = summarize(compile_pattern(*setting("alltoall", "mesh:2x2"), CompileOptions(method="first-fit")))
     assert (summary["auto"], summary["why"], summary["verdict"]) == (False, None, None)
     assert (summary["in_flight"], summary["posting"], summary["model"]) == ("all", "schedule", "flow")
 
@@ -283,11 +287,36 @@ def test_a_named_method_was_not_chosen() -> None:
 def test_the_fewest_phases_go_before_the_least_time() -> None:
     """Posting everything is one phase; within asked limits a method at the bound is taken, whatever its time."""
     pattern, machine = parse_pattern("random:degree=5", ranks=16), parse_machine("mesh:4x4")
-    fewest = compile_pattern(pattern, machine, Request(contention=1, objective="phases"))
-    fastest = compile_pattern(pattern, machine, Request(contention=1))
+    fewest = compile_pattern(pattern, machine, CompileOptions(contention=1, objective="phases"))
+    fastest = compile_pattern(pattern, machine, CompileOptions(contention=1))
     every = [
-        compile_pattern(pattern, machine, Request(method=method, contention=1)).phases
+        compile_pattern(pattern, machine, CompileOptions(method=method, contention=1)).phases
         for method in ("first-fit", "rs-nl", "negotiated", "decreasing")
     ]
     assert fewest.phases <= min(*every, fastest.phases)
-    assert compile_pattern(pattern, machine, Request(objective="phases")).phases == 1
+    assert compile_pattern(pattern, machine, CompileOptions(objective="phases")).phases == 1
+
+
+def test_what_does_not_apply_is_not_made() -> None:
+    pattern, machine = setting("alltoall:size=9KiB", "delta:4x4")
+    made: list[str] = []
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        made.append(method)
+        return compile_by(method, pattern, machine, CompileOptions(contention=contention), effort=effort)
+
+    def refuse(method: str) -> str:
+        return f"method {method} is not wanted"
+
+    options = CompileOptions(rank_by="formula")
+    choose_schedule(make, pattern, machine, options)
+    assert len(set(made)) > 5
+    made.clear()
+    assert choose_schedule(make, pattern, machine, options, refuse=refuse).method == "naive"
+    assert made == ["naive"]
+
+    def cannot(method: str, contention: int | None, effort: int) -> Schedule:
+        raise InputError(f"method {method} cannot")
+
+    with pytest.raises(InputError, match=r"^method connections is not wanted$"):
+        choose_schedule(cannot, *setting("random:degree=2", "iwarp:4x4"), refuse=refuse)

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import conset
 from conset import _core
@@ -21,7 +22,7 @@ from conset.methods.complete_exchange.families import families_of
 from conset.methods.complete_exchange.product import cheapest_plan, reflected, steps_of
 from conset.methods.complete_exchange.symmetry import build_orbits, symmetry_groups
 from conset.methods.complete_exchange.torus import tiling
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
@@ -31,10 +32,12 @@ from conset.verification import verify_schedule
 SIDES = [*range(1, 18), 20, 23]
 
 
-def problem(spec: str, contention: int | None = 1, **options: object) -> Problem:
+def problem(
+    spec: str, contention: int | None = 1, placement: NDArray[np.int32] | None = None, **options: int
+) -> Problem:
     on = parse_machine(spec)
     pattern = parse_pattern("alltoall", topology=on.topology)
-    return Problem(pattern, on, Limits(send=1, receive=1, link=contention), **options)  # type: ignore[arg-type]
+    return Problem(pattern, on, Limits(send=1, receive=1, link=contention), placement, SearchOptions(**options))
 
 
 def checked(given: Problem, phases: Phases) -> int:
@@ -317,5 +320,5 @@ def test_the_command_line_names_it() -> None:
 def test_a_box_with_holes_is_searched_and_says_so(machine: str) -> None:
     schedule = conset.compile("alltoall", machine, method="bounded")
     assert conset.verify(schedule).ok
-    assert "holes" in schedule.note
+    assert "holes" in schedule.report.note
     assert schedule.phases <= conset.compile("alltoall", machine, method="first-fit").phases

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from conset.cli.compare_more import parse_generator, parse_reuse, smaller_machin
 from conset.cli.main import run
 from conset.comparison import chart_regions, compare, parse_policies, trace_curve, trace_curves
 from conset.comparison.regions import SIZES, degrees_of
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
@@ -30,7 +30,7 @@ from conset.schedule.schedule import Schedule
 def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(on: str, by: str | None) -> None:
     machine = parse_machine(on)
     pattern = parse_pattern("alltoall:size=9KiB", topology=machine.topology)
-    curve = trace_curve(pattern, machine, Request(), by=by)
+    curve = trace_curve(pattern, machine, CompileOptions(), by=by)
     assert curve.by == (by or machine.costs.model)
     pairs = [(point.contention, point.every) for point in curve.points]
     assert pairs == sorted(set(pairs))
@@ -48,7 +48,7 @@ def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(on: str, 
         assert point.serial_least_s <= point.serial_most_s * (1 + 1e-9)
     best = curve.best
     assert best.time_s == min(point.time_s for point in curve.points if point.time_s is not None)
-    again = compile_pattern(pattern, machine, Request(method="bounded", contention=best.contention))
+    again = compile_pattern(pattern, machine, CompileOptions(method="bounded", contention=best.contention))
     assert predict(again, sync=best.sync).time_s == pytest.approx(best.predicted_s)
     if by is None:
         assert api.simulate(again, model=curve.by, sync=best.sync).time_s == pytest.approx(best.time_s)
@@ -57,7 +57,7 @@ def test_points_of_the_curve_are_times_of_all_pairs_above_their_bounds(on: str, 
 def test_serial_steps_are_no_bounds_where_messages_overlap() -> None:
     """A node with several messages in flight: overheads and bytes overlap, which steps one after the other do not."""
     machine = parse_machine("paragon:8x8")
-    curve = trace_curve(parse_pattern("alltoall:size=9KiB", topology=machine.topology), machine, Request())
+    curve = trace_curve(parse_pattern("alltoall:size=9KiB", topology=machine.topology), machine, CompileOptions())
     assert any(point.time_s is not None and point.time_s < point.serial_least_s for point in curve.points)
     # 128 steps in which a node sends one message: nothing overlaps
     first = curve.points[0]
@@ -68,9 +68,9 @@ def test_serial_steps_are_no_bounds_where_messages_overlap() -> None:
 def test_curves_of_several_sizes_are_those_of_each_size() -> None:
     machine = parse_machine("paragon:4x4")
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    curves = trace_curves(pattern, machine, Request(), sizes=(256, 9216))
+    curves = trace_curves(pattern, machine, CompileOptions(), sizes=(256, 9216))
     assert [curve.size for curve in curves] == [256, 9216]
-    alone = trace_curve(parse_pattern("alltoall:size=9216", topology=machine.topology), machine, Request())
+    alone = trace_curve(parse_pattern("alltoall:size=9216", topology=machine.topology), machine, CompileOptions())
     assert curves[1].points == alone.points
     assert curves[1].naive_s == alone.naive_s
 
@@ -79,18 +79,18 @@ def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(monkeypat
     monkeypatch.setattr("conset.comparison.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    curve = trace_curve(pattern, machine, Request())
+    curve = trace_curve(pattern, machine, CompileOptions())
     assert (curve.by, curve.stands_in) == (
         "formula", "the formula stands in for wormhole above 200 messages, given 240",
     )  # fmt: skip
     assert [point.time_s for point in curve.points] == [point.predicted_s for point in curve.points]
-    assert trace_curve(pattern, machine, Request(), by="flow").by == "flow"
+    assert trace_curve(pattern, machine, CompileOptions(), by="flow").by == "flow"
 
 
 def test_points_a_node_has_no_room_for_are_not_the_best() -> None:
     machine = parse_machine("paragon:8x8,blocking=0,outstanding_receives=40")
     pattern = parse_pattern("alltoall:size=9KiB", topology=machine.topology)
-    curve = trace_curve(pattern, machine, Request())
+    curve = trace_curve(pattern, machine, CompileOptions())
     assert {point.fits for point in curve.points} == {True, False}
     for point in curve.points:  # the model refuses what the machine has no room for
         assert point.fits == (point.time_s is not None)
@@ -101,10 +101,10 @@ def test_points_a_node_has_no_room_for_are_not_the_best() -> None:
 def test_a_curve_is_of_complete_exchanges() -> None:
     machine = parse_machine("mesh:4x4")
     with pytest.raises(InputError, match="method bounded requires a complete exchange"):
-        trace_curve(parse_pattern("neighbor", topology=machine.topology), machine, Request())
+        trace_curve(parse_pattern("neighbor", topology=machine.topology), machine, CompileOptions())
     cube = parse_machine("hypercube:3")
     with pytest.raises(InputError, match="method bounded requires a mesh or torus, given a hypercube"):
-        trace_curve(parse_pattern("alltoall", topology=cube.topology), cube, Request())
+        trace_curve(parse_pattern("alltoall", topology=cube.topology), cube, CompileOptions())
 
 
 def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:
@@ -116,7 +116,9 @@ def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:
     """
     machine = parse_machine("ipsc860:64")
     methods = ["naive", "rs-n", "rs-nl", "lp"]
-    regions = chart_regions("random", machine, methods, Request(), rank_by="formula", sizes=(16, 64, 1024, 16384))
+    regions = chart_regions(
+        "random", machine, methods, CompileOptions(), rank_by="formula", sizes=(16, 64, 1024, 16384)
+    )
     assert regions.degrees == (4, 8, 16, 32, 48)
     best = [[regions.cell(row, column).method for column in range(4)] for row in range(5)]
     assert {row[0] for row in best} == {"naive"}
@@ -127,14 +129,16 @@ def test_figure_5_of_the_ipsc_text_has_its_arrangement() -> None:
     dense = regions.cell(4, 3)
     assert (dense.sync, dense.second) == ("ready", "rs-nl")
     assert dense.margin > 0.3
-    by_model = chart_regions("random", machine, methods, Request(), sizes=(16384,))
+    by_model = chart_regions("random", machine, methods, CompileOptions(), sizes=(16384,))
     assert by_model.rank_by == "circuit"
     assert [cell.method for cell in by_model.cells] == ["rs-nl", "rs-nl", "rs-nl", "lp", "lp"]
 
 
 def test_a_cell_is_the_least_of_its_times() -> None:
     machine = parse_machine("paragon:3x4")
-    regions = chart_regions("random-rows", machine, ["naive", "scott", "coloring"], Request(seed=5), sizes=(64, 9000))
+    regions = chart_regions(
+        "random-rows", machine, ["naive", "scott", "coloring"], CompileOptions(seed=5), sizes=(64, 9000)
+    )
     assert regions.methods == ("naive", "coloring")
     assert [row["method"] for row in regions.skipped] == ["scott"]
     for cell in regions.cells:
@@ -146,12 +150,12 @@ def test_a_cell_is_the_least_of_its_times() -> None:
 def test_a_schedule_carries_the_share_of_its_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     def compile_in_a_millisecond(*arguments: Any) -> Schedule:
         schedule = compile_pattern(*arguments)
-        return replace(schedule, compile_s=0.0 if schedule.method == "naive" else 1e-3)
+        return schedule.with_report(compile_s=0.0 if schedule.method == "naive" else 1e-3)
 
     monkeypatch.setattr("conset.comparison.regions.compile_pattern", compile_in_a_millisecond)
     machine = parse_machine("ipsc860:16")
     for_ever, often, once = (
-        chart_regions("random", machine, ["naive", "rs-nl"], Request(), reuse=reuse, sizes=(1024,))
+        chart_regions("random", machine, ["naive", "rs-nl"], CompileOptions(), reuse=reuse, sizes=(1024,))
         for reuse in (inf, 10, 1e-3)
     )
     for one, other in zip(for_ever.cells, often.cells, strict=True):
@@ -162,7 +166,7 @@ def test_a_schedule_carries_the_share_of_its_compile(monkeypatch: pytest.MonkeyP
 
 def test_the_only_policies_are_those_asked_for() -> None:
     machine = parse_machine("ipsc860:16")
-    regions = chart_regions("random", machine, ["lp"], Request(), policies=["none"], sizes=(1024,))
+    regions = chart_regions("random", machine, ["lp"], CompileOptions(), policies=["none"], sizes=(1024,))
     assert {cell.sync for cell in regions.cells} == {"none"}
     assert {(cell.second, cell.margin) for cell in regions.cells} == {("", 0.0)}
 
@@ -172,7 +176,13 @@ def test_figure_5_by_simulation_lies_between_small_and_dense() -> None:
     machine = parse_machine("ipsc860:64")
     policies = {"naive": ["none"], "rs-n": ["none"], "rs-nl": ["ready"], "lp": ["ready"]}
     regions = chart_regions(
-        "random", machine, list(policies), Request(), policies=policies, rank_by="circuit", sizes=(16, 4096, 65536)
+        "random",
+        machine,
+        list(policies),
+        CompileOptions(),
+        policies=policies,
+        rank_by="circuit",
+        sizes=(16, 4096, 65536),
     )
     best = [[regions.cell(row, column).method for column in range(3)] for row in range(5)]
     assert {row[0] for row in best} <= {"naive", "rs-n"}
@@ -189,12 +199,18 @@ def test_figure_5_by_simulation_lies_between_small_and_dense() -> None:
 def test_a_simulated_cell_is_the_mean_that_simulate_says() -> None:
     machine = parse_machine("ipsc860:16")
     regions = chart_regions(
-        "random", machine, ["lp"], Request(), policies={"lp": ["none", "ready"]}, rank_by="wormhole", sizes=(2048,)
+        "random",
+        machine,
+        ["lp"],
+        CompileOptions(),
+        policies={"lp": ["none", "ready"]},
+        rank_by="wormhole",
+        sizes=(2048,),
     )
     sums = 0.0
     for seed in range(3):
         pattern = parse_pattern(f"random:degree={regions.degrees[-1]},size=2048,seed={seed}", ranks=16)
-        schedule = compile_pattern(pattern, machine, Request(method="lp"))
+        schedule = compile_pattern(pattern, machine, CompileOptions(method="lp"))
         sums += min(api.simulate(schedule, model="wormhole", sync=sync).time_s for sync in ("none", "ready"))
     assert regions.cells[-1].time_s == pytest.approx(sums / 3)
 
@@ -202,11 +218,11 @@ def test_a_simulated_cell_is_the_mean_that_simulate_says() -> None:
 def test_a_map_by_simulation_has_a_bound_on_messages() -> None:
     machine = parse_machine("mesh:32x32")
     with pytest.raises(
-        UsageError, match=r"--rank-by flow: at most 131,072 messages at effort 1, .* has 786,432; .*: formula$"
+        UsageError, match=r"rank_by flow: at most 131,072 messages at effort 1, .* has 786,432; .*: formula$"
     ):
-        chart_regions("random", machine, ["lp"], Request(), rank_by="flow")
+        chart_regions("random", machine, ["lp"], CompileOptions(), rank_by="flow")
     with pytest.raises(UsageError, match="unknown ranking 'flit'"):
-        chart_regions("random", machine, ["lp"], Request(), rank_by="flit")
+        chart_regions("random", machine, ["lp"], CompileOptions(), rank_by="flit")
 
 
 def test_policies_of_all_and_of_single_methods() -> None:
@@ -217,7 +233,7 @@ def test_policies_of_all_and_of_single_methods() -> None:
     }  # fmt: skip
     assert parse_policies("auto,naive=none").of("lp") == ("auto",)
     assert parse_policies(None).of("lp") == ()
-    with pytest.raises(UsageError, match="--sync naive=none: naive is not compared: lp"):
+    with pytest.raises(UsageError, match="sync naive=none: naive is not compared: lp"):
         policies.spread(["lp"])
     with pytest.raises(UsageError, match="unknown method"):
         parse_policies("pl=none")
@@ -228,19 +244,19 @@ def test_the_best_policy_of_each_method_by_formula_and_by_simulation() -> None:
     pattern = parse_pattern("random:degree=8", topology=machine.topology)
     methods = {"lp": ("auto", "barrier"), "naive": ("none",)}
     for rank_by in ("formula", "circuit"):
-        rows = compare(pattern, machine, Request(rank_by=rank_by), methods, models=("circuit",)).rows
+        rows = compare(pattern, machine, CompileOptions(rank_by=rank_by), methods, models=("circuit",)).rows
         assert sorted(row["method"] for row in rows) == ["lp", "lp", "naive"]
         assert [row["rank_by"] for row in rows if row["auto"]] == [rank_by]
         best = next(row for row in rows if row["auto"])
-        alone = Request(method="lp", sync="auto", rank_by=rank_by)
+        alone = CompileOptions(method="lp", sync="auto", rank_by=rank_by)
         assert best["sync"] == compile_pattern(pattern, machine, alone).sync
         assert best["simulated_s"] == (None if rank_by == "formula" else best["simulated"]["circuit"]["time_s"])
-    auto = compare(pattern, machine, Request(rank_by="circuit"), {"auto": ("auto", "barrier")}).rows
+    auto = compare(pattern, machine, CompileOptions(rank_by="circuit"), {"auto": ("auto", "barrier")}).rows
     assert [row["auto"] for row in auto] == [True, True]
     assert auto[0]["simulated_s"] is not None
     assert auto[1]["simulated_s"] is None or auto[0]["sync"] == "barrier"
     regions = [
-        chart_regions("random", machine, ["lp"], Request(), policies=policies, rank_by="circuit", sizes=(1024,))
+        chart_regions("random", machine, ["lp"], CompileOptions(), policies=policies, rank_by="circuit", sizes=(1024,))
         for policies in ([], ["auto"])
     ]
     assert regions[0].cells == regions[1].cells
@@ -249,7 +265,7 @@ def test_the_best_policy_of_each_method_by_formula_and_by_simulation() -> None:
 def test_a_policy_that_cannot_be_simulated_leaves_its_method_out() -> None:
     machine = parse_machine("torus:8x8")
     pattern = parse_pattern("alltoall", topology=machine.topology)
-    result = compare(pattern, machine, Request(rank_by="circuit"), {"naive": ("auto",), "bounded": ("auto",)})
+    result = compare(pattern, machine, CompileOptions(rank_by="circuit"), {"naive": ("auto",), "bounded": ("auto",)})
     assert [row["method"] for row in result.rows] == ["bounded"]
     assert [row["method"] for row in result.skipped] == ["naive"]
     assert "deadlock" in result.skipped[0]["reason"]
@@ -257,9 +273,9 @@ def test_a_policy_that_cannot_be_simulated_leaves_its_method_out() -> None:
 
 def test_no_method_that_applies_is_an_error() -> None:
     with pytest.raises(InputError, match="method scott requires"):
-        chart_regions("random", parse_machine("mesh:3x3"), ["scott"], Request())
+        chart_regions("random", parse_machine("mesh:3x3"), ["scott"], CompileOptions())
     with pytest.raises(InputError, match="a map needs at least 2 ranks, given 1"):
-        chart_regions("random", parse_machine("mesh:1x1"), ["naive"], Request())
+        chart_regions("random", parse_machine("mesh:1x1"), ["naive"], CompileOptions())
 
 
 def test_degrees_are_the_texts_on_64_ranks() -> None:
@@ -398,10 +414,10 @@ def test_a_map_of_complete_exchanges_has_machines_and_sizes(tmp_path: Path, caps
     for (on, size), cell in cells.items():
         machine = parse_machine(on)
         pattern = parse_pattern(f"alltoall:size={size}", topology=machine.topology)
-        naive = compile_pattern(pattern, machine, Request(method="naive"))
+        naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
         assert cell["times"]["naive"] == api.simulate(naive, model="wormhole", sync="none").time_s
         if cell["method"] == "bounded":
-            own = compile_pattern(pattern, machine, Request(method="bounded", contention=cell["contention"]))
+            own = compile_pattern(pattern, machine, CompileOptions(method="bounded", contention=cell["contention"]))
             assert cell["simulated_s"] == api.simulate(own, model="wormhole", sync=cell["sync"]).time_s
     assert cells["paragon:8x8", 16384]["method"] == "bounded"
     assert cells["paragon:8x8", 16384]["margin"] > 0.3

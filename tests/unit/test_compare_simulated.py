@@ -26,7 +26,7 @@ from conset.comparison.simulated import (
     simulate_by,
     too_large,
 )
-from conset.compiler import Request
+from conset.compilation.options import CompileOptions
 from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
@@ -43,7 +43,7 @@ def test_every_model_says_what_simulate_says_under_the_same_policy() -> None:
     machine = parse_machine("paragon:4x4")
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     models = ("flow", "wormhole", "circuit", "flit")
-    result = compare(pattern, machine, Request(), {"naive": ("none",), "lp": ("ready", "local")}, models=models)
+    result = compare(pattern, machine, CompileOptions(), {"naive": ("none",), "lp": ("ready", "local")}, models=models)
     assert {(row["method"], row["sync"]) for row in result.rows} == {
         ("naive", "none"), ("lp", "ready"), ("lp", "local"),
     }  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_message_alone_takes_the_same_by_every_model() -> None:
     machine = parse_machine(ORACLE)
     pattern = parse_pattern("permutation", topology=machine.topology)
     one = replace(pattern, offsets=np.array([0, *[1] * 16]), target=[1], size=[1024])
-    result = compare(one, machine, Request(), {"naive": ()}, models=("flow", "wormhole", "circuit", "flit"))
+    result = compare(one, machine, CompileOptions(), {"naive": ()}, models=("flow", "wormhole", "circuit", "flit"))
     times = {model: said["time_s"] for model, said in result.rows[0]["simulated"].items()}
     assert times == pytest.approx(dict.fromkeys(times, 73e-9), rel=1e-6)
     assert routers_are_all(machine)
@@ -79,7 +79,7 @@ def test_blocking_is_seen_by_worms_and_flits_only() -> None:
     machine = parse_machine(ORACLE)
     pattern = parse_pattern("alltoall", topology=machine.topology)
     models = ("flow", "wormhole", "flit")
-    result = compare(pattern, machine, Request(), {"naive": ("none",), "lp": ("local",)}, models=models)
+    result = compare(pattern, machine, CompileOptions(), {"naive": ("none",), "lp": ("local",)}, models=models)
     rows = {row["method"]: row for row in result.rows}
     reference = reference_of(result.rows, machine)
     errors = errors_of(rows["naive"], reference)
@@ -99,7 +99,7 @@ def test_rows_are_sorted_by_the_time_of_the_machines_model() -> None:
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     methods = {"naive": ("none",), "lp": ("ready", "local", "barrier"), "auto": ("auto",)}
     for by in (None, "flow", "formula"):
-        result = compare(pattern, machine, Request(), methods, by=by)
+        result = compare(pattern, machine, CompileOptions(), methods, by=by)
         assert (result.by, result.stands_in) == (by or "wormhole", "")
         times = [row["time_s"] for row in result.rows]
         assert times == sorted(times)
@@ -115,7 +115,7 @@ def test_rows_are_sorted_by_the_time_of_the_machines_model() -> None:
 def test_a_row_tells_what_else_it_was_made_with() -> None:
     machine = parse_machine("paragon:4x4")
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
-    asked = {"bounded": Request(contention=2), "naive": Request()}
+    asked = {"bounded": CompileOptions(contention=2), "naive": CompileOptions()}
     by_method = {name: compare(pattern, machine, request, {name: ()}).rows[0] for name, request in asked.items()}
     assert (by_method["bounded"]["contention"], by_method["naive"]["contention"]) == (2, None)
     assert [row["machine_in_flight"] for row in by_method.values()] == [3, 3]
@@ -136,11 +136,11 @@ def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(monkeypatch: pytes
     machine = parse_machine("paragon:4x4")
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     words = "cut after 100 steps of simulation; --effort allows more"
-    row = compare(pattern, machine, Request(), {"lp": ()}, models=("flow",)).rows[0]
+    row = compare(pattern, machine, CompileOptions(), {"lp": ()}, models=("flow",)).rows[0]
     assert (row["time_s"], row["untimed"]) == (None, words)
     assert row["not_simulated"] == {"flow": words}
     assert deciding_lines([row])[1:] == [f"no time of lp under barrier: {words}"]
-    both = compare(pattern, machine, Request(effort=1000), {"lp": ()}, models=("flow",)).rows[0]
+    both = compare(pattern, machine, CompileOptions(effort=1000), {"lp": ()}, models=("flow",)).rows[0]
     assert both["untimed"] is None
     assert both["not_simulated"] == {}
 
@@ -150,7 +150,7 @@ def test_what_searches_long_is_left_out_of_all_methods_above_a_counted_size(monk
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     methods: dict[str, tuple[str, ...]] = {"lp": (), "birkhoff": ()}
-    left = compare(pattern, machine, Request(), methods, named=False)
+    left = compare(pattern, machine, CompileOptions(), methods, named=False)
     assert [row["method"] for row in left.rows] == ["lp"]
     assert left.skipped == [
         {
@@ -158,7 +158,7 @@ def test_what_searches_long_is_left_out_of_all_methods_above_a_counted_size(monk
             "reason": "searches too long for 240 messages, at most 200; --methods birkhoff or --effort allows",
         }
     ]
-    for request, named in ((Request(), True), (Request(effort=2), False)):
+    for request, named in ((CompileOptions(), True), (CompileOptions(effort=2), False)):
         assert len(compare(pattern, machine, request, methods, named=named).rows) == 2
 
 

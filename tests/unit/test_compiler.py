@@ -14,11 +14,11 @@ import pytest
 
 import conset
 from conset.cli.main import run
-from conset.compiler import Request, effective_limits
+from conset.compilation.options import CompileOptions, effective_limits
+from conset.compilation.summary import half_duplex_units, summarize
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.methods.table import find_method
-from conset.summary import half_duplex_units, summarize
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_FIT = find_method("first-fit")
@@ -26,10 +26,10 @@ FIRST_FIT = find_method("first-fit")
 
 def test_a_method_keeps_its_own_limits_unless_options_change_them() -> None:
     machine = conset.load_machine("mesh:4x4")
-    assert effective_limits(FIRST_FIT, machine, Request()) == (Limits(1, 1, 1), False)
-    assert effective_limits(FIRST_FIT, machine, Request(contention=2)) == (Limits(1, 1, 2), True)
-    assert effective_limits(FIRST_FIT, machine, Request(limits="send=2,link=none")) == (Limits(2, 1, None), True)
-    asked = Request(contention=3, channels=5, limits="duplex=exchange")
+    assert effective_limits(FIRST_FIT, machine, CompileOptions()) == (Limits(1, 1, 1), False)
+    assert effective_limits(FIRST_FIT, machine, CompileOptions(contention=2)) == (Limits(1, 1, 2), True)
+    assert effective_limits(FIRST_FIT, machine, CompileOptions(limits="send=2,link=none")) == (Limits(2, 1, None), True)
+    asked = CompileOptions(contention=3, channels=5, limits="duplex=exchange")
     assert effective_limits(FIRST_FIT, machine, asked) == (Limits(1, 1, 3, 5, "exchange"), True)
 
 
@@ -37,10 +37,10 @@ def test_a_machines_hard_limits_tighten_unless_asked(tmp_path: Path) -> None:
     path = tmp_path / "narrow.toml"
     path.write_text('name = "narrow"\n[network]\nkind = "mesh"\nsides = [4, 4]\n[limits]\nchannels = 3\n')
     machine = conset.load_machine(str(path))
-    assert effective_limits(FIRST_FIT, machine, Request()) == (Limits(1, 1, 1, 3), False)
-    assert effective_limits(FIRST_FIT, machine, Request(channels=6)) == (Limits(1, 1, 1, 6), True)
+    assert effective_limits(FIRST_FIT, machine, CompileOptions()) == (Limits(1, 1, 1, 3), False)
+    assert effective_limits(FIRST_FIT, machine, CompileOptions(channels=6)) == (Limits(1, 1, 1, 6), True)
     with pytest.raises(InputError, match="channels"):
-        effective_limits(find_method("rs-n"), machine, Request())
+        effective_limits(find_method("rs-n"), machine, CompileOptions())
     schedule = conset.compile("alltoall", machine, method="first-fit", channels=6)
     assert conset.verify(schedule).ok, "looser than the machine's, but asked for"
 
@@ -48,7 +48,7 @@ def test_a_machines_hard_limits_tighten_unless_asked(tmp_path: Path) -> None:
 def test_the_twelve_channels_of_iwarp_bind_connections_only() -> None:
     machine = conset.load_machine("iwarp:8x8")
     assert machine.hard_limits("connections").channels == 12
-    assert effective_limits(FIRST_FIT, machine, Request())[0].channels is None
+    assert effective_limits(FIRST_FIT, machine, CompileOptions())[0].channels is None
 
 
 def test_one_phase_needs_no_barrier() -> None:

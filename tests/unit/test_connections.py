@@ -20,7 +20,7 @@ from conset.methods.connection_routers.orbits import first_success
 from conset.methods.connection_routers.table import ROUTERS
 from conset.methods.connection_routers.task import Task
 from conset.methods.connections import schedule_connections
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
@@ -37,7 +37,9 @@ def problem(pattern: str | Pattern, on: str | Machine, channels: int | None = 12
     machine = parse_machine(on) if isinstance(on, str) else on
     if isinstance(pattern, str):
         pattern = parse_pattern(pattern, topology=machine.topology, ranks=machine.topology.endpoints)
-    return Problem(pattern, machine, options.pop("limits", Limits(channels=channels)), **options)
+    limits = options.pop("limits", Limits(channels=channels))
+    own = {name: options.pop(name) for name in ("placement", "min_bandwidth") if name in options}
+    return Problem(pattern, machine, limits, search=SearchOptions(**options), **own)
 
 
 def as_schedule(given: Problem, phases: Phases) -> Schedule:
@@ -317,7 +319,7 @@ def test_unequal_sizes_are_balanced_and_split() -> None:
     schedule = replace(as_schedule(given, Phases(best.offsets, best.message)), **_arrays(best))
     assert verify_schedule(schedule).ok
     for router in ("sequential", "negotiated"):
-        alone = schedule_connections(replace(given, router=router))
+        alone = schedule_connections(replace(given, search=replace(given.search, router=router)))
         assert score(task, best)[0] <= score(task, alone)[0] * (1 + 1e-9)
 
 

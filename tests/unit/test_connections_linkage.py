@@ -16,7 +16,7 @@ from conset.formats.schedule import read_document, read_schedule, write_schedule
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.connections import schedule_connections
-from conset.methods.problem import Problem
+from conset.methods.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.pattern.spec import parse_pattern
@@ -74,7 +74,7 @@ def test_followed_through_the_tables_every_connection_arrives() -> None:
     """The obvious machine: a dictionary a phase, entered at the gate of the source."""
     machine = parse_machine("torus:4x4")
     pattern = parse_pattern("alltoall", topology=machine.topology, ranks=16)
-    problem = Problem(pattern, machine, Limits(channels=7), router="negotiated")
+    problem = Problem(pattern, machine, Limits(channels=7), search=SearchOptions(router="negotiated"))
     phases = schedule_connections(problem)
     schedule = Schedule(
         pattern, machine, "connections", problem.limits, phases.offsets, phases.message,

@@ -15,7 +15,7 @@ import pytest
 from conset.api import compile as compile_schedule
 from conset.archives import write_archive
 from conset.cli.main import run
-from conset.compiler import Request
+from conset.compilation.options import CompileOptions
 from conset.errors import InputError, UsageError
 from conset.formats.models import ProgramFile, ScheduleEntries, ScheduleFile, TimelineFile, json_schema
 from conset.formats.program import document_of_program, read_program_document, write_program_document
@@ -39,7 +39,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 def made(**options: Any) -> Schedule:
-    pattern = Pattern.from_messages(4, [0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], before=[[0, 1]])
+    pattern = Pattern.from_messages([0, 1, 3, 2], [1, 2, 0, 2], [10, 20, 2**40, 5], 4, before=[[0, 1]])
     return compile_schedule(pattern, MESH, **{"method": "first-fit", **options})
 
 
@@ -48,11 +48,11 @@ def files(tmp_path: Path) -> dict[str, Path]:
     """A file of every form and container, by `form.container`."""
     schedule, settings = made(), Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
-    block = BlockWords("a", Pattern.from_messages(4, [0, 1], [1, 0], [1, 1]), 3, Request("first-fit"))
+    block = BlockWords("a", Pattern.from_messages([0, 1], [1, 0], [1, 1], 4), 3, CompileOptions("first-fit"))
     for container in ("json", "npz"):
         write_schedule(schedule, tmp_path / f"schedule.{container}")
         write_timeline(timeline, tmp_path / f"timeline.{container}", machine=MESH, settings=settings)
-    program = compile_program([block], MESH, Request("first-fit"))
+    program = compile_program([block], MESH, CompileOptions("first-fit"))
     write_program_document(document_of_program(program), tmp_path / "program.json")
     return {path.name: path for path in tmp_path.iterdir()}
 

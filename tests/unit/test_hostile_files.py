@@ -433,9 +433,9 @@ def test_nesting_and_numbers_without_end(tmp_path: Path, suffix: str, content: s
 
 
 def _request() -> object:
-    from conset.compiler import Request
+    from conset.compilation.options import CompileOptions
 
-    return Request()
+    return CompileOptions()
 
 
 def test_a_machine_nested_without_end(tmp_path: Path) -> None:

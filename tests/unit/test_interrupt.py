@@ -14,11 +14,12 @@ import pytest
 
 import conset
 from conset import _core, stopping
-from conset.choice.chooser import choose_schedule
 from conset.cli.interrupt import interruptible
 from conset.cli.main import run
 from conset.cli.progress import describe_delivered, describe_search
-from conset.compiler import Request, compile_pattern
+from conset.compilation.auto import choose_schedule
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError
 from conset.formats.schedule import read_document
 from conset.machine.spec import parse_machine
@@ -78,7 +79,7 @@ def test_auto_gives_the_best_of_what_it_tried(tmp_path: Path) -> None:
 def test_with_nothing_to_give_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("conset.compiler.compile_pattern", interrupt_a_search)
+    monkeypatch.setattr("conset.compilation.pipeline.compile_pattern", interrupt_a_search)
     path = tmp_path / "none.json"
     assert run(["compile", "alltoall", "--on", "mesh:2x2", "-o", str(path)]) == 130
     assert list(tmp_path.iterdir()) == []
@@ -145,14 +146,14 @@ def test_a_wish_that_was_there_before_still_lets_a_cheap_schedule_be_made() -> N
     _core.ask_stop()
     try:
         for method in ("first-fit", "auto"):
-            schedule = compile_pattern(pattern, machine, Request(method, effort=50))
-            assert schedule.stopped_early
+            schedule = compile_pattern(pattern, machine, CompileOptions(method, effort=50))
+            assert schedule.report.stopped_early
             assert verify_schedule(schedule).ok
-        placed = compile_pattern(pattern, machine, Request("first-fit", placement="auto"))
-        assert placed.stopped_early
+        placed = compile_pattern(pattern, machine, CompileOptions("first-fit", placement="auto"))
+        assert placed.report.stopped_early
     finally:
         _core.reset_search()
-    assert not compile_pattern(pattern, machine, Request("first-fit", effort=3)).stopped_early
+    assert not compile_pattern(pattern, machine, CompileOptions("first-fit", effort=3)).report.stopped_early
 
 
 def test_the_chooser_keeps_what_it_has_when_a_method_has_nothing_yet() -> None:
@@ -164,7 +165,7 @@ def test_the_chooser_keeps_what_it_has_when_a_method_has_nothing_yet() -> None:
         made.append(method)
         if len(made) > 3:
             raise KeyboardInterrupt
-        return compile_pattern(pattern, machine, Request(method))
+        return compile_pattern(pattern, machine, CompileOptions(method))
 
     schedule = choose_schedule(make, pattern, machine)
     assert schedule.method in made
@@ -175,9 +176,9 @@ def test_the_chooser_keeps_what_it_has_when_a_method_has_nothing_yet() -> None:
 def test_watching_changes_nothing() -> None:
     machine = parse_machine("mesh:5x5")
     pattern = parse_pattern("alltoall", topology=machine.topology, ranks=25)
-    alone = compile_pattern(pattern, machine, Request("first-fit", effort=5))
+    alone = compile_pattern(pattern, machine, CompileOptions("first-fit", effort=5))
     with interruptible():
-        watched = compile_pattern(pattern, machine, Request("first-fit", effort=5))
+        watched = compile_pattern(pattern, machine, CompileOptions("first-fit", effort=5))
         incumbent, bound = _core.this_search().best
     assert incumbent >= watched.phases
     assert bound == 30  # of the busiest link: 2 · 5 nodes send to 3 · 5 over 5 links
@@ -209,7 +210,7 @@ def test_ctrl_c_ends_a_search_of_a_python_program() -> None:
         conset.compile("alltoall", "mesh:6x6", method="decreasing", effort=10**8)
     thread.join()
     assert not _core.stop_asked(), "the wish ends with the call"
-    assert not conset.compile("alltoall", "mesh:3x3", method="first-fit", effort=3).stopped_early
+    assert not conset.compile("alltoall", "mesh:3x3", method="first-fit", effort=3).report.stopped_early
 
 
 def press_in_the_core() -> threading.Thread:
@@ -235,7 +236,7 @@ def test_a_program_that_handles_ctrl_c_itself_keeps_its_schedule() -> None:
     finally:
         signal.signal(signal.SIGINT, handler)
     assert pressed == [signal.SIGINT]
-    assert not schedule.stopped_early
+    assert not schedule.report.stopped_early
 
 
 def test_two_threads_do_not_stop_each_other() -> None:
@@ -260,8 +261,8 @@ def test_two_threads_do_not_stop_each_other() -> None:
     assert long.is_alive(), "the end of one is not the end of the other"
     searches["long"].ask_stop()
     long.join(60)
-    assert made["long"].stopped_early
-    assert not made["other"].stopped_early
+    assert made["long"].report.stopped_early
+    assert not made["other"].report.stopped_early
     assert searches["long"] is not searches["other"]
     assert not _core.stop_asked()
 
@@ -293,7 +294,7 @@ def test_workers_of_a_choice_are_stopped_within_a_simulation() -> None:
         if threading.current_thread() is not threading.main_thread():
             _core.ask_stop()  # what Ctrl-C does in the main thread
             looked.append(search.stop_asked)
-        return compile_pattern(pattern, machine, Request(method))
+        return compile_pattern(pattern, machine, CompileOptions(method))
 
     search = _core.this_search()
     try:

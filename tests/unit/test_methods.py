@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from conset.cli.main import run
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.table import find_method, table
 from conset.network.routing import Routing
 from conset.network.topology import Topology
@@ -59,6 +61,14 @@ MACHINES = {
         "torus:4x4,routing=no-wrap",
     )
 } | {"graph": switched()}
+SQUARE = "torus:4x4,routing=no-wrap"
+INSIDE = {
+    "bounded": ("mesh:4x3", "mesh:1x7", "torus:3x4x2", "ring:9", SQUARE),
+    "pex": ("hypercube:4", SQUARE),
+    "scott": (SQUARE,),
+}
+"""Machines of methods that do not take all of them."""
+ONE_RANK_PER_NODE = ("lp", "pex", "pex-gen", "pex-gen-shift", "gen", "scott", "bounded")
 PATTERNS = {"alltoall": alltoall, "sparse": lambda n: sparse(n, 5 * n), "gather": gather}
 
 
@@ -71,23 +81,32 @@ def schedule(problem: Problem, method: str) -> Schedule:
     )  # fmt: skip
 
 
-def applied(problem: Problem, method: str) -> Schedule:
-    """As `schedule`; skips what the method says is outside of its domain."""
-    try:
-        return schedule(problem, method)
-    except InputError as error:
-        outside = str(error)
-        assert outside.startswith(f"method {method} requires ")
-        assert ", given " in outside
-    pytest.skip(outside)
+def refused(problem: Problem, method: str) -> bool:
+    """Whether a method says that it does not apply; then it refuses the problem with these very words."""
+    refusal = find_method(method).applies(problem)
+    if refusal is None:
+        return False
+    assert refusal.startswith(f"method {method} requires ")
+    assert ", given " in refusal
+    with pytest.raises(InputError) as caught:
+        find_method(method).schedule(problem)
+    assert str(caught.value) == refusal
+    return True
 
 
 def checked(problem: Problem, method: str) -> Schedule:
-    result = applied(problem, method)
+    result = schedule(problem, method)
     verification = verify_schedule(result)
     assert verification.ok, verification.violations[:3]
     assert np.all(np.diff(result.phase_offsets) > 0), "an empty phase"
     return result
+
+
+def inside(method: str, machine: str, pattern: str) -> bool:
+    """Whether the domain of a method, in the words of its row, holds a pattern of one rank on each node."""
+    if method == "bounded" and pattern != "alltoall":
+        return False
+    return machine in INSIDE.get(method, MACHINES)
 
 
 def port_degree(problem: Problem) -> int:
@@ -103,6 +122,9 @@ def test_every_method_partitions_the_pattern_within_its_limits(method: str, mach
     on = MACHINES[machine]
     limits = find_method(method).limits_for(on.topology, None)
     problem = Problem(PATTERNS[pattern](on.topology.endpoints), on, limits)
+    assert refused(problem, method) is not inside(method, machine, pattern)
+    if not inside(method, machine, pattern):
+        return
     result = checked(problem, method)
     assert result.phases >= (port_degree(problem) if limits.send else 1)
 
@@ -113,8 +135,11 @@ def test_an_empty_pattern_has_no_phase_and_one_message_one(method: str) -> None:
     limits = find_method(method).limits_for(on.topology, None)
     empty = Pattern.from_messages([3], [3], [9], 16)
     single = Pattern.from_messages([3], [12], [9], 16)
-    assert applied(Problem(empty, on, limits), method).phases == 0
-    assert checked(Problem(single, on, limits), method).phases == 1
+    for pattern, phases in ((empty, 0), (single, 1)):
+        problem = Problem(pattern, on, limits)
+        assert refused(problem, method) is not inside(method, "hypercube:4", "sparse")
+        if inside(method, "hypercube:4", "sparse"):
+            assert checked(problem, method).phases == phases
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -122,10 +147,14 @@ def test_the_same_seed_gives_the_same_phases_whatever_the_order_of_the_input(met
     on = MACHINES["hypercube:4"]
     limits = find_method(method).limits_for(on.topology, None)
     pattern = sparse(16, 100)
-    applied(Problem(pattern, on, limits), method)
+    if refused(Problem(pattern, on, limits), method):
+        assert not inside(method, "hypercube:4", "sparse")
+        return
     shuffled = np.random.default_rng(5).permutation(pattern.messages)
     again = Pattern.from_messages(pattern.source[shuffled], pattern.target[shuffled], pattern.size[shuffled], 16)
-    one, other = (find_method(method).schedule(Problem(p, on, limits, seed=7)) for p in (pattern, again))
+    one, other = (
+        find_method(method).schedule(Problem(p, on, limits, search=SearchOptions(seed=7))) for p in (pattern, again)
+    )
     assert np.array_equal(one.offsets, other.offsets)
     assert np.array_equal(one.message, other.message)
 
@@ -136,6 +165,9 @@ def test_several_ranks_share_the_ports_of_their_node(method: str) -> None:
     limits = find_method(method).limits_for(on.topology, None)
     placement = np.arange(24, dtype=np.int32) % 12
     problem = Problem(alltoall(24), on, limits, placement)
+    assert refused(problem, method) is (method in ONE_RANK_PER_NODE)
+    if method in ONE_RANK_PER_NODE:
+        return
     result = checked(problem, method)
     if method == "naive":
         assert result.phases == 1
@@ -166,8 +198,10 @@ def test_a_method_that_cannot_wait_refuses_an_order(method: str) -> None:
     on = MACHINES["ring:9"]
     pattern = Pattern.from_messages([0, 1], [1, 2], [1, 1], 9, before=[(0, 1)])
     problem = Problem(pattern, on, find_method(method).limits_for(on.topology, None))
-    with pytest.raises(InputError, match=f"method {method} requires a pattern without an order, given 1 ordered pairs"):
-        find_method(method).schedule(problem)
+    assert refused(problem, method)
+    if inside(method, "ring:9", "sparse"):
+        refusal = f"method {method} requires a pattern without an order, given 1 ordered pairs of messages"
+        assert find_method(method).applies(problem) == refusal
 
 
 @pytest.mark.parametrize(
@@ -216,7 +250,10 @@ def test_first_fit_uses_the_width_of_links() -> None:
 def test_further_sweeps_of_first_fit_never_take_more_phases() -> None:
     on = parse_machine("mesh:8x8")
     limits = find_method("first-fit").limits_for(on.topology, None)
-    phases = [checked(Problem(alltoall(64), on, limits, effort=effort), "first-fit").phases for effort in (1, 4, 12)]
+    phases = [
+        checked(Problem(alltoall(64), on, limits, search=SearchOptions(effort=effort)), "first-fit").phases
+        for effort in (1, 4, 12)
+    ]
     assert phases == sorted(phases, reverse=True)
     assert phases[2] < phases[0]
 
@@ -286,3 +323,13 @@ def test_phases_close_up_over_numbers_without_messages() -> None:
     assert phases.message.tolist() == [1, 3, 0, 2, 4]
     posted = Phases.of(np.array([5, 2, 5, 2, 9], np.int32), order=np.array([4, 3, 2, 1, 0], np.int32))
     assert posted.message.tolist() == [3, 1, 2, 0, 4]
+
+
+def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["methods", "--on", "mesh:4x3", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
+    assert [name for name, row in rows.items() if not row["applies"]] == ["pex", "scott"]
+    assert rows["scott"]["refusal"] == "method scott requires an n x n mesh with n divisible by 4, given mesh 4x3"
+    assert rows["bounded"]["refusal"] is None
+    assert run(["methods", "bounded", "--on", "mesh:4x3", "--pattern", "neighbor"]) == 0
+    assert "applies    no: method bounded requires a complete exchange" in capsys.readouterr().out

@@ -9,14 +9,15 @@ import pytest
 
 import conset
 from conset import _core
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.lp import schedule_lp
 from conset.methods.negotiated import LINKS, Assignment, fewest_slots, items_of, negotiate
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.table import find_method
 from conset.network.routing import Routing
 from conset.network.topology import Topology
@@ -75,7 +76,9 @@ def test_negotiated_keeps_any_limits_and_never_takes_more_phases_than_first_fit(
 ) -> None:
     on = MACHINES[machine]
     for count in (1, 60):
-        problem = Problem(sparse(on.topology.endpoints, count), on, limits, effort=1, routes=routes)  # type: ignore[arg-type]
+        problem = Problem(
+            sparse(on.topology.endpoints, count), on, limits, search=SearchOptions(effort=1, routes=routes)
+        )  # type: ignore[arg-type]
         result = checked(problem)
         assert result.phases <= checked(problem, "first-fit").phases
         assert (result.route_offsets is not None) == (routes == "free" and on.topology.link_slots > 0)
@@ -103,7 +106,7 @@ def test_half_duplex_never_takes_more_phases_than_lp_and_has_a_pair_in_a_phase()
 def test_several_ranks_share_a_node(routes: str) -> None:
     placement = np.arange(24, dtype=np.int32) // 2
     on = MACHINES["mesh:4x3"]
-    checked(Problem(sparse(24, 150), on, ANY, placement, routes=routes))  # type: ignore[arg-type]
+    checked(Problem(sparse(24, 150), on, ANY, placement, search=SearchOptions(routes=routes)))  # type: ignore[arg-type]
     checked(Problem(sparse(24, 150), on, replace(ANY, duplex="exchange"), placement), "half-duplex")
 
 
@@ -118,7 +121,7 @@ def test_an_order_is_kept_and_its_longest_chain_met(method: str, routes: str) ->
     target = [*((k + 1) % 9 for k in range(18)), *((np.array(source[18:]) + 4) % 9)]
     before = [(k, k + 1) for k in range(17) if k != 8]
     pattern = Pattern.from_messages(source, target, np.ones(58, int), 9, before=before)
-    problem = Problem(pattern, on, find_method(method).limits(on.topology), routes=routes)  # type: ignore[arg-type]
+    problem = Problem(pattern, on, find_method(method).limits(on.topology), search=SearchOptions(routes=routes))  # type: ignore[arg-type]
     result = checked(problem, method)
     assert 9 <= result.phases <= checked(problem, "first-fit").phases
 
@@ -129,7 +132,7 @@ def test_free_routes_go_round_what_is_full() -> None:
         pattern = Pattern.from_messages([0] * count, range(1, count + 1), [1] * count, 4)
         problem = Problem(pattern, parse_machine("mesh:2x2"), Limits(link=1), np.array([0, 3, 3, 3], np.int32))
         assert checked(problem).phases == fixed
-        assert checked(replace(problem, routes="free")).phases == free
+        assert checked(replace(problem, search=replace(problem.search, routes="free"))).phases == free
 
 
 def test_a_slot_may_hold_less_than_another() -> None:
@@ -183,7 +186,7 @@ def test_tries_go_up_one_by_one_or_in_doubling_steps() -> None:
 
 def test_a_wish_to_stop_gives_the_fallback() -> None:
     on = MACHINES["torus:4x4"]
-    problem = Problem(sparse(16, 200), on, ANY, routes="free")
+    problem = Problem(sparse(16, 200), on, ANY, search=SearchOptions(routes="free"))
     _core.ask_stop()
     try:
         phases = find_method("negotiated").schedule(problem)
@@ -199,12 +202,12 @@ def test_what_cannot_be_kept_is_refused() -> None:
     pattern = sparse(16, 20)
     for limits, routes in ((Limits(2, 1, None, None, "exchange"), "fixed"), (replace(ANY, duplex="exchange"), "free")):
         with pytest.raises(InputError, match="requires send=1, receive=1 and the machine's routes"):
-            find_method("negotiated").schedule(Problem(pattern, on, limits, routes=routes))  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="--routes free: is for methods negotiated and connections, given first-fit"):
-        compile_pattern(pattern, on, Request(method="first-fit", routes="free"))
+            find_method("negotiated").schedule(Problem(pattern, on, limits, search=SearchOptions(routes=routes)))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="routes free: is for methods negotiated and connections, given first-fit"):
+        compile_pattern(pattern, on, CompileOptions(method="first-fit", routes="free"))
     with pytest.raises(UsageError, match="unknown routes 'freee': did you mean 'free'"):
-        compile_pattern(pattern, on, Request(routes="freee"))
-    assert compile_pattern(pattern, on, Request(routes="free")).method == "negotiated"
+        compile_pattern(pattern, on, CompileOptions(routes="freee"))
+    assert compile_pattern(pattern, on, CompileOptions(routes="free")).method == "negotiated"
 
 
 @pytest.mark.parametrize("method", ["negotiated", "connections"])

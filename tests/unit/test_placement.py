@@ -71,7 +71,7 @@ def test_files(tmp_path: Path, text: str) -> None:
     [
         ("3\n1\n", "{path}: 2 node ids for 3 ranks"),
         ("3\n16\n1\n", "{path}:2: node 16 of rank 1: must be from 0 to 15"),
-        ("3\n1\n\n3\n", "{path}:4: node 3 of rank 2 holds 2 ranks: at most 1 ranks a node (--ranks-per-node)"),
+        ("3\n1\n\n3\n", "{path}:4: node 3 of rank 2 holds 2 ranks: at most 1 ranks a node (ranks_per_node)"),
         ("3\nx\n1\n", "{path}:2: 'x': one node id per line required"),
         ("[3, 1, -1]", "{path}: [2]: node -1 of rank 2: must be from 0 to 15"),
         ("[3, 1, 1.5]", "{path}: [2] = 1.5: a node id required"),
@@ -90,7 +90,7 @@ def test_wrong_files(tmp_path: Path, text: str, line: str) -> None:
 def test_more_ranks_than_places() -> None:
     with pytest.raises(InputError) as caught:
         place("identity", ranks=33, topology=MESH, ranks_per_node=2)
-    assert str(caught.value) == "33 ranks on 16 nodes with 2 a node: at most 32 fit; --ranks-per-node 3 would do"
+    assert str(caught.value) == "33 ranks on 16 nodes with 2 a node: at most 32 fit; ranks_per_node 3 would do"
 
 
 def test_wrong_names_and_domains() -> None:
@@ -108,5 +108,5 @@ def test_wrong_names_and_domains() -> None:
         with pytest.raises(kind) as caught:
             place(name, ranks=4, topology=topology)
         assert str(caught.value) == line
-    with pytest.raises(UsageError, match=r"^--ranks-per-node 0: must be at least 1$"):
+    with pytest.raises(UsageError, match=r"^ranks_per_node 0: must be at least 1$"):
         place("identity", ranks=4, topology=MESH, ranks_per_node=0)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.compiler import Request, compile_pattern, placement_of
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern, placement_of
 from conset.errors import InputError
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
@@ -31,9 +32,9 @@ def test_never_loses_what_the_identity_has(data: st.DataObject, machine, method:
     ranks = data.draw(st.integers(1, machine.topology.endpoints * per_node))
     pattern = data.draw(patterns(ranks))
     objective = data.draw(st.sampled_from(["time", "phases"]))
-    request = Request(method=method, ranks_per_node=per_node, objective=objective)
+    request = CompileOptions(method=method, ranks_per_node=per_node, objective=objective)
     numbered = compile_pattern(pattern, machine, request)
-    chosen = compile_pattern(pattern, machine, Request(**{**vars(request), "placement": "auto"}))
+    chosen = compile_pattern(pattern, machine, CompileOptions(**{**vars(request), "placement": "auto"}))
     assert verify_schedule(chosen).ok
     assert chosen.phases <= numbered.phases
     assert predict(chosen).time_s <= predict(numbered).time_s * (1 + 1e-9)
@@ -46,14 +47,14 @@ def test_a_shuffled_exchange_is_unshuffled() -> None:
     halo = parse_pattern("neighbor", topology=machine.topology, ranks=16)
     shuffled = Pattern.from_messages(order[halo.source], order[halo.target], halo.size, 16)
     phases = {
-        name: compile_pattern(shuffled, machine, Request("first-fit", placement=name)).phases
+        name: compile_pattern(shuffled, machine, CompileOptions("first-fit", placement=name)).phases
         for name in ("identity", "auto")
     }
     assert phases["identity"] > 4
     assert phases["auto"] == 4
-    chosen = compile_pattern(shuffled, machine, Request("first-fit", placement="auto"))
-    assert chosen.placement_name in ("annealed", "annealed-bytes", "bisection")
-    same = placement_of(shuffled, machine, Request("first-fit", placement="auto"))
+    chosen = compile_pattern(shuffled, machine, CompileOptions("first-fit", placement="auto"))
+    assert chosen.report.placement_name in ("annealed", "annealed-bytes", "bisection")
+    same = placement_of(shuffled, machine, CompileOptions("first-fit", placement="auto"))
     assert np.array_equal(np.asarray(same), np.asarray(chosen.placement))
 
 
@@ -62,7 +63,7 @@ def test_a_butterfly_finds_its_gray_code() -> None:
     machine = parse_machine("iwarp:8x8")
     butterfly = parse_pattern("butterfly", topology=machine.topology, ranks=64)
     phases = {
-        name: compile_pattern(butterfly, machine, Request("connections", channels=16, placement=name)).phases
+        name: compile_pattern(butterfly, machine, CompileOptions("connections", channels=16, placement=name)).phases
         for name in ("gray", "auto")
     }
     assert phases["auto"] <= 2
@@ -72,4 +73,4 @@ def test_a_butterfly_finds_its_gray_code() -> None:
 def test_errors_of_the_identity_are_told() -> None:
     pattern = parse_pattern("alltoall", ranks=6)
     with pytest.raises(InputError, match="method scott"):
-        compile_pattern(pattern, parse_machine("mesh:2x3"), Request("scott", placement="auto"))
+        compile_pattern(pattern, parse_machine("mesh:2x3"), CompileOptions("scott", placement="auto"))

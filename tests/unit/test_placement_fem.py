@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.compilation.summary import summarize
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.placement import PLACEMENTS
 from conset.placement.site import Site
-from conset.summary import summarize
 
 pymetis = pytest.importorskip("pymetis", reason="pip install 'conset[mesh]' brings METIS")
 IWARP = parse_machine("iwarp:8x8")
@@ -79,7 +80,7 @@ def test_annealing_saves_a_phase_of_hexahedra(q20k: Pattern) -> None:
     """Notes, section 4, and `result_fem_phases.csv`: q20k in 4 phases of 12 channels as numbered, 3 annealed."""
     phases = {}
     for name in ("identity", "annealed", "auto"):
-        request = Request(method="connections", placement=name, objective="phases")
+        request = CompileOptions(method="connections", placement=name, objective="phases")
         summary = summarize(compile_pattern(q20k, IWARP, request))
         assert summary["verified"]
         phases[name] = summary["phases"]

@@ -17,7 +17,7 @@ from conset.formats.schedule import document_of, read_document, read_schedule, w
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.naive import schedule_naive
-from conset.methods.problem import Problem
+from conset.methods.problem import Problem, SearchOptions
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.posting import ORDERS, POSTINGS, order_messages
@@ -79,7 +79,7 @@ def test_another_order_is_refused() -> None:
 
 @pytest.mark.parametrize("order", POSTINGS)
 def test_naive_posts_as_it_is_asked(order: str) -> None:
-    problem = Problem(PATTERN, MESH, Limits(), seed=5, posting=order)
+    problem = Problem(PATTERN, MESH, Limits(), search=SearchOptions(seed=5, posting=order))
     phases = schedule_naive(problem)
     assert phases.offsets.tolist() == [0, 7]
     assert phases.message.tolist() == order_messages(PATTERN, order, 5).tolist()

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.cli.main import run
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError
 from conset.formats.program import document_of_program, read_program_document, to_program, write_program_document
 from conset.formats.schedule import read_document, read_schedule, to_schedule, write_schedule
@@ -31,10 +32,10 @@ from conset.schedule.program_document import BlockDocument
 from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 
 IWARP = parse_machine("iwarp:4x4")
-CONNECTIONS = Request("connections")
+CONNECTIONS = CompileOptions("connections")
 
 
-def words(machine: Machine, *blocks: tuple[str, int], request: Request = CONNECTIONS) -> list[BlockWords]:
+def words(machine: Machine, *blocks: tuple[str, int], request: CompileOptions = CONNECTIONS) -> list[BlockWords]:
     def pattern(text: str) -> Pattern:
         return parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
 
@@ -92,7 +93,7 @@ def test_what_fits_together_is_open_together() -> None:
 def test_equal_connections_are_open_once() -> None:
     """Neighbours twice with other sizes take 8 channels together, and one node sends to each neighbour once."""
     machine = parse_machine("mesh:4x4")
-    request = Request("coloring")
+    request = CompileOptions("coloring")
     both = words(machine, ("shift:by=1,size=1KiB", 1), ("shift:by=1,size=2KiB", 1), request=request)
     program = compile_program(both, machine, request)
     assert len(program.schedules) == 2
@@ -106,7 +107,7 @@ def test_equal_connections_are_open_once() -> None:
 def test_phases_are_reordered_so_that_neighbours_share() -> None:
     """Two blocks of two phases each, of which the lightest fit together: 3 switches become 2."""
     machine = parse_machine("crossbar:4")
-    request = Request("coloring")
+    request = CompileOptions("coloring")
     one = Pattern.from_messages([0, 0], [1, 2], [8, 8], 4)  # 0 sends twice: 2 phases of one message
     other = Pattern.from_messages([3, 3], [1, 2], [8, 8], 4)
     blocks = [BlockWords("one", one, 1, request), BlockWords("other", other, 1, request)]
@@ -120,7 +121,9 @@ def test_phases_are_reordered_so_that_neighbours_share() -> None:
 def test_an_order_forbids_to_turn() -> None:
     machine = parse_machine("crossbar:3")
     ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
-    program = compile_program([BlockWords("chain", ordered, 4, Request("first-fit"))], machine, Request("first-fit"))
+    program = compile_program(
+        [BlockWords("chain", ordered, 4, CompileOptions("first-fit"))], machine, CompileOptions("first-fit")
+    )
     assert not program.blocks[0].turns
     assert program.switches == program.switches_apart == 7
     check(program)
@@ -133,7 +136,7 @@ def programs(draw: st.DrawFn) -> Program:
     machine = draw(st.sampled_from([IWARP, parse_machine("mesh:3x3"), parse_machine("crossbar:5")]))
     method = "connections" if machine is IWARP else draw(st.sampled_from(["first-fit", "coloring", "negotiated"]))
     limits = draw(st.sampled_from([None, "duplex=exchange"])) if method == "first-fit" else None
-    request = Request(method, limits=limits, placement=draw(st.sampled_from(["identity", "annealed"])))
+    request = CompileOptions(method, limits=limits, placement=draw(st.sampled_from(["identity", "annealed"])))
     ranks = machine.topology.endpoints
     blocks = []
     for k in range(draw(st.integers(1, 5))):
@@ -227,12 +230,12 @@ def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
 
 def test_a_crowded_context_is_told_with_both_numbers() -> None:
     machine = parse_machine("mesh:4x4")
-    request = Request("coloring")
+    request = CompileOptions("coloring")
     program = compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request), machine, request)
     document = replace(document_of_program(program), contexts=((0,), (0,)))
     texts = [v.text for v in verify_program(document).violations]
     assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
-    exchange = Request("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
+    exchange = CompileOptions("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
     pair = [
         BlockWords(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
     ]
@@ -248,7 +251,7 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
 def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: str) -> None:
     """Both shifts together put three connections on a link of 40 MB/s."""
     machine = parse_machine(spec)
-    request = Request(method, min_bandwidth="20MB/s")
+    request = CompileOptions(method, min_bandwidth="20MB/s")
     shifts = words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=request)
     program = compile_program(shifts, machine, request)
     assert {schedule.method for schedule in program.schedules} == {"connections"}
@@ -263,7 +266,7 @@ def test_a_context_keeps_the_bandwidths_that_were_asked_for(spec: str, method: s
     assert found[0].text.endswith("is guaranteed 1.33333e+07 B/s, 2e+07 B/s were asked for")
     less = tuple(replace(schedule, min_bandwidth_Bps=13e6) for schedule in alone)
     assert rules(replace(crowded, schedules=less)) == {"program-figures"}
-    slow = Request(method, min_bandwidth="13MB/s")
+    slow = CompileOptions(method, min_bandwidth="13MB/s")
     assert (
         compile_program(words(machine, ("shift:by=1", 1), ("shift:by=2", 1), request=slow), machine, slow).switches == 0
     )
@@ -274,7 +277,7 @@ def test_files_carry_the_bandwidths_that_were_asked_for(tmp_path: Path) -> None:
     rates.write_text("source,target,rate\n0,1,30MB/s\n")
     pattern = parse_pattern("shift:by=1", topology=IWARP.topology, ranks=16)
     for asked, stated in ((str(rates), [30e6] + [0.0] * 15), ("10MB/s", 10e6)):
-        schedule = compile_pattern(pattern, IWARP, Request("connections", min_bandwidth=asked))
+        schedule = compile_pattern(pattern, IWARP, CompileOptions("connections", min_bandwidth=asked))
         for suffix in (".json", ".npz"):
             path = tmp_path / f"a{suffix}"
             write_schedule(schedule, path)
@@ -301,7 +304,7 @@ def test_files_carry_the_bandwidths_that_were_asked_for(tmp_path: Path) -> None:
 def test_several_messages_that_go_the_same_way_are_several_connections() -> None:
     """Twice 0 → 1 and once 0 → 2 leave node 0 three times."""
     machine = parse_machine("mesh:3")
-    request = Request("first-fit", limits="send=2,receive=none,link=none")
+    request = CompileOptions("first-fit", limits="send=2,receive=none,link=none")
     twice = Pattern(3, np.array([0, 2, 2, 2]), np.array([1, 1]), np.array([8, 8]))
     other = Pattern.from_messages([0], [2], [8], 3)
     same = Pattern.from_messages([0], [1], [9], 3)
@@ -343,9 +346,9 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
     size = 8192 * 2**20
     pattern = Pattern.from_messages([0], [1], [size], 8)
     times = repeat * 8192 // size + wrong
-    block = [BlockWords("a", pattern, min(times, 2**31), Request("first-fit"))]
+    block = [BlockWords("a", pattern, min(times, 2**31), CompileOptions("first-fit"))]
     if not wrong:
-        program = compile_program(block, machine, Request("first-fit"))
+        program = compile_program(block, machine, CompileOptions("first-fit"))
         check(program)
         assert program.figures()["bytes"] == times * size
         document = document_of_program(program)
@@ -356,7 +359,7 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
             to_program(more)
     else:
         with pytest.raises(InputError, match=r"together send|at most 2147483647"):
-            compile_program(block * 2, machine, Request("first-fit", placement="annealed"))
+            compile_program(block * 2, machine, CompileOptions("first-fit", placement="annealed"))
 
 
 def test_channel_numbers_agree_in_a_shared_context(shared: Program) -> None:

@@ -14,18 +14,25 @@ import numpy as np
 import pytest
 
 from conset import _core, api
-from conset.choice.chooser import choose_schedule
-from conset.choice.making import make_others, naive_orders
-from conset.choice.opinions import other_models
-from conset.choice.placed import Merit, choose_placed
-from conset.choice.policy import best_trial
-from conset.choice.search import BATCH, Search, barriers_s
-from conset.choice.simulated import ALLOWANCES, MAX_MESSAGES, allowed_work, end_time, settings_of
-from conset.choice.stages import FEW_FLIGHTS, FLIGHTS, is_as_posted, least_time, refined_trials
-from conset.choice.trial import Base, Trial, predicted_trials
-from conset.choice.verdict import MEASURE, Opinion, Verdict
 from conset.cli.main import run
-from conset.compiler import Request, compile_pattern
+from conset.compilation.auto import best_trial, choose_schedule
+from conset.compilation.candidates import make_others, naive_orders
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import Merit, choose_placed, compile_by, compile_pattern
+from conset.compilation.ranking import ALLOWANCES, MAX_MESSAGES, allowed_work, end_time, settings_of
+from conset.compilation.search import (
+    BATCH,
+    FEW_FLIGHTS,
+    FLIGHTS,
+    Search,
+    barriers_s,
+    is_as_posted,
+    least_time,
+    refined_trials,
+)
+from conset.compilation.summary import summarize
+from conset.compilation.trial import Base, Trial, predicted_trials
+from conset.compilation.verdict import MEASURE, Opinion, Verdict, other_models
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.formats.schedule import read_schedule
 from conset.machine.machine import Machine
@@ -33,7 +40,6 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.summary import summarize
 from conset.verification import verify_schedule
 
 SYNCS = ("none", "local", "ready", "barrier", "barrier:4")
@@ -43,7 +49,7 @@ TESTBED = "mesh:4x4,link=20Mb/s,port=20Mb/s,model=wormhole"
 
 def compiled(spec: str, on: str | Machine, **options: Any) -> Schedule:
     machine = on if isinstance(on, Machine) else parse_machine(on)
-    schedule = compile_pattern(parse_pattern(spec, topology=machine.topology), machine, Request(**options))
+    schedule = compile_pattern(parse_pattern(spec, topology=machine.topology), machine, CompileOptions(**options))
     assert verify_schedule(schedule).ok
     return schedule
 
@@ -54,8 +60,8 @@ def simulated_s(schedule: Schedule, model: str, sync: str | None = None) -> floa
 
 
 def verdict_of(schedule: Schedule) -> dict[str, Any]:
-    assert schedule.verdict is not None
-    return dict(schedule.verdict)
+    assert schedule.report.verdict is not None
+    return dict(schedule.report.verdict)
 
 
 @pytest.fixture
@@ -69,9 +75,9 @@ def executor() -> Iterator[Executor]:
 )
 def test_the_machines_model_decides(on: str, model: str) -> None:
     schedule = compiled("random:degree=5", on)
-    assert (schedule.rank_by, verdict_of(schedule)["model"]) == (model, model)
-    assert schedule.simulated_s == simulated_s(schedule, model)
-    assert compiled("random:degree=5", on, rank_by="formula").simulated_s is None
+    assert (schedule.report.rank_by, verdict_of(schedule)["model"]) == (model, model)
+    assert schedule.report.simulated_s == simulated_s(schedule, model)
+    assert compiled("random:degree=5", on, rank_by="formula").report.simulated_s is None
 
 
 @pytest.mark.parametrize("on", ["paragon:4x4", "delta:4x4", "iwarp:4x4", "ipsc860:16", "torus:4x4", TESTBED])
@@ -79,17 +85,17 @@ def test_the_machines_model_decides(on: str, model: str) -> None:
 def test_nothing_is_faster_than_the_choice_by_more_than_rounding(spec: str, on: str) -> None:
     machine = parse_machine(on)
     pattern, model = parse_pattern(spec, topology=machine.topology), machine.costs.model
-    chosen = compile_pattern(pattern, machine, Request())
-    assert chosen.simulated_s is not None
+    chosen = compile_pattern(pattern, machine, CompileOptions())
+    assert chosen.report.simulated_s is not None
     assert not verdict_of(chosen)["cut"]
     for method in ("naive", "lp", "gen", "coloring", "rs-n", "first-fit", "rs-nl"):
         for contention in (None, 2, 4):
             try:
-                other = compile_pattern(pattern, machine, Request(method, contention))
+                other = compile_pattern(pattern, machine, CompileOptions(method, contention))
                 times = [simulated_s(other, model, sync) for sync in SYNCS]
             except (InputError, NoScheduleError):
                 continue
-            assert chosen.simulated_s <= min(times) * (1 + 1e-9), (method, contention)
+            assert chosen.report.simulated_s <= min(times) * (1 + 1e-9), (method, contention)
 
 
 def test_where_worms_block_the_choice_is_phases_with_barriers_between_them() -> None:
@@ -109,16 +115,16 @@ def test_where_worms_block_the_choice_is_phases_with_barriers_between_them() -> 
 def test_what_is_in_flight_and_the_posting_order_are_chosen_and_written(tmp_path: Path) -> None:
     machine = parse_machine("crossbar:6,in_flight=3,port=1GB/s,inject=0us,eject=0us")
     pattern = parse_pattern("random:degree=4,size=uniform(1,9KiB)", ranks=6)
-    schedule = compile_pattern(pattern, machine, Request())
+    schedule = compile_pattern(pattern, machine, CompileOptions())
     assert verify_schedule(schedule).ok
-    naive = compile_pattern(pattern, machine, Request("naive"))
-    assert schedule.simulated_s is not None
-    assert schedule.simulated_s <= simulated_s(naive, "flow")
+    naive = compile_pattern(pattern, machine, CompileOptions("naive"))
+    assert schedule.report.simulated_s is not None
+    assert schedule.report.simulated_s <= simulated_s(naive, "flow")
     path = tmp_path / "s.json"
     for in_flight, posting in ((2, "longest-first"), (None, "rotated")):
         order = {base.schedule.posting: base for base in naive_orders(Base(naive))}[posting]
         made = Trial(order, "none", in_flight, rank_by="flow", time_s=1.0).to_schedule()
-        assert (made.in_flight, made.posting, made.simulated_s) == (in_flight, posting, 1.0)
+        assert (made.in_flight, made.posting, made.report.simulated_s) == (in_flight, posting, 1.0)
         assert summarize(made)["in_flight"] == (in_flight or 3)
         api.write(made, path)
         again = read_schedule(path)
@@ -142,7 +148,7 @@ def test_the_choice_does_not_depend_on_the_number_of_threads() -> None:
         def make(
             method: str, contention: int | None, effort: int, p: Pattern = pattern, m: Machine = machine
         ) -> Schedule:
-            return compile_pattern(p, m, Request(method, contention, effort=effort))
+            return compile_by(method, p, m, CompileOptions(contention=contention), effort=effort)
 
         one, two, five = (choose_schedule(make, pattern, machine, threads=threads) for threads in (1, 2, 5))
         for other in (two, five):
@@ -154,8 +160,8 @@ def test_limits_that_were_asked_for_let_every_policy_compete() -> None:
     schedule = compiled("random:degree=8", "torus:6x6", contention=1)
     times = {sync: simulated_s(schedule, "flow", sync) for sync in SYNCS}
     assert schedule.limits.link == 1
-    assert schedule.simulated_s is not None
-    assert schedule.simulated_s <= min(times.values()) * (1 + 1e-9) < times["barrier"]
+    assert schedule.report.simulated_s is not None
+    assert schedule.report.simulated_s <= min(times.values()) * (1 + 1e-9) < times["barrier"]
     assert "--sync barrier keeps it there too" in verdict_of(schedule)["drift"]
     assert compiled("random:degree=8", "ipsc860:16", sync="barrier", rank_by="circuit").sync == "barrier"
 
@@ -163,14 +169,14 @@ def test_limits_that_were_asked_for_let_every_policy_compete() -> None:
 def test_the_policy_alone_is_ranked_for_a_given_method() -> None:
     schedule = compiled("random:degree=16", "mesh:6x6", method="lp", sync="auto", rank_by="wormhole")
     times = {sync: simulated_s(schedule, "wormhole", sync) for sync in SYNCS}
-    assert (schedule.method, schedule.rank_by) == ("lp", "wormhole")
-    assert schedule.simulated_s is not None
-    assert schedule.simulated_s == times[schedule.sync] == min(times.values())
-    assert schedule.reason.startswith(f"lp under {schedule.sync} is fastest of ")
-    assert compiled("random:degree=5", "paragon:4x4", method="lp", sync="auto").rank_by == "wormhole"
-    with pytest.raises(UsageError, match="--rank-by flow: goes with --method auto or --sync auto, given --method lp"):
+    assert (schedule.method, schedule.report.rank_by) == ("lp", "wormhole")
+    assert schedule.report.simulated_s is not None
+    assert schedule.report.simulated_s == times[schedule.sync] == min(times.values())
+    assert schedule.report.reason.startswith(f"lp under {schedule.sync} is fastest of ")
+    assert compiled("random:degree=5", "paragon:4x4", method="lp", sync="auto").report.rank_by == "wormhole"
+    with pytest.raises(UsageError, match="rank_by flow: goes with method auto or sync auto, given method lp"):
         compiled("random", "mesh:4x4", method="lp", rank_by="flow")
-    with pytest.raises(UsageError, match="given --method negotiated"):
+    with pytest.raises(UsageError, match="given method negotiated"):
         compiled("random", "mesh:4x4", routes="free", rank_by="flow")
 
 
@@ -185,9 +191,9 @@ def test_policies_under_which_receives_have_no_room_are_left_out() -> None:
 
 def test_posting_everything_that_cannot_run_is_told() -> None:
     deadlock = compiled("random:degree=16", "torus:8x8", rank_by="circuit")
-    assert deadlock.reason.endswith("(posting everything is not among them: it deadlocks)")
+    assert deadlock.report.reason.endswith("(posting everything is not among them: it deadlocks)")
     crowded = compiled("alltoall:size=64", "paragon:14x14")
-    assert crowded.reason.endswith("(posting everything is not among them: a node has no room for its receives)")
+    assert crowded.report.reason.endswith("(posting everything is not among them: a node has no room for its receives)")
 
 
 def test_nothing_that_can_be_simulated_is_an_error() -> None:
@@ -201,22 +207,22 @@ def test_nothing_that_can_be_simulated_is_an_error() -> None:
         return schedule
 
     with pytest.raises(NoScheduleError, match=r"none of the \d+ trials can be simulated by circuit: .*deadlock"):
-        choose_schedule(only_naive, schedule.pattern, schedule.machine, rank_by="circuit", sync="none")
+        choose_schedule(only_naive, schedule.pattern, schedule.machine, CompileOptions(rank_by="circuit", sync="none"))
 
 
 def test_a_model_that_is_asked_for_has_a_size_and_the_default_gives_way_to_the_formula(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("conset.choice.simulated.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
-    monkeypatch.setattr("conset.choice.chooser.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
+    monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
+    monkeypatch.setattr("conset.compilation.auto.MAX_MESSAGES", {"flow": 100, "wormhole": 300})
     with pytest.raises(UsageError, match=r"at most 100 messages at effort 1, .* has 128; .*: formula, wormhole"):
         compiled("random:degree=8", "torus:4x4", rank_by="flow")
     with pytest.raises(UsageError, match="unknown ranking 'fluid'"):
         compiled("random:degree=8", "torus:4x4", rank_by="fluid")
     schedule = compiled("random:degree=8", "torus:4x4")
-    assert (schedule.rank_by, verdict_of(schedule)["model"]) == ("formula", "formula")
+    assert (schedule.report.rank_by, verdict_of(schedule)["model"]) == ("formula", "formula")
     assert verdict_of(schedule)["cut"] == ["the formula stands in for flow above 100 messages"]
-    assert compiled("random:degree=8", "torus:4x4", effort=2).rank_by == "flow"
+    assert compiled("random:degree=8", "torus:4x4", effort=2).report.rank_by == "flow"
 
 
 def test_models_that_may_rank_have_an_allowance() -> None:
@@ -310,10 +316,10 @@ def test_schedules_that_are_the_same_are_tried_once(executor: Executor) -> None:
     pattern = parse_pattern("alltoall", topology=machine.topology)
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
-        return compile_pattern(pattern, machine, Request("coloring"))
+        return compile_pattern(pattern, machine, CompileOptions("coloring"))
 
-    naive = Base(compile_pattern(pattern, machine, Request("naive")))
-    made = make_others(make, pattern, machine, naive, executor, ladder=True, effort=1)
+    naive = Base(compile_pattern(pattern, machine, CompileOptions("naive")))
+    made = make_others(make, pattern, machine, naive, executor, sweep_link_limit=True, effort=1)
     assert [base.schedule.method for base in made] == ["coloring"]
 
 
@@ -362,7 +368,7 @@ def test_no_verdict_of_fair_sharing_says_that_any_schedule_is_as_good() -> None:
     said = verdict_of(schedule)
     assert said["model"] == "flow"
     assert "wormhole" in said["times"]
-    for sentence in (schedule.reason, said["text"]):
+    for sentence in (schedule.report.reason, said["text"]):
         assert "any schedule takes" not in sentence
         assert "nothing to gain" not in sentence
     assert "by wormhole" in said["text"]
@@ -381,15 +387,18 @@ def test_which_other_models_are_asked() -> None:
 def test_placements_are_compared_by_what_ranks() -> None:
     base = compiled("random:degree=4,seed=3", "mesh:6x6", rank_by="wormhole")
     placed = compiled("random:degree=4,seed=3", "mesh:6x6", rank_by="wormhole", placement="auto")
-    assert base.simulated_s is not None
-    assert placed.simulated_s is not None
-    assert placed.simulated_s <= base.simulated_s
-    assert Merit.of(placed).time_s == placed.simulated_s
+    assert base.report.simulated_s is not None
+    assert placed.report.simulated_s is not None
+    assert placed.report.simulated_s <= base.report.simulated_s
+    assert Merit.of(placed).time_s == placed.report.simulated_s
     # one that a stop left without a simulation is never mixed with one that has it
-    by_formula = replace(base, rank_by="formula", simulated_s=None)
+    by_formula = base.with_report(rank_by="formula", simulated_s=None)
     compile_on = _in_turn(base, by_formula)
     sites = [("identity", None), ("gray", base.placement)]
-    assert choose_placed(sites, lambda _: by_formula, compile_on, objective="time").simulated_s == base.simulated_s
+    assert (
+        choose_placed(sites, lambda _: by_formula, compile_on, objective="time").report.simulated_s
+        == base.report.simulated_s
+    )
 
 
 def _in_turn(*schedules: Schedule) -> Any:
@@ -402,16 +411,18 @@ def test_a_stop_before_any_simulation_gives_the_best_by_formula() -> None:
     pattern = parse_pattern("random:degree=8", topology=machine.topology)
     _core.ask_stop()
     try:
-        schedule = compile_pattern(pattern, machine, Request(rank_by="circuit"))
+        schedule = compile_pattern(pattern, machine, CompileOptions(rank_by="circuit"))
     finally:
         _core.reset_search()
-    assert schedule.stopped_early
+    assert schedule.report.stopped_early
     assert verify_schedule(schedule).ok
 
 
 def test_an_empty_pattern_has_nothing_to_simulate() -> None:
-    schedule = compile_pattern(parse_pattern("alltoall", ranks=1), parse_machine("mesh:1x1"), Request(rank_by="flow"))
-    assert (schedule.phases, schedule.reason, schedule.simulated_s) == (0, "nothing is sent", 0.0)
+    schedule = compile_pattern(
+        parse_pattern("alltoall", ranks=1), parse_machine("mesh:1x1"), CompileOptions(rank_by="flow")
+    )
+    assert (schedule.phases, schedule.report.reason, schedule.report.simulated_s) == (0, "nothing is sent", 0.0)
 
 
 def test_summary_text_and_manifest_say_what_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -439,4 +450,4 @@ def test_summary_text_and_manifest_say_what_ranked(tmp_path: Path, capsys: pytes
 def test_the_python_interface_takes_the_same_word() -> None:
     schedule = api.compile("random:degree=8", "ipsc860:16", rank_by="flow")
     assert summarize(schedule)["rank_by"] == "flow"
-    assert schedule.simulated_s == simulated_s(schedule, "flow")
+    assert schedule.report.simulated_s == simulated_s(schedule, "flow")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,8 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
     assert found["schema"] == "conset/schedule@1"
     assert found["limits"] == {"send": None, "receive": None, "link": None, "channels": 12, "duplex": "full"}
     order = [[0, 1], [0, 2]]
-    assert found["pattern"] == {"ranks": 4, "messages": [[0, 1, 10], [0, 2, 2**40], [3, 1, 30]], "before": order}
+    messages = [[0, 1, 10], [0, 2, 2**40], [3, 1, 30]]
+    assert found["pattern"] == {"ranks": 4, "name": "pattern", "messages": messages, "before": order}
     assert found["placement"] == [8, 7, 6, 7]
     assert found["phases"] == [[[0, 1, 10, 0], [3, 1, 20, 2]], [], [[0, 2, 2**40, 1], [3, 1, 10, 2]]]
     assert found["routes"] == [[[8, 7], [7]], [], [[8, 5, 4, 7, 6], [7]]]
@@ -371,3 +372,32 @@ def test_a_reader_outside_the_project_agrees(tmp_path: Path) -> None:
         assert told.returncode == 0, told.stdout
         assert f"'sum_L': {given.figures['load']['sum']}" in told.stdout
         assert f"'phase_bytes': {given.figures['phase_bytes']}" in told.stdout
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("random:degree=3", "random:degree=3"),
+        ("/home/a/mesh.mtx", "mesh.mtx"),
+        ("a\nb\x1b", "a?b?"),
+        ("x" * 400, "x" * 300),
+    ],
+)
+def test_a_file_holds_the_final_name_of_the_pattern(tmp_path: Path, suffix: str, name: str, read: str) -> None:
+    schedule = to_schedule(full())
+    path = tmp_path / f"a{suffix}"
+    write_schedule(replace(schedule, pattern=replace(schedule.pattern, name=name)), path)
+    assert read_schedule(path).pattern.name == read
+
+
+def test_a_file_without_the_name_of_the_pattern_is_read(tmp_path: Path) -> None:
+    write_document(full(), tmp_path / "a.json")
+    found = json.loads((tmp_path / "a.json").read_text())
+    del found["pattern"]["name"]
+    (tmp_path / "a.json").write_text(json.dumps(found))
+    assert read_schedule(tmp_path / "a.json").pattern.name == "pattern"
+    found["pattern"]["name"] = "a\nb"
+    (tmp_path / "a.json").write_text(json.dumps(found))
+    with pytest.raises(InputError, match=r"pattern\.name: must be one line of at most 300 letters, has 3"):
+        read_schedule(tmp_path / "a.json")

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from conset.cli import compare, doctor, methods, show
 from conset.comparison import compare as compare_methods
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import ConsetError, InputError
 from conset.formats.schedule import write_schedule
 from conset.machine.spec import parse_machine
@@ -47,7 +48,7 @@ def schedule_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     machine = parse_machine("mesh:2x3")
     pattern = parse_pattern("alltoall", topology=machine.topology)
     path = tmp_path_factory.mktemp("schedules") / "s.json"
-    schedule = compile_pattern(pattern, machine, Request(method="first-fit"))
+    schedule = compile_pattern(pattern, machine, CompileOptions(method="first-fit"))
     write_schedule(schedule, path)
     write_schedule(schedule, path.with_suffix(".npz"))
     return path
@@ -162,7 +163,7 @@ def test_compare_says_why_nothing_applies() -> None:
     machine = parse_machine("mesh:2x2")
     pattern = parse_pattern("alltoall", topology=machine.topology)
     with pytest.raises(InputError, match="lp"):
-        compare_methods(pattern, machine, Request(limits="link=2"), {"lp": ()})
+        compare_methods(pattern, machine, CompileOptions(limits="link=2"), {"lp": ()})
 
 
 def test_markdown_goes_to_a_file_or_the_screen(tmp_path: Path) -> None:

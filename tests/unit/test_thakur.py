@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError
 from conset.machine.spec import parse_machine
 from conset.methods.thakur_contention import gen_contention, pex_contention
@@ -23,7 +24,7 @@ def compiled(spec: str, on: str, **options: object) -> Schedule:
 
 
 def checked(pattern: Pattern, on: str, **options: object) -> Schedule:
-    schedule = compile_pattern(pattern, parse_machine(on), Request(**options))  # type: ignore[arg-type]
+    schedule = compile_pattern(pattern, parse_machine(on), CompileOptions(**options))  # type: ignore[arg-type]
     verification = verify_schedule(schedule)
     assert verification.ok, verification.violations[:3]
     return schedule

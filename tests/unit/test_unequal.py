@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.methods.birkhoff import schedule_birkhoff
 from conset.methods.decreasing import lengths, opening_s, schedule_decreasing, total_length
 from conset.methods.method import ANY, PORTS
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -120,11 +121,13 @@ def test_decreasing_keeps_an_order_through_the_annealing() -> None:
 
 def test_more_effort_is_the_same_search_longer_and_seeds_repeat() -> None:
     on = parse_machine("hypercube:5")
-    problem = Problem(parse_pattern("random:degree=8,size=uniform(1,1000)", ranks=32), on, ANY, seed=4)
+    problem = Problem(
+        parse_pattern("random:degree=8,size=uniform(1,1000)", ranks=32), on, ANY, search=SearchOptions(seed=4)
+    )
     one, again = schedule_decreasing(problem), schedule_decreasing(problem)
     assert np.array_equal(one.message, again.message)
     assert np.array_equal(one.offsets, again.offsets)
-    longer = schedule_decreasing(replace(problem, effort=4))
+    longer = schedule_decreasing(replace(problem, search=replace(problem.search, effort=4)))
     assert length(problem, longer) <= length(problem, one) * 1.005
 
 
@@ -191,10 +194,10 @@ def test_birkhoff_states_what_it_requires() -> None:
 
 
 def test_birkhoff_compiles_verifies_and_bounds() -> None:
-    from conset.summary import summarize
+    from conset.compilation.summary import summarize
 
     pattern = parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16)
     on = parse_machine("crossbar:16,synchronization=0,overhead=0,inject=0,eject=0")
-    summary = summarize(compile_pattern(pattern, on, Request(method="birkhoff")))
+    summary = summarize(compile_pattern(pattern, on, CompileOptions(method="birkhoff")))
     assert summary["verified"]
     assert summary["gap"]["time"] == pytest.approx(1.0, abs=1e-9)

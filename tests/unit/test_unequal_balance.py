@@ -84,7 +84,7 @@ def test_balance_may_take_other_routes() -> None:
     """Chosen routes may change with the phase; channels are numbered again and replayed by the verifier."""
     on = parse_machine("torus:4x4")
     problem = Problem(parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, CONNECTIONS)
-    phases = find_method("connections").schedule(replace(problem, objective="phases"))
+    phases = find_method("connections").schedule(replace(problem, search=replace(problem.search, objective="phases")))
     assert phases.route_offsets is not None
     balanced = balance_words(problem, phases, links=False)
     checked(problem, balanced)

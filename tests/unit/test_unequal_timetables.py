@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from conset.bounds import bound_schedule
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import UsageError
 from conset.machine.limits import Limits
 from conset.machine.settings import with_settings
 from conset.machine.spec import parse_machine
 from conset.methods.event_list import schedule_event_list, time_event_list
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.timetable_as import time_as
 from conset.methods.timetables import add_timetable
 from conset.methods.timing import time_lines
@@ -70,7 +71,7 @@ def problems(draw: st.DrawFn) -> Problem:
                 pairs.append((i, j))
     pattern = Pattern.from_messages(source, target, size, ranks, before=pairs or None)
     placement = None if ranks == on.topology.nodes else (np.arange(ranks, dtype=np.int32) // 2).astype(np.int32)
-    return Problem(pattern, on, Limits(), placement, seed=draw(st.integers(0, 99)))
+    return Problem(pattern, on, Limits(), placement, search=SearchOptions(seed=draw(st.integers(0, 99))))
 
 
 def held_lines(problem: Problem, serial: bool) -> list[list[tuple[str, int]]]:
@@ -141,7 +142,7 @@ def test_the_event_list_equals_its_slow_version(problem: Problem) -> None:
     if problem.pattern.messages == 0:
         return
     # sums of such sizes do not tie but on one line, where both say so
-    size = np.random.default_rng(problem.seed).integers(10**6, 10**8, problem.pattern.messages)
+    size = np.random.default_rng(problem.search.seed).integers(10**6, 10**8, problem.pattern.messages)
     drawn = replace(problem, pattern=replace(problem.pattern, size=size))
     assert np.allclose(time_event_list(drawn, one_phase(drawn.pattern), restarts=0), event_list_slowly(drawn))
 
@@ -228,7 +229,7 @@ def test_phases_of_any_method_get_a_timetable() -> None:
     pattern = parse_pattern("random:degree=6,size=lognormal(3000,1)", ranks=16)
     on = parse_machine("mesh:4x4")
     for method, name in (("naive", "as"), ("coloring", "event-list"), ("event-list", "as"), ("birkhoff", "event-list")):
-        schedule = compile_pattern(pattern, on, Request(method=method, timetable=name))
+        schedule = compile_pattern(pattern, on, CompileOptions(method=method, timetable=name))
         assert schedule.timetable is not None
         assert verify_schedule(schedule).ok
         ends = np.maximum.reduceat(schedule.timetable[:, 1], schedule.phase_offsets[:-1])
@@ -236,14 +237,14 @@ def test_phases_of_any_method_get_a_timetable() -> None:
         assert predicted.time_s >= ends.sum() - 1e-15
         assert predicted.time_s >= bound_schedule(schedule).time_s
     with pytest.raises(UsageError, match="did you mean 'event-list'"):
-        compile_pattern(pattern, on, Request(timetable="eventlist"))
+        compile_pattern(pattern, on, CompileOptions(timetable="eventlist"))
 
 
 def test_predictions_keep_a_timetable() -> None:
     """One phase on the own machine takes its latest end; twice the latency times the same order anew."""
     pattern = parse_pattern("random:degree=6,size=uniform(1,1000)", ranks=16)
     on = parse_machine("mesh:4x4")
-    schedule = compile_pattern(pattern, on, Request(method="event-list"))
+    schedule = compile_pattern(pattern, on, CompileOptions(method="event-list"))
     assert schedule.timetable is not None
     own = predict(schedule)
     assert own.time_s == pytest.approx(schedule.timetable[:, 1].max(), rel=1e-12)

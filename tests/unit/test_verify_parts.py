@@ -7,18 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document
-from conset.schedule.file import document_of
+from conset.formats.schedule import document_of
 from conset.verification import loads, messages, verify_document
 
 
 def broken() -> Document:
     """Messages that change places, sizes that are wrong, limits that are too strict."""
     machine = parse_machine("torus:4x4")
-    schedule = compile_pattern(parse_pattern("alltoall", ranks=16), machine, Request("bounded", 4))
+    schedule = compile_pattern(parse_pattern("alltoall", ranks=16), machine, CompileOptions("bounded", 4))
     document = document_of(schedule)
     message, size = document.transfer_message.copy(), document.transfer_size.copy()
     message[[3, 40, 200]] = message[[200, 3, 40]]

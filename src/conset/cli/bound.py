@@ -44,31 +44,27 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Tell what no schedule can beat, under the limits of a method, and what proves it."""
-    from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
-    from conset.compiler import Request, effective_limits, placement_of
+    from conset.compilation.options import CompileOptions, effective_limits
+    from conset.compilation.pipeline import placement_of
     from conset.methods.table import find_method
 
-    request = Request(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
+    options = CompileOptions(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
     row = find_method(method)
     with progress("reading"):
         traffic, machine = read_inputs(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
         )
-    kept, _ = effective_limits(row, machine, request)
+    kept, _ = effective_limits(row, machine, options)
     with progress("placing"):
-        nodes = placement_of(traffic, machine, request)
+        nodes = placement_of(traffic, machine, options)
     with progress("bounding"):
         bounds, policy = _bound(traffic, machine, kept, nodes, sync, routes, method, lp)
-    manifest = manifest_of(
-        "bound", pattern, on, seed,
-        {"method": method, "contention": contention, "channels": channels, "limits": limits,
-         "routes": None if routes == "fixed" else routes, "lp": lp,
-         "placement": None if placement == "identity" else placement,
-         "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
-         "parts": parts, "rows_to": rows_to, "word": None if word == "8" else word},
-    )  # fmt: skip
+    given = options.given() | {"lp": lp} | reading_options(parts, rows_to, word)
+    given["routes"] = None if routes == "fixed" else routes
+    manifest = manifest_of("bound", pattern, on, seed, given)
     if json:
         own = bounds.to_object()
         candidates = [

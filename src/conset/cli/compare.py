@@ -11,7 +11,7 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
-    from conset.cli.compare_simulated import Beside
+    from conset.cli.compare_simulated import TimingOptions
     from conset.comparison import Comparison
 
 SCHEMA = "conset/compare@1"
@@ -89,26 +89,25 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Compare methods on one pattern: phases, gap, load, time by the machine's model; more models, measured times."""
-    from conset.choice.simulated import check_ranking
     from conset.cli.compare_more import parse_sizes, run_curve, run_map
-    from conset.cli.compare_simulated import complete, parse_beside
-    from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.compare_simulated import complete, parse_timing_options
+    from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import print_json
     from conset.cli.progress import progress
     from conset.comparison import check_by, compare, parse_policies
-    from conset.compiler import AUTO, FORMULA, Request
+    from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
     from conset.units import format_size
 
     _check_output(output)
     names = _names(methods)
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
-    _check_kind(curve, map_, reuse, rank_by, chooses=chooses, beside=simulate or models is not None or measure)
+    _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=simulate or models is not None or measure)
     check_by(by)
     check_ranking(rank_by)
     asked_sizes = parse_sizes(sizes, curve or map_)
-    judge = _judge(by, rank_by, curve or map_)
-    request = Request(
+    timed_by = _timed_by(by, rank_by, curve or map_)
+    options = CompileOptions(
         contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,
         rank_by=FORMULA if map_ or curve else rank_by if chooses and rank_by is not None else by if chooses else None,
@@ -117,7 +116,7 @@ def command(
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern, on, asked_methods, policies, request, reuse, judge, output,
+            pattern, on, asked_methods, policies, options, reuse, timed_by, output,
             sizes=asked_sizes, markdown=markdown, as_json=json,
         )  # fmt: skip
     else:
@@ -127,41 +126,38 @@ def command(
             )
         if curve:
             body |= run_curve(
-                traffic, machine, request, output, sizes=asked_sizes, by=judge, markdown=markdown, as_json=json
+                traffic, machine, options, output, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
             )
         else:
-            beside = parse_beside(simulate, models, measure, machine, traffic.ranks)
+            timing = parse_timing_options(simulate, models, measure, machine, traffic.ranks)
             result = compare(
-                traffic, machine, request, policies.spread(names), models=beside.models, by=judge,
+                traffic, machine, options, policies.spread(names), models=timing.models, by=timed_by,
                 named=methods is not None, watch=progress,
             )  # fmt: skip
-            reference = complete(result, beside, machine) if beside else ""
+            reference = complete(result, timing, machine) if timing else ""
             title = f"{traffic.name} on {machine.name}"
             if output is not None:
                 subtitle = f"{traffic.ranks:,} ranks, {traffic.messages:,} messages, {format_size(traffic.bytes)}"
-                _write(output, result, beside, reference, title, subtitle)
+                _write(output, result, timing, reference, title, subtitle)
             body |= {"rows": result.rows, "skipped": result.skipped, "by": result.by}
             body |= {"stands_in": result.stands_in or None}
-            body |= {"errors_against": reference or None} if beside else {}
-            _print(result, beside, reference, title, markdown=markdown, as_json=json)
+            body |= {"errors_against": reference or None} if timing else {}
+            _print(result, timing, reference, title, markdown=markdown, as_json=json)
     if json:
-        asked = {
-            "methods": methods, "sync": sync, "contention": contention, "channels": channels, "limits": limits,
-            "placement": None if placement == "identity" else placement,
-            "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "seed": seed or None,
-            "effort": None if effort == 1 else effort, "parts": parts, "rows_to": rows_to,
-            "word": None if word == "8" else word, "reuse": None if reuse == "inf" else reuse,
-            "sizes": sizes, "by": by, "rank_by": rank_by, "simulate": simulate, "models": models,
-            "measure": measure,
+        own = {name: value for name, value in options.given().items() if name not in ("method", "rank_by")}
+        given = {
+            "methods": methods, "sync": sync, **own, **reading_options(parts, rows_to, word),
+            "reuse": None if reuse == "inf" else reuse, "sizes": sizes, "by": by, "rank_by": rank_by,
+            "simulate": simulate, "models": models, "measure": measure,
         }  # fmt: skip
-        manifest = manifest_of("compare", pattern, on, seed, asked)
+        manifest = manifest_of("compare", pattern, on, seed, given)
         kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
         print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
 
 
 def _names(methods: str | None) -> list[str]:
     """The methods asked for, each known; all of the table without a word."""
-    from conset.compiler import AUTO
+    from conset.compilation.options import AUTO
     from conset.errors import UsageError
     from conset.methods.table import find_method, table
 
@@ -173,7 +169,7 @@ def _names(methods: str | None) -> list[str]:
     return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
 
 
-def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, beside: bool) -> None:
+def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool) -> None:
     from conset.errors import UsageError
 
     if curve and map_:
@@ -182,11 +178,11 @@ def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, cho
         raise UsageError(f"--reuse {reuse}: goes with --map")
     if rank_by not in (None, "formula") and not (map_ or chooses):
         raise UsageError(f"--rank-by {rank_by}: goes with --map, --methods auto or --sync auto")
-    if beside and (curve or map_):
+    if timing and (curve or map_):
         raise UsageError(f"--simulate, --models and --measure do not go with {'--curve' if curve else '--map'}")
 
 
-def _judge(by: str | None, rank_by: str | None, single: bool) -> str | None:
+def _timed_by(by: str | None, rank_by: str | None, single: bool) -> str | None:
     """What says the times: `--by`, else what `--rank-by` names; a curve and a map know only one of them."""
     from conset.errors import UsageError
 
@@ -206,17 +202,17 @@ def _check_output(output: Path | None) -> None:
     require_matplotlib()
 
 
-def _write(output: Path, result: Comparison, beside: Beside, reference: str, title: str, subtitle: str) -> None:
+def _write(output: Path, result: Comparison, timing: TimingOptions, reference: str, title: str, subtitle: str) -> None:
     if output.suffix.lower() == MARKDOWN:
         from conset.files import replacing
 
         with replacing(output) as temporary:
-            temporary.write_text(_markdown(result, beside, reference, title), encoding="utf-8")
+            temporary.write_text(_markdown(result, timing, reference, title), encoding="utf-8")
         return
-    if beside:
+    if timing:
         from conset.cli.compare_simulated import draw_times
 
-        draw_times(result.rows, beside, reference, output, title=title, subtitle=subtitle)
+        draw_times(result.rows, timing, reference, output, title=title, subtitle=subtitle)
         return
     from conset.report.picture_compare import picture_compare
     from conset.report.style import save
@@ -225,18 +221,20 @@ def _write(output: Path, result: Comparison, beside: Beside, reference: str, tit
     save(lambda: picture_compare(named, title=title, subtitle=subtitle), output)
 
 
-def _markdown(result: Comparison, beside: Beside, reference: str, title: str) -> str:
+def _markdown(result: Comparison, timing: TimingOptions, reference: str, title: str) -> str:
     from conset.report.table_compare import compare_markdown
 
     text = compare_markdown(result.rows, result.skipped, title=title, stands_in=result.stands_in)
-    if not beside:
+    if not timing:
         return text
     from conset.report.table_simulated import simulated_markdown
 
-    return f"{text}\n{simulated_markdown(result.rows, beside.models, reference)}"
+    return f"{text}\n{simulated_markdown(result.rows, timing.models, reference)}"
 
 
-def _print(result: Comparison, beside: Beside, reference: str, title: str, *, markdown: bool, as_json: bool) -> None:
+def _print(
+    result: Comparison, timing: TimingOptions, reference: str, title: str, *, markdown: bool, as_json: bool
+) -> None:
     from rich.markup import escape
 
     from conset.cli.compare_simulated import print_times
@@ -245,11 +243,11 @@ def _print(result: Comparison, beside: Beside, reference: str, title: str, *, ma
 
     out = console(as_json)
     if markdown:
-        out.print(_markdown(result, beside, reference, title), markup=False, end="")
+        out.print(_markdown(result, timing, reference, title), markup=False, end="")
         return
     out.print(f"[bold]{escape(title)}[/]")
     out.print(compare_table(result.rows))
     for line in [*deciding_lines(result.rows, result.stands_in), *skipped_lines(result.skipped)]:
         out.print(f"[dim]{escape(line)}[/]")
-    if beside:
-        print_times(result.rows, beside, reference, as_json)
+    if timing:
+        print_times(result.rows, timing, reference, as_json)

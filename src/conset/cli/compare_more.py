@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conset.comparison import Policies
-    from conset.compiler import Request
+    from conset.compilation.options import CompileOptions
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
 
@@ -23,7 +23,7 @@ COMPLETE = "alltoall"
 def run_curve(
     pattern: Pattern,
     machine: Machine,
-    request: Request,
+    options: CompileOptions,
     output: Path | None,
     *,
     sizes: Sequence[int],
@@ -42,7 +42,7 @@ def run_curve(
     from conset.report.table_curve import curve_lines, curve_table, curves_markdown
     from conset.units import format_size
 
-    curves = trace_curves(pattern, machine, request, progress, sizes=sizes, by=by)
+    curves = trace_curves(pattern, machine, options, progress, sizes=sizes, by=by)
     title = f"{pattern.name} on {machine.name}: contention against synchronization"
     each = " and ".join(format_size(curve.size) for curve in curves)
     subtitle = f"bounded, {curves[0].steps:,} steps without contention, messages of {each}; ringed: the least"
@@ -59,7 +59,7 @@ def run_map(
     on: str,
     methods: Sequence[str] | None,
     policies: Policies,
-    request: Request,
+    options: CompileOptions,
     reuse: str,
     by: str | None,
     output: Path | None,
@@ -75,7 +75,7 @@ def run_map(
         on: the MACHINE of the command line; of a complete exchange the largest of the map.
         methods: names in the table; None: what `auto` tries on the densest pattern, the largest machine.
         policies: the only ones to take, of all methods or by method; without any those that can be the best.
-        request: options of every compile.
+        options: options of every compile.
         reuse: how often a schedule is used before the next compile, or `inf`.
         by: `formula`, or the model that simulates every schedule; None: the machine's model.
         output: .md, .svg or .png.
@@ -98,20 +98,20 @@ def run_map(
     uses = parse_reuse(reuse)
     machine = parse_machine(on)
     complete = generator == COMPLETE
-    names = methods if methods is not None else tried_methods(generator, machine, request)
+    names = methods if methods is not None else tried_methods(generator, machine, options)
     asked = policies.spread(names)
     if complete:
         with progress("reading"):
             machines = smaller_machines(on)
         regions = chart_exchanges(
-            machines, names, request, policies=asked, rank_by=by, reuse=uses, sizes=sizes or SIZES, watch=progress
+            machines, names, options, policies=asked, rank_by=by, reuse=uses, sizes=sizes or SIZES, watch=progress
         )
     else:
         regions = chart_regions(
             generator,
             machine,
             names,
-            request,
+            options,
             policies=asked,
             rank_by=by,
             reuse=uses,
@@ -234,19 +234,19 @@ def parse_reuse(text: str) -> float:
     return value
 
 
-def tried_methods(generator: str, machine: Machine, request: Request) -> list[str]:
+def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> list[str]:
     """What `auto` tries on the densest pattern of the map, so that every row has the same methods."""
-    from conset.choice.candidates import candidates
     from conset.comparison.regions import degrees_of
+    from conset.compilation.candidates import candidates
     from conset.pattern.spec import parse_pattern
 
-    ranks = machine.topology.endpoints * request.ranks_per_node
+    ranks = machine.topology.endpoints * options.ranks_per_node
     degrees = degrees_of(ranks)
     if not degrees:
         return ["naive"]
     words = generator if generator == COMPLETE else f"{generator}:degree={degrees[-1]}"
     densest = parse_pattern(words, topology=machine.topology, ranks=ranks)
-    return [candidate.method for candidate in candidates(densest, machine, request.effort)]
+    return [candidate.method for candidate in candidates(densest, machine, options.effort)]
 
 
 def _show(title: str, table: Callable[[], Any], lines: Sequence[str], text: str, markdown: bool, as_json: bool) -> None:

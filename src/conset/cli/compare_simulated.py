@@ -19,7 +19,7 @@ REPEAT = 5
 
 
 @dataclass(frozen=True)
-class Beside:
+class TimingOptions:
     """What stands beside the prediction.
 
     Attributes:
@@ -34,7 +34,9 @@ class Beside:
         return bool(self.models) or self.measure
 
 
-def parse_beside(simulate: bool, models: str | None, measure: bool, machine: Machine, ranks: int) -> Beside:
+def parse_timing_options(
+    simulate: bool, models: str | None, measure: bool, machine: Machine, ranks: int
+) -> TimingOptions:
     """What the options ask for; `--models` means `--simulate`.
 
     Raises:
@@ -45,7 +47,7 @@ def parse_beside(simulate: bool, models: str | None, measure: bool, machine: Mac
     if measure:
         require_cores(ranks)
     named = parse_models(models, machine) if simulate or models is not None else ()
-    return Beside(named, measure)
+    return TimingOptions(named, measure)
 
 
 def require_cores(ranks: int) -> None:
@@ -62,8 +64,8 @@ def require_cores(ranks: int) -> None:
         )
 
 
-def complete(result: Comparison, beside: Beside, machine: Machine) -> str:
-    """Fills what `Beside` asks for: `simulated`, `not_simulated`, `measured`, `errors`; what errors are against."""
+def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str:
+    """Fills `simulated`, `not_simulated`, `measured` and `errors` as asked for; what errors are against."""
     from conset.cli.progress import progress
     from conset.comparison.simulated import errors_of, reference_of
 
@@ -71,7 +73,7 @@ def complete(result: Comparison, beside: Beside, machine: Machine) -> str:
         row.setdefault("simulated", {})
         row.setdefault("not_simulated", {})
         row["measured"] = None
-        if beside.measure:
+        if timing.measure:
             with progress(f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"):
                 row["measured"] = measure(schedule)
     reference = reference_of(result.rows, machine)
@@ -105,7 +107,7 @@ def measure(schedule: Schedule) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def print_times(rows: Sequence[dict[str, Any]], beside: Beside, reference: str, as_json: bool) -> None:
+def print_times(rows: Sequence[dict[str, Any]], timing: TimingOptions, reference: str, as_json: bool) -> None:
     """The table of times below that of figures."""
     from rich.markup import escape
 
@@ -114,13 +116,13 @@ def print_times(rows: Sequence[dict[str, Any]], beside: Beside, reference: str, 
 
     out = console(as_json)
     out.print()
-    out.print(simulated_table(rows, beside.models))
-    for line in simulated_lines(rows, beside.models, reference):
+    out.print(simulated_table(rows, timing.models))
+    for line in simulated_lines(rows, timing.models, reference):
         out.print(f"[dim]{escape(line)}[/]")
 
 
 def draw_times(
-    rows: Sequence[dict[str, Any]], beside: Beside, reference: str, output: Path, *, title: str, subtitle: str
+    rows: Sequence[dict[str, Any]], timing: TimingOptions, reference: str, output: Path, *, title: str, subtitle: str
 ) -> None:
     """Grouped bars."""
     from conset.report.picture_simulated import picture_simulated
@@ -136,4 +138,4 @@ def draw_times(
         "the least of each kind is bold",
     ]
     second = "; ".join(filter(None, words))
-    save(lambda: picture_simulated(rows, beside.models, title=title, subtitle=second), output)
+    save(lambda: picture_simulated(rows, timing.models, title=title, subtitle=second), output)

@@ -38,43 +38,35 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
-    from conset.cli.inputs import manifest_of, read_inputs
+    from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.interrupt import STOPPED, interruptible
     from conset.cli.output import console, print_json
     from conset.cli.programs import compile_to_file
     from conset.cli.progress import progress
-    from conset.compiler import Request, check_request, compile_pattern
+    from conset.compilation.options import CompileOptions
+    from conset.compilation.pipeline import compile_pattern
+    from conset.compilation.summary import summarize
     from conset.errors import VerificationError
     from conset.formats.schedule import require_writable, write_schedule
-    from conset.summary import summarize
 
     if output is not None:
         require_writable(output)
-    request = Request(
-        method, contention, channels, limits, placement, ranks_per_node, sync, seed, effort, timetable, router,
-        objective, min_bandwidth, routes, rank_by,
+    options = CompileOptions(
+        method=method, contention=contention, channels=channels, limits=limits, placement=placement,
+        ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort, timetable=timetable, router=router,
+        objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth, routes=routes,
     )  # fmt: skip
-    options: dict[str, Any] = {
-        "method": method, "contention": contention, "channels": channels, "limits": limits,
-        "placement": None if placement == "identity" else placement,
-        "ranks_per_node": None if ranks_per_node == 1 else ranks_per_node, "sync": sync, "seed": seed or None,
-        "effort": None if effort == 1 else effort, "timetable": timetable, "router": router,
-        "objective": None if objective == "time" else objective,
-        "rank_by": rank_by, "min_bandwidth": min_bandwidth,
-        "routes": None if routes == "fixed" else routes, "parts": parts, "rows_to": rows_to,
-        "word": None if word == "8" else word,
-    }  # fmt: skip
+    given = {**options.given(), **reading_options(parts, rows_to, word)}
     if Path(pattern).suffix == ".toml":
-        check_request(request)
-        compile_to_file(pattern, on, request, options, output, json)
+        compile_to_file(pattern, on, options, given, output, json)
         return
     with progress("reading"):
         traffic, machine = read_inputs(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
         )
-    manifest = manifest_of("compile", pattern, on, seed, options)
+    manifest = manifest_of("compile", pattern, on, seed, given)
     with interruptible(), progress(f"scheduling by {method}", search=True):
-        schedule = compile_pattern(traffic, machine, request, manifest=manifest)
+        schedule = compile_pattern(traffic, machine, options, manifest=manifest)
     with progress("verifying, bounding, predicting"):
         summary = summarize(schedule)
     if not summary["verified"]:
@@ -87,7 +79,7 @@ def command(
     if json:
         print_json("conset/compile@1", summary, manifest)
     console(json).print(describe(schedule, summary))
-    if schedule.stopped_early:
+    if summary["stopped_early"]:
         raise typer.Exit(STOPPED)
 
 
@@ -121,7 +113,7 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
         simulated = f"[bold]{format_time(summary['simulated_s'])}[/] by {summary['rank_by']}"
         lines.append(f"  simulated  {simulated} under sync {summary['sync']}")
     lines.append("  verified   yes: every message once, every limit kept, figures recounted")
-    if schedule.stopped_early:
+    if summary["stopped_early"]:
         lines.append("  stopped    early: the search was interrupted, this is its best so far")
     if summary["note"]:
         lines.append(f"  note       {summary['note']}")

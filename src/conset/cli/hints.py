@@ -72,6 +72,16 @@ def _given(name: str, arguments: Sequence[str]) -> str:
     return ""
 
 
+def spell_options(message: str, names: Sequence[str]) -> str:
+    """A message of the library with `names` written as on the command line: `rank_by flow` as `--rank-by flow`.
+
+    Parts of paths stay as they are.
+    """
+    for name in names:
+        message = re.sub(rf"(?<![\w./-]){re.escape(name)}(?!\.?[\w/-])", f"--{name.replace('_', '-')}", message)
+    return message
+
+
 def explain_missing(message: str, arguments: Sequence[str]) -> str:
     """A message about a file that is not there, where its name is that of a pattern or a machine."""
     if arguments[0] not in ("verify", "predict", "simulate", "run"):

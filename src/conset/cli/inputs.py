@@ -30,7 +30,7 @@ def read_inputs(
     from conset.pattern.spec import parse_pattern
 
     if ranks_per_node < 1:
-        raise UsageError(f"--ranks-per-node {ranks_per_node}: must be at least 1")
+        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
     machine = parse_machine(on)
     ranks = machine.topology.endpoints * ranks_per_node
     word_bytes = parse_size(word, "--word")
@@ -38,6 +38,11 @@ def read_inputs(
         pattern, topology=machine.topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word_bytes
     )
     return traffic, machine
+
+
+def reading_options(parts: int | None, rows_to: int | None, word: str) -> dict[str, Any]:
+    """How a pattern is read, as a manifest lists it; defaults are None."""
+    return {"parts": parts, "rows_to": rows_to, "word": None if word == "8" else word}
 
 
 def manifest_of(command: str, pattern: str, on: str, seed: int, options: Mapping[str, Any]) -> Manifest:

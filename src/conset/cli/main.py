@@ -75,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
     import typer
 
-    from conset.cli.hints import explain, explain_missing, in_order
+    from conset.cli.hints import explain, explain_missing, in_order, spell_options
     from conset.errors import ConsetError, UsageError, unknown_name
     from conset.files import written
 
@@ -98,7 +98,8 @@ def run(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _report(explain(error.format_message(), arguments), UsageError.exit_code, as_json)
     except ConsetError as error:
-        return _report(explain_missing(str(error), arguments), error.exit_code, as_json)
+        message = spell_options(str(error), error.options)
+        return _report(explain_missing(message, arguments), error.exit_code, as_json)
     except (KeyboardInterrupt, Ended, typer.Abort):
         return _interrupted(as_json, before)
     except (Exception, MemoryError) as error:

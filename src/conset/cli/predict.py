@@ -36,7 +36,7 @@ def command(
     from conset.cli.programs import predict_file
     from conset.cli.progress import progress
     from conset.comparison import check_by, time_schedule
-    from conset.compiler import FORMULA
+    from conset.compilation.options import FORMULA
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
     from conset.formats.sniff import sniff
@@ -70,7 +70,7 @@ def command(
 
 def describe(timing: Timing) -> str:
     """The time, by what, its terms, what the formula says and what takes longest, for people."""
-    from conset.compiler import FORMULA
+    from conset.compilation.options import FORMULA
     from conset.units import format_time
 
     prediction = timing.prediction

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from conset.compiler import Request
+    from conset.compilation.options import CompileOptions
     from conset.program import Program
     from conset.program.predict import ProgramPrediction
 
@@ -20,7 +20,7 @@ SCHEMA = "conset/program@1"
 
 
 def compile_to_file(
-    words: str, on: str, request: Request, options: Mapping[str, Any], output: Path | None, json: bool
+    words: str, on: str, options: CompileOptions, given: Mapping[str, Any], output: Path | None, json: bool
 ) -> None:  # fmt: skip
     """Compiles, verifies, predicts and writes a program; exit code 6 where it was stopped early."""
     from conset.cli.inputs import manifest_of
@@ -39,10 +39,10 @@ def compile_to_file(
         require_writable(output)
     machine = parse_machine(on)
     with progress("reading"):
-        blocks = read_program(words, machine, request)
-    manifest = manifest_of("compile", words, on, request.seed, options)
+        blocks = read_program(words, machine, options)
+    manifest = manifest_of("compile", words, on, options.seed, given)
     with interruptible(), progress(f"scheduling {len(blocks)} blocks", search=True):
-        program = compile_program(blocks, machine, request, manifest=manifest)
+        program = compile_program(blocks, machine, options, manifest=manifest)
     with progress("verifying"):
         document = document_of_program(program)
         verdict = verify_program(document)

@@ -269,10 +269,10 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
     from conset.cli.output import console, print_json
     from conset.cli.page import is_page
     from conset.cli.progress import progress
+    from conset.compilation.summary import summarize
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
     from conset.report.routes import check_phase
-    from conset.summary import summarize
 
     with progress("reading"):
         schedule = read_schedule(path)

@@ -29,11 +29,12 @@ from typing import Any
 import numpy as np
 
 from conset.bounds import bound_schedule
-from conset.choice.search import THREADS
-from conset.choice.simulated import FORMULA, allowed_work
 from conset.comparison.times import check_by, deciding, play, under
 from conset.comparison.watch import Watch, quiet
-from conset.compiler import Request, compile_pattern
+from conset.compilation.options import FORMULA, CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.compilation.ranking import allowed_work
+from conset.compilation.search import THREADS
 from conset.machine.machine import Machine
 from conset.machine.work import synchronization_s
 from conset.pattern.pattern import Pattern
@@ -173,20 +174,20 @@ def serial_steps(
 
 
 def trace_curve(
-    pattern: Pattern, machine: Machine, request: Request, watch: Watch | None = None, *, by: str | None = None
+    pattern: Pattern, machine: Machine, options: CompileOptions, watch: Watch | None = None, *, by: str | None = None
 ) -> Curve:
     """The curve of a complete exchange on a mesh or torus, by `bounded`, at the pattern's own size; see `trace_curves`.
 
     Raises:
         InputError: `bounded` does not apply; says what it requires.
     """
-    return trace_curves(pattern, machine, request, watch, by=by)[0]
+    return trace_curves(pattern, machine, options, watch, by=by)[0]
 
 
 def trace_curves(
     pattern: Pattern,
     machine: Machine,
-    request: Request,
+    options: CompileOptions,
     watch: Watch | None = None,
     *,
     sizes: Sequence[int] = (),
@@ -197,7 +198,7 @@ def trace_curves(
     Args:
         pattern: the exchange.
         machine: what it costs.
-        request: options of every compile.
+        options: options of every compile.
         watch: called with what is done next.
         sizes: of every message [B]; none: as in the pattern.
         by: what says the times: a model or `formula`; None: the machine's model, or the formula where the pattern is
@@ -208,10 +209,10 @@ def trace_curves(
     """
     check_by(by)
     watching = watch or quiet
-    request = replace(request, method="bounded", sync=None, contention=None, channels=None, limits=None, rank_by=None)
-    pairs = list(_pairs(pattern, machine, request, watching))
-    naive = compile_pattern(pattern, machine, replace(request, method="naive"))
-    model, stands_in = deciding(machine, by, pattern.messages, request.effort)
+    options = replace(options, method="bounded", sync=None, contention=None, channels=None, limits=None, rank_by=None)
+    pairs = list(_pairs(pattern, machine, options, watching))
+    naive = compile_pattern(pattern, machine, replace(options, method="naive"))
+    model, stands_in = deciding(machine, by, pattern.messages, options.effort)
     curves = []
     for size in sizes or (None,):
         resized = pattern if size is None else replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
@@ -221,16 +222,16 @@ def trace_curves(
             largest, model, (), pairs[0].schedule.phases, synchronization_s(machine, costs),
             _message_s(machine, largest), None, stands_in,
         )  # fmt: skip
-        curves.append(_curve(base, [*pairs], naive, resized, request.effort, watching))
+        curves.append(_curve(base, [*pairs], naive, resized, options.effort, watching))
     return tuple(curves)
 
 
-def _pairs(pattern: Pattern, machine: Machine, request: Request, watching: Watch) -> Iterator[Pair]:
+def _pairs(pattern: Pattern, machine: Machine, options: CompileOptions, watching: Watch) -> Iterator[Pair]:
     """Every contention that makes fewer phases, with every power of two of phases between barriers, up to all."""
     fewest = None
     for contention in _contentions(max(machine.topology.sides, default=1)):
         with watching(f"scheduling at contention {contention}"):
-            schedule = compile_pattern(pattern, machine, replace(request, contention=contention))
+            schedule = compile_pattern(pattern, machine, replace(options, contention=contention))
         if fewest is not None and schedule.phases >= fewest:
             continue
         fewest = schedule.phases

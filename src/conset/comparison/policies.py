@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from conset.compiler import AUTO
+from conset.compilation.options import AUTO
 from conset.errors import UsageError
 from conset.methods.table import find_method
 from conset.schedule.sync import parse_sync
@@ -37,7 +37,8 @@ class Policies:
         spread = {method: self.of(method) for method in methods}
         for method, policies in self.own.items():
             if method not in spread:
-                raise UsageError(f"--sync {method}={policies[0]}: {method} is not compared: {', '.join(spread)}")
+                text = f"sync {method}={policies[0]}: {method} is not compared: {', '.join(spread)}"
+                raise UsageError(text, options=["sync"])
         return spread
 
 

@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from conset.choice import best_trial
-from conset.choice.candidates import CANDIDATES, contentions
-from conset.choice.simulated import FORMULA, check_ranking, require_affordable
-from conset.choice.trial import REL_TOL
 from conset.comparison.rows import contention_of
 from conset.comparison.times import deciding
 from conset.comparison.watch import Watch, quiet
-from conset.compiler import AUTO, Request, compile_pattern
+from conset.compilation.auto import best_trial
+from conset.compilation.candidates import CANDIDATES, contentions
+from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
+from conset.compilation.pipeline import compile_pattern
+from conset.compilation.ranking import require_affordable
+from conset.compilation.trial import REL_TOL
 from conset.errors import InputError, NoScheduleError
-from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
@@ -131,11 +131,11 @@ Timed = tuple[float, float, str, "int | None"]
 class Ways:
     """How one method is compiled and timed; attributes as the arguments of `chart_regions`."""
 
-    request: Request
+    options: CompileOptions
     policies: Sequence[str]
     rank_by: str
     reuse: float
-    ladder: bool = False
+    sweep_link_limit: bool = False
 
 
 def degrees_of(ranks: int) -> tuple[int, ...]:
@@ -149,7 +149,7 @@ def chart_regions(
     generator: str,
     machine: Machine,
     methods: Sequence[str],
-    request: Request,
+    options: CompileOptions,
     *,
     policies: Asked = (),
     rank_by: str | None = None,
@@ -163,7 +163,7 @@ def chart_regions(
         generator: a pattern with an argument `degree`, by its name.
         machine: what it costs.
         methods: names in the table.
-        request: options of every compile.
+        options: options of every compile.
         policies: the only ones to take, of all methods or by method; without any those that can be the best.
         rank_by: `formula`, or the model by which every schedule is simulated: `flow`, `wormhole`, `circuit`; None: the
             machine's, for which the formula stands in where the densest pattern is too large.
@@ -176,26 +176,26 @@ def chart_regions(
         InputError: none of the methods applies to a pattern; says why the first does not.
     """
     check_ranking(rank_by)
-    ranks = machine.topology.endpoints * request.ranks_per_node
+    ranks = machine.topology.endpoints * options.ranks_per_node
     degrees = degrees_of(ranks)
     if not degrees:
         raise InputError(f"{machine.name}: a map needs at least 2 ranks, given {ranks}")
-    densest = _drawings(generator, machine, request, degrees[-1])[0]
-    require_affordable(densest, rank_by, request.effort)
-    model, stands_in = deciding(machine, rank_by, densest.messages, request.effort)
+    densest = _drawings(generator, machine, options, degrees[-1])[0]
+    require_affordable(densest, rank_by, options.effort)
+    model, stands_in = deciding(machine, rank_by, densest.messages, options.effort)
 
     def drawn() -> Iterator[Row]:
         for degree in degrees:
-            yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, request, degree))
+            yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree))
 
-    asked = Ways(request, (), model, reuse)
+    asked = Ways(options, (), model, reuse)
     return replace(_chart(drawn(), methods, asked, policies, tuple(sizes), watch or quiet), stands_in=stands_in)
 
 
 def chart_exchanges(
     machines: Sequence[Machine],
     methods: Sequence[str],
-    request: Request,
+    options: CompileOptions,
     *,
     policies: Asked = (),
     rank_by: str | None = None,
@@ -206,20 +206,20 @@ def chart_exchanges(
     """The best of `methods` for complete exchanges over machines and sizes; arguments and errors as `chart_regions`."""
     check_ranking(rank_by)
     largest = machines[-1]
-    ranks = largest.topology.endpoints * request.ranks_per_node
+    ranks = largest.topology.endpoints * options.ranks_per_node
     if ranks < 2:
         raise InputError(f"{largest.name}: a map needs at least 2 ranks, given {ranks}")
     whole = parse_pattern("alltoall:size=1", topology=largest.topology, ranks=ranks)
-    require_affordable(whole, rank_by, request.effort)
-    model, stands_in = deciding(largest, rank_by, whole.messages, request.effort)
+    require_affordable(whole, rank_by, options.effort)
+    model, stands_in = deciding(largest, rank_by, whole.messages, options.effort)
 
     def exchanges() -> Iterator[Row]:
         for machine in machines:
-            count = machine.topology.endpoints * request.ranks_per_node
+            count = machine.topology.endpoints * options.ranks_per_node
             pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
             yield Row(machine.name, count - 1, machine, [pattern])
 
-    asked = Ways(request, (), model, reuse, ladder=request.user_limits(Limits()) is None)
+    asked = Ways(options, (), model, reuse, sweep_link_limit=not options.has_user_limits)
     regions = _chart(exchanges(), methods, asked, policies, tuple(sizes), watch or quiet)
     return replace(regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines))
 
@@ -242,8 +242,8 @@ def _chart(
     for row in rows:
         times: list[dict[str, Timed]] = [{} for _ in sizes]
         for method in tuple(left):
-            request = replace(asked.request, method=method)
-            ways = replace(asked, request=request, policies=_policies_of(policies, method))
+            options = replace(asked.options, method=method)
+            ways = replace(asked, options=options, policies=_policies_of(policies, method))
             with watching(f"{row.name} by {method}"):
                 try:
                     found = _times(row.patterns, row.machine, ways, sizes)
@@ -267,11 +267,11 @@ def _chart(
     return Regions(degrees, sizes, tuple(left), asked.reuse, tuple(cells), refused, asked.rank_by, own)
 
 
-def _drawings(generator: str, machine: Machine, request: Request, degree: int) -> list[Pattern]:
-    ranks = machine.topology.endpoints * request.ranks_per_node
+def _drawings(generator: str, machine: Machine, options: CompileOptions, degree: int) -> list[Pattern]:
+    ranks = machine.topology.endpoints * options.ranks_per_node
     return [
         parse_pattern(f"{generator}:degree={degree},size=1", topology=machine.topology, ranks=ranks, seed=seed)
-        for seed in range(request.seed, request.seed + SAMPLES)
+        for seed in range(options.seed, options.seed + SAMPLES)
     ]
 
 
@@ -284,7 +284,7 @@ def _times(patterns: Sequence[Pattern], machine: Machine, ways: Ways, sizes: Seq
     """What one method takes at each size, means over the patterns."""
     each: list[list[Timed]] = []
     for pattern in patterns:
-        schedules = [compile_pattern(pattern, machine, request) for request in _requests(pattern, machine, ways)]
+        schedules = [compile_pattern(pattern, machine, options) for options in _options_of(pattern, machine, ways)]
         each.append([min((_time(s, ways, size) for s in schedules), key=_rounded) for size in sizes])
     return [
         (float(np.mean([t[0] for t in column])), float(np.mean([t[1] for t in column])), *column[0][2:])
@@ -297,31 +297,33 @@ def _rounded(timed: Timed) -> float:
     return float(f"{timed[0]:.9g}")
 
 
-def _requests(pattern: Pattern, machine: Machine, ways: Ways) -> list[Request]:
+def _options_of(pattern: Pattern, machine: Machine, ways: Ways) -> list[CompileOptions]:
     """One for each limit of contention that is worth a try, where a map is to find it."""
-    listed = [candidate for candidate in CANDIDATES if candidate.method == ways.request.method and candidate.ladder]
-    if not ways.ladder or not listed:
-        return [ways.request]
+    listed = [
+        candidate for candidate in CANDIDATES if candidate.method == ways.options.method and candidate.sweep_link_limit
+    ]
+    if not ways.sweep_link_limit or not listed:
+        return [ways.options]
     tried = contentions(listed[0], pattern, machine)
-    return [replace(ways.request, contention=contention) for contention in tried]
+    return [replace(ways.options, contention=contention) for contention in tried]
 
 
 def _time(schedule: Schedule, ways: Ways, size: int) -> Timed:
-    share = 0.0 if ways.reuse == inf else schedule.compile_s / ways.reuse
-    schedule = _resized(schedule, ways.request, size)
-    effort = ways.request.effort
+    share = 0.0 if ways.reuse == inf or schedule.report is None else schedule.report.compile_s / ways.reuse
+    schedule = _resized(schedule, ways.options, size)
+    effort = ways.options.effort
     trials = [best_trial(schedule, sync, rank_by=ways.rank_by, effort=effort) for sync in ways.policies or (None,)]
     best = min(trials, key=lambda trial: trial.time_s)
     waiting = predict(schedule, sync="barrier").time_s
     return best.time_s + share, waiting + share, best.sync, contention_of(schedule)
 
 
-def _resized(schedule: Schedule, request: Request, size: int) -> Schedule:
+def _resized(schedule: Schedule, options: CompileOptions, size: int) -> Schedule:
     """The same phases with messages of `size` bytes; compiled again where the phases depend on sizes."""
     pattern = schedule.pattern
     pattern = replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
     if schedule.parts is not None or schedule.timetable is not None:
-        return compile_pattern(pattern, schedule.machine, request)
+        return compile_pattern(pattern, schedule.machine, options)
     return replace(schedule, pattern=pattern)
 
 

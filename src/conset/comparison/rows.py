@@ -12,19 +12,20 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from conset.choice import choose_policy
-from conset.choice.candidates import LARGE
-from conset.choice.simulated import FORMULA, allowed_work, require_affordable
 from conset.comparison.simulated import simulate_by
 from conset.comparison.times import check_by, deciding, model_time, under
 from conset.comparison.watch import Watch, quiet
-from conset.compiler import AUTO, Request, compile_pattern
+from conset.compilation.auto import choose_policy
+from conset.compilation.candidates import LARGE
+from conset.compilation.options import AUTO, FORMULA, CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.compilation.ranking import allowed_work, require_affordable
+from conset.compilation.summary import summarize
 from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule
-from conset.summary import summarize
 
 SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
 """Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
@@ -72,7 +73,7 @@ def _rank(row: dict[str, Any]) -> tuple[float, float]:
 def compare(
     pattern: Pattern,
     machine: Machine,
-    request: Request,
+    options: CompileOptions,
     methods: Mapping[str, Sequence[str]],
     *,
     models: Sequence[str] = (),
@@ -85,7 +86,7 @@ def compare(
     Args:
         pattern: what is sent.
         machine: what it costs.
-        request: options of every compile; its `rank_by` chooses where the method or a policy is `auto`.
+        options: options of every compile; its `rank_by` chooses where the method or a policy is `auto`.
         methods: method → its policies, `auto` for its best; without any its default.
         models: that simulate every row.
         by: what says a row's time: a model, or `formula`; None: the machine's model, or the formula where the pattern
@@ -98,20 +99,20 @@ def compare(
             the first does not. VerificationError: a method made a schedule that breaks a rule.
     """
     check_by(by)
-    require_affordable(pattern, request.rank_by, request.effort)
+    require_affordable(pattern, options.rank_by, options.effort)
     watching = watch or quiet
-    model, stands_in = deciding(machine, by, pattern.messages, request.effort)
+    model, stands_in = deciding(machine, by, pattern.messages, options.effort)
     result = Comparison(by=model, stands_in=stands_in)
     first: ConsetError | None = None
     for k, (name, policies) in enumerate(methods.items(), 1):
-        if not named and name in SEARCHING and pattern.messages > LARGE * request.effort:
-            result.skipped.append({"method": name, "reason": _too_long(name, pattern, request)})
+        if not named and name in SEARCHING and pattern.messages > LARGE * options.effort:
+            result.skipped.append({"method": name, "reason": _too_long(name, pattern, options)})
             continue
-        rank_by = request.rank_by if name == AUTO else None
+        rank_by = options.rank_by if name == AUTO else None
         with watching(f"scheduling by {name} ({k} of {len(methods)})"):
             try:
-                schedule = compile_pattern(pattern, machine, replace(request, method=name, rank_by=rank_by))
-                versions = [_under(schedule, policy, request) for policy in policies] or [schedule]
+                schedule = compile_pattern(pattern, machine, replace(options, method=name, rank_by=rank_by))
+                versions = [_under(schedule, policy, options) for policy in policies] or [schedule]
             except (InputError, NoScheduleError) as error:
                 first = first or error
                 result.skipped.append({"method": name, "reason": str(error)})
@@ -120,13 +121,13 @@ def compare(
             _add_rows(result, versions, by_auto=name == AUTO)
     if first is not None and not result.rows:
         raise first
-    _add_times(result, models, request.effort, watching)
+    _add_times(result, models, options.effort, watching)
     return result.sorted()
 
 
 def compare_all(
     pairs: Sequence[tuple[Pattern, Machine]],
-    request: Request,
+    options: CompileOptions,
     methods: Mapping[str, Sequence[str]],
     *,
     models: Sequence[str] = (),
@@ -137,7 +138,7 @@ def compare_all(
 
     Args:
         pairs: patterns, each on its machine.
-        request: as for `compare`, and what follows.
+        options: as for `compare`, and what follows.
         methods: method → its policies.
         models: that simulate every row.
         by: what says a row's time; None: each machine's model.
@@ -156,7 +157,7 @@ def compare_all(
     for pattern, machine in pairs:
         place = {"pattern_name": pattern.name, "machine": machine.name}
         try:
-            result = compare(pattern, machine, request, methods, models=models, by=by, named=named)
+            result = compare(pattern, machine, options, methods, models=models, by=by, named=named)
         except (InputError, NoScheduleError) as error:
             first = first or error
             all_rows.skipped.append({**place, "method": ", ".join(methods), "reason": str(error)})
@@ -171,8 +172,8 @@ def compare_all(
     return replace(all_rows, by=", ".join(decided) or FORMULA, stands_in="; ".join(filter(None, replaced)))
 
 
-def _too_long(name: str, pattern: Pattern, request: Request) -> str:
-    most = LARGE * request.effort
+def _too_long(name: str, pattern: Pattern, options: CompileOptions) -> str:
+    most = LARGE * options.effort
     return f"searches too long for {pattern.messages:,} messages, at most {most:,}; --methods {name} or --effort allows"
 
 
@@ -207,12 +208,10 @@ def contention_of(schedule: Schedule) -> int | None:
     return schedule.limits.link if schedule.machine.topology.link_slots else None
 
 
-def _under(schedule: Schedule, policy: str, request: Request) -> Schedule:
+def _under(schedule: Schedule, policy: str, options: CompileOptions) -> Schedule:
     """The schedule under another policy, or its best."""
     if policy == AUTO:
-        return choose_policy(
-            schedule, user_limits=schedule.limits_asked, rank_by=request.rank_by, effort=request.effort
-        )
+        return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
     return under(schedule, policy)
 
 

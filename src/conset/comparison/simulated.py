@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from conset.choice.simulated import ALLOWANCES, allowed_work
 from conset.comparison.times import cut_words
+from conset.compilation.ranking import ALLOWANCES, allowed_work
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.machine import Machine
 from conset.schedule.schedule import Schedule
@@ -54,7 +54,7 @@ def parse_models(text: str | None, machine: Machine) -> tuple[str, ...]:
         return default_models(machine)
     names = tuple(dict.fromkeys(find_model(word.strip()).name for word in text.split(",") if word.strip()))
     if not names:
-        raise UsageError("--models: at least one model required")
+        raise UsageError("models: at least one model required", options=["models"])
     return names
 
 

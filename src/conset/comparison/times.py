@@ -1,8 +1,8 @@
 """Times: what a schedule takes by the machine's model, by another or by formula, and what stands in where that fails.
 
 A machine names the model that says what it does (`Costs.model`). By it a schedule is simulated as `conset simulate`
-does, up to a counted size: `MAX_MESSAGES` of `conset.choice.simulated`, and as much counted work as is allowed. Beyond
-it the formula stands in, which sees no message block another, and the result says so.
+does, up to a counted size: `MAX_MESSAGES` of `conset.compilation.ranking`, and as much counted work as is allowed.
+Beyond it the formula stands in, which sees no message block another, and the result says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import ValueObject
-from conset.choice.simulated import FORMULA, MAX_MESSAGES, is_affordable, ranking_of
+from conset.compilation.options import FORMULA
+from conset.compilation.ranking import MAX_MESSAGES, is_affordable, ranking_of
 from conset.errors import InputError, NoScheduleError, unknown_name
 from conset.machine.machine import Machine
 from conset.prediction import Prediction, predict
@@ -82,10 +83,10 @@ class Timing(ValueObject):
         }
 
 
-def check_by(by: str | None, option: str = "--by") -> None:
+def check_by(by: str | None) -> None:
     """Raises `UsageError` where `by` is neither None nor `formula` nor a model of the network in seconds."""
     if by is not None and by != FORMULA and by not in MAX_MESSAGES:
-        raise unknown_name(f"{option}", by, (FORMULA, *MAX_MESSAGES))
+        raise unknown_name("by", by, (FORMULA, *MAX_MESSAGES), options=["by"])
 
 
 def deciding(machine: Machine, by: str | None, messages: int, effort: int = 1) -> tuple[str, str]:
@@ -186,4 +187,7 @@ def cut_words(max_work: int) -> str:
 
 def under(schedule: Schedule, sync: str) -> Schedule:
     """The schedule under another policy, about which nothing is known that was simulated before."""
-    return schedule if sync == schedule.sync else replace(schedule, sync=sync, simulated_s=None, verdict=None)
+    if sync == schedule.sync:
+        return schedule
+    other = replace(schedule, sync=sync)
+    return other if other.report is None else other.with_report(simulated_s=None, verdict=None)

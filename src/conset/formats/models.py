@@ -15,6 +15,7 @@ from conset.errors import InputError, UsageError, unknown_name
 from conset.formats import columns
 from conset.formats.json_text import shown
 from conset.formats.validate import SaidError, Table, by_noun
+from conset.schedule.document import MAX_NAME
 from conset.schedule.posting import POSTINGS, check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
 from conset.units import MAX_RATE_Bps
@@ -55,6 +56,12 @@ def _sync(value: str) -> str:
         parse_sync(value)
     except UsageError as error:
         raise SaidError(str(error)) from None
+    return value
+
+
+def _name(value: str) -> str:
+    if len(value) > MAX_NAME or not value.isprintable():
+        raise ValueError(f"must be one line of at most {MAX_NAME} letters, has {len(value)}")
     return value
 
 
@@ -145,12 +152,14 @@ class ScheduleHead(Table):
 
 OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps")
 Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
+Name = Annotated[StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})]
 
 
 class PatternTable(Table):
     """A pattern: messages `[source, target, bytes]`, and pairs of them, the first before the second."""
 
     ranks: Ranks
+    name: Name = "pattern"
     messages: Annotated[Any, WithJsonSchema(_rows("integer", "integer", "integer"))]
     before: Annotated[Any, WithJsonSchema(_or_null(_rows("integer", "integer")))]
 
@@ -174,6 +183,7 @@ class ScheduleHeader(ScheduleHead):
     whole: ClassVar[str] = "header"
 
     ranks: Ranks
+    pattern_name: Name = "pattern"
 
 
 StoredInts = Annotated[Any, AfterValidator(columns.stored_ints)]

@@ -210,4 +210,4 @@ def _pattern_of(document: Document) -> tuple[Pattern, NDArray[np.int32] | None]:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=document.ranks))]).astype(np.int64)
     checked = _int32(target, "target"), _int64(size, "size")
     pairs = None if before is None else _int32(before, "before")
-    return Pattern(document.ranks, offsets, *checked, before=pairs), index
+    return Pattern(document.ranks, offsets, *checked, before=pairs, name=document.pattern_name), index

@@ -32,7 +32,7 @@ def pieces(d: Document) -> Iterator[str]:
     """The object piece by piece, as text."""
     head = {"schema": SCHEDULE, **{key: getattr(d, key) for key in _HEAD}, **optional_words(d)}
     yield "{\n" + "".join(f'"{key}": {json_text(value)},\n' for key, value in head.items())
-    yield f'"pattern": {{"ranks": {d.ranks}, "messages": ['
+    yield f'"pattern": {{"ranks": {d.ranks}, "name": {json_text(d.pattern_name)}, "messages": ['
     yield from _lines((d.source, d.target, d.size))
     yield '],\n"before": '
     yield "null" if d.before is None else "".join(("[", *_lines((d.before[:, 0], d.before[:, 1])), "]"))
@@ -133,5 +133,6 @@ def document_of_object(found: Any) -> Document:
         route_offsets=None if routes is None else routes[0], route_nodes=None if routes is None else routes[1],
         timetable=None if head.timetable is None else lists.time_rows(head.timetable, offsets, "timetable"),
         figures=found["figures"], manifest=found["manifest"], channels=None if channels is None else channels[1],
+        pattern_name=pattern.name,
         **head.optional(),
     )  # fmt: skip

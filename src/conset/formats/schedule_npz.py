@@ -41,7 +41,7 @@ def write_npz(document: Document, file: IO[bytes]) -> None:
 
 def _entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
     head = {key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER}
-    head |= optional_words(document)
+    head |= {"pattern_name": document.pattern_name, **optional_words(document)}
     yield "header", header_entry(head)
     for name in (*_ALWAYS, *_SOMETIMES):
         values = getattr(document, name)
@@ -76,7 +76,7 @@ def read_npz(path: Path) -> Document:
     _check_sizes(entries)
     fields: dict[str, Any] = {key: found[key] for key in _HEADER if key != "schema"}
     fields |= {name: getattr(entries, name) for name in (*_ALWAYS, *_SOMETIMES)}
-    return Document(**fields, **head.optional())
+    return Document(**fields, pattern_name=head.pattern_name, **head.optional())
 
 
 def _check_sizes(entries: ScheduleEntries) -> None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.machine.work import Work, work_of
 from conset.methods.core import core_arguments
-from conset.methods.domain import require_limits
+from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.network.routes import core_network, links_of_nodes
 from conset.network.routing import usable_ends
@@ -111,7 +111,7 @@ def balance_words(
     Raises:
         InputError: the duplex rule is to be kept.
     """
-    require_limits(problem, "balance", "send", "receive", "link", "channels")
+    require(refuse_limits(problem, "balance", "send", "receive", "link", "channels"))
     if phases.offsets.size <= 2:
         return phases
     burden = burden_of(problem, phases, serial=serial, links=links, method=method)
@@ -123,7 +123,7 @@ def balance_words(
     phase, offsets, chosen, _ = _core.balance_words(
         network, source[phases.message], target[phases.message], burden.route_offsets, burden.route_links, width,
         limits, burden.serial, burden.work, burden.size, burden.link_work, _phase_of(phases),
-        pinned.astype(np.uint8), *ends, STEPS * problem.effort, HOT, COLD, problem.seed % 2**64,
+        pinned.astype(np.uint8), *ends, STEPS * problem.search.effort, HOT, COLD, problem.search.seed % 2**64,
     )  # fmt: skip
     moved = replace(phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True))
     if free and topology.link_slots:

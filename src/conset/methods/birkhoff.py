@@ -28,8 +28,13 @@ from __future__ import annotations
 import numpy as np
 
 from conset import _core
-from conset.methods.domain import require_limits, require_no_order
+from conset.methods.domain import refuse_limits, refuse_order, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_birkhoff(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return refuse_order(problem, "birkhoff") or refuse_limits(problem, "birkhoff", "send", "receive")
 
 
 def schedule_birkhoff(problem: Problem) -> Phases:
@@ -38,8 +43,7 @@ def schedule_birkhoff(problem: Problem) -> Phases:
     Raises:
         InputError: the pattern has an order, or a limit other than those of ports is to be kept.
     """
-    require_no_order(problem, "birkhoff")
-    require_limits(problem, "birkhoff", "send", "receive")
+    require(applies_birkhoff(problem))
     source, target = problem.source_node, problem.target_node
     leaves = np.flatnonzero(source != target).astype(np.int32)
     inside = np.flatnonzero(source == target).astype(np.int32)

@@ -28,11 +28,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
 from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.chooser import choose_exchange
 from conset.methods.complete_exchange.square_4m import partner_at, step_of
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.negotiated import schedule_negotiated
 from conset.methods.problem import Phases, Problem
@@ -44,6 +43,17 @@ SEARCHED = 20_000
 __all__ = ["partner_at", "schedule_bounded", "step_of"]
 
 
+def applies_bounded(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        _refuse_network(problem)
+        or refuse_order(problem, "bounded")
+        or refuse_shared_nodes(problem, "bounded")
+        or refuse_limits(problem, "bounded", "send", "receive", "link")
+        or _refuse_pattern(problem)
+    )
+
+
 def schedule_bounded(problem: Problem) -> Phases:
     """Phases of a complete exchange under send 1, receive 1, link c.
 
@@ -51,31 +61,18 @@ def schedule_bounded(problem: Problem) -> Phases:
         InputError: the pattern is no complete exchange of all nodes or has an order, two ranks share a node, the
             network is no mesh or torus, or other limits are asked for.
     """
+    require(applies_bounded(problem))
     if problem.machine.topology.kind == "graph":
         return _around_holes(problem)
-    require_no_order(problem, "bounded")
-    require_one_rank_per_node(problem, "bounded")
-    require_limits(problem, "bounded", "send", "receive", "link")
     box = box_of(problem)
-    _require_complete_exchange(problem, box.nodes)
     if box.nodes == 1:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    phases = choose_exchange(box, effort=problem.effort, seed=problem.seed).phases
+    phases = choose_exchange(box, effort=problem.search.effort, seed=problem.search.seed).phases
     return phases if problem.placement is None else _placed(problem, phases)
 
 
 def _around_holes(problem: Problem) -> Phases:
     """A box with dead nodes or links has no construction: search, and say so."""
-    topology = problem.machine.topology
-    if topology.nodes > topology.endpoints:
-        switches = topology.nodes - topology.endpoints
-        raise InputError(
-            f"method bounded requires a mesh or torus, dead nodes or not, given a graph of {switches} switches"
-        )
-    require_no_order(problem, "bounded")
-    require_one_rank_per_node(problem, "bounded")
-    require_limits(problem, "bounded", "send", "receive", "link")
-    _require_complete_exchange(problem, problem.machine.topology.endpoints)
     small = problem.pattern.messages <= SEARCHED
     phases = (schedule_negotiated if small else schedule_first_fit)(problem)
     found = "negotiated" if small else "first-fit"
@@ -83,14 +80,8 @@ def _around_holes(problem: Problem) -> Phases:
 
 
 def box_of(problem: Problem) -> Box:
-    """The network as the constructions see it.
-
-    Raises:
-        InputError: it is no box.
-    """
+    """The network as the constructions see it; without holes."""
     topology, routing = problem.machine.topology, problem.machine.routing
-    if not topology.is_box:
-        raise InputError(f"method bounded requires a mesh or torus, given a {topology.kind}")
     wraps = topology.wraps and routing.rule != "no-wrap"
     cycles = tuple(wraps and side > 2 for side in topology.sides)
     link = problem.limits.link
@@ -98,14 +89,25 @@ def box_of(problem: Problem) -> Box:
     return Box(topology.sides, cycles, routing.tie, contention, core_network(topology, routing))
 
 
-def _require_complete_exchange(problem: Problem, nodes: int) -> None:
+def _refuse_network(problem: Problem) -> str | None:
+    """A box, or one with holes."""
+    topology = problem.machine.topology
+    if topology.kind == "graph" and topology.nodes > topology.endpoints:
+        switches = topology.nodes - topology.endpoints
+        return f"method bounded requires a mesh or torus, dead nodes or not, given a graph of {switches} switches"
+    if topology.is_box or topology.kind == "graph":
+        return None
+    return f"method bounded requires a mesh or torus, given a {topology.kind}"
+
+
+def _refuse_pattern(problem: Problem) -> str | None:
     """Each ordered pair of ranks once, one rank on each node."""
-    pattern = problem.pattern
+    pattern, nodes = problem.pattern, problem.machine.topology.endpoints
     needed = f"method bounded requires a complete exchange of the {nodes} nodes"
     if pattern.ranks != nodes:
-        raise InputError(f"{needed}, given {pattern.ranks} ranks")
+        return f"{needed}, given {pattern.ranks} ranks"
     if pattern.messages != nodes * (nodes - 1):
-        raise InputError(f"{needed}: {nodes * (nodes - 1)} messages, given {pattern.messages}")
+        return f"{needed}: {nodes * (nodes - 1)} messages, given {pattern.messages}"
     everybody = np.arange(nodes, dtype=np.int32)
     for rank in range(nodes):
         target = pattern.target[pattern.offsets[rank] : pattern.offsets[rank + 1]]
@@ -113,7 +115,8 @@ def _require_complete_exchange(problem: Problem, nodes: int) -> None:
         if not np.array_equal(target, expected):
             missing = np.setdiff1d(expected, target)
             lost = f"none from {rank} to {missing[0]}" if missing.size else f"{target.size} from rank {rank}"
-            raise InputError(f"{needed}: one message for each pair of ranks, given {lost}")
+            return f"{needed}: one message for each pair of ranks, given {lost}"
+    return None
 
 
 def _placed(problem: Problem, phases: Phases) -> Phases:

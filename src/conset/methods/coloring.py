@@ -24,8 +24,13 @@ Khanna: Perfect matchings in O(n log n) time in regular bipartite graphs (doi:10
 from __future__ import annotations
 
 from conset import _core
-from conset.methods.domain import require_limits, require_no_order
+from conset.methods.domain import refuse_limits, refuse_order, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_coloring(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return refuse_order(problem, "coloring") or refuse_limits(problem, "coloring", "send", "receive")
 
 
 def schedule_coloring(problem: Problem) -> Phases:
@@ -34,6 +39,7 @@ def schedule_coloring(problem: Problem) -> Phases:
     Raises:
         InputError: the pattern has an order, or a limit other than those of ports is to be kept.
     """
-    require_no_order(problem, "coloring")
-    require_limits(problem, "coloring", "send", "receive")
-    return Phases.of(_core.color_ports(problem.nodes, problem.source_node, problem.target_node, problem.seed % 2**64))
+    require(applies_coloring(problem))
+    return Phases.of(
+        _core.color_ports(problem.nodes, problem.source_node, problem.target_node, problem.search.seed % 2**64)
+    )

@@ -36,6 +36,7 @@ from conset.methods.balance import balance_words
 from conset.methods.connection_routers.assemble import assemble, best_score, schedule_of, score
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.connection_routers.task import Task
+from conset.methods.domain import require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.methods.split import split_messages
 from conset.network.topology import Topology
@@ -53,6 +54,13 @@ def limits_connections(topology: Topology) -> Limits:
     return Limits(channels=CHANNELS)
 
 
+def applies_connections(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    if problem.limits.duplex == "exchange":
+        return "method connections requires duplex full, given duplex=exchange"
+    return None
+
+
 def schedule_connections(problem: Problem) -> Phases:
     """Phases of connections with their routes and channels.
 
@@ -61,12 +69,11 @@ def schedule_connections(problem: Problem) -> Phases:
         InputError: the router that was asked for does not apply.
         NoScheduleError: a connection cannot have the bandwidth that was asked for.
     """
-    if problem.limits.duplex == "exchange":
-        raise InputError("method connections requires duplex full, given duplex=exchange")
+    require(applies_connections(problem))
     if problem.pattern.messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     task = Task(_with_demands(problem))
-    found = _best(task) if problem.router is None else assemble(_asked(task, problem.router).route(task))
+    found = _best(task) if problem.search.router is None else assemble(_asked(task, problem.search.router).route(task))
     _check_demands(task, found, problem.min_bandwidth)
     return found
 
@@ -85,7 +92,11 @@ def _best(task: Task) -> Phases:
     for router in ROUTERS:
         if task.problem.min_bandwidth is not None and not router.demands:
             continue
-        if best is not None and router.demands and task.source.size * task.least_phases > SMALL * task.problem.effort:
+        if (
+            best is not None
+            and router.demands
+            and task.source.size * task.least_phases > SMALL * task.problem.search.effort
+        ):
             break  # the last resort is not needed
         try:
             found = _balanced(task, assemble(router.route(task)))
@@ -107,7 +118,7 @@ def _best(task: Task) -> Phases:
 def _unequal(task: Task) -> bool:
     """Whether bytes are worth balancing: sizes differ, the time counts, and demands leave connections free to move."""
     problem = task.problem
-    return problem.objective == "time" and problem.min_bandwidth is None and not task.equal_sizes
+    return problem.search.objective == "time" and problem.min_bandwidth is None and not task.equal_sizes
 
 
 def _balanced(task: Task, phases: Phases) -> Phases:
@@ -121,7 +132,7 @@ def _balanced(task: Task, phases: Phases) -> Phases:
 def _split(task: Task, phases: Phases) -> Phases:
     """Some messages cut over several phases where that is shorter; a linear program, so only of moderate size."""
     places = phases.message.size * (phases.offsets.size - 1)
-    if not _unequal(task) or places > PLACES * task.problem.effort or phases.route_offsets is None:
+    if not _unequal(task) or places > PLACES * task.problem.search.effort or phases.route_offsets is None:
         return phases
     cut = split_messages(task.problem, phases, method="connections")
     if cut is phases or cut.route_offsets is None or cut.route_nodes is None:

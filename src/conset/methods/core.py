@@ -36,5 +36,5 @@ def core_order(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 def schedule_random(problem: Problem, *, exchanges: bool) -> Phases:
     """What rs-n and rs-nl share: permutations filled row by row from a random start."""
     first, second = core_order(problem)
-    phase = _core.schedule_random(*core_arguments(problem), exchanges, first, second, problem.seed % 2**64)
+    phase = _core.schedule_random(*core_arguments(problem), exchanges, first, second, problem.search.seed % 2**64)
     return Phases.of(phase)

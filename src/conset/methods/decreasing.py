@@ -42,7 +42,7 @@ MOST_ENTRIES = 2**27
 
 
 def schedule_decreasing(problem: Problem) -> Phases:
-    """First fit by decreasing length under `problem.limits`, annealed for `problem.effort` sweeps; honours an order."""
+    """First fit by decreasing length under `problem.limits`, annealed for `search.effort` sweeps; keeps an order."""
     if problem.pattern.messages == 0:
         return Phases.of(np.zeros(0, np.int32))
     arguments = core_arguments(problem)
@@ -58,8 +58,8 @@ def schedule_decreasing(problem: Problem) -> Phases:
     phase = min(starts, key=lambda found: total_length(found, duration, opening))
     if problem.limits.duplex == "full" and _entries(problem, phase) <= MOST_ENTRIES:
         phase = _core.anneal_lengths(
-            *arguments, duration, opening, phase, first, second, STEPS * problem.effort,
-            *temperatures(problem.pattern.messages), problem.seed % 2**64,
+            *arguments, duration, opening, phase, first, second, STEPS * problem.search.effort,
+            *temperatures(problem.pattern.messages), problem.search.seed % 2**64,
         )  # fmt: skip
     return replace(Phases.of(phase), stopped_early=_core.should_stop(True))
 

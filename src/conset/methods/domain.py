@@ -1,4 +1,7 @@
-"""What a method requires, checked: each raises one line that says what was required and what was given."""
+"""What a method requires: each function says in one line what was required and what was given, or None.
+
+`applies_<method>` of a method's file joins those that concern it; `require` turns its line into an error.
+"""
 
 from __future__ import annotations
 
@@ -8,43 +11,40 @@ from conset.errors import InputError
 from conset.methods.problem import Problem
 
 
-def require_no_order(problem: Problem, method: str) -> None:
-    """`method` cannot make a message wait for another.
+def applies_anywhere(problem: Problem) -> None:
+    """Of a method that takes any problem."""
 
-    Raises:
-        InputError: the pattern has an order.
-    """
+
+def refuse_order(problem: Problem, method: str) -> str | None:
+    """`method` cannot make a message wait for another."""
     before = problem.pattern.before
-    if before is not None:
-        raise InputError(
-            f"method {method} requires a pattern without an order, given {len(before)} ordered pairs of messages"
-        )
+    if before is None:
+        return None
+    return f"method {method} requires a pattern without an order, given {len(before)} ordered pairs of messages"
 
 
-def require_one_rank_per_node(problem: Problem, method: str) -> None:
-    """`method` works on ranks and keeps port limits only where each has a node of its own.
-
-    Raises:
-        InputError: two ranks share a node.
-    """
+def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
+    """`method` works on ranks and keeps port limits only where each has a node of its own."""
     if problem.placement is None:
-        return
+        return None
     nodes, count = np.unique(problem.placement, return_counts=True)
-    if nodes.size < problem.placement.size:
-        crowded = int(np.argmax(count))
-        raise InputError(
-            f"method {method} requires one rank per node, given {count[crowded]} ranks on node {nodes[crowded]}"
-        )
+    if nodes.size == problem.placement.size:
+        return None
+    crowded = int(np.argmax(count))
+    return f"method {method} requires one rank per node, given {count[crowded]} ranks on node {nodes[crowded]}"
 
 
-def require_limits(problem: Problem, method: str, *names: str) -> None:
-    """`method` keeps the limits `names` only.
-
-    Raises:
-        InputError: another limit is set.
-    """
+def refuse_limits(problem: Problem, method: str, *kept: str) -> str | None:
+    """`method` keeps the limits `kept` only."""
     for name, value in problem.limits.to_object().items():
         if name == "link" and problem.machine.topology.link_slots == 0:
             continue  # a crossbar has no links to limit
-        if name not in names and value not in (None, "full"):
-            raise InputError(f"method {method} requires {name} without a limit, given {name}={value}")
+        if name not in kept and value not in (None, "full"):
+            return f"method {method} requires {name} without a limit, given {name}={value}"
+    return None
+
+
+def require(refusal: str | None) -> None:
+    """Raises `InputError` where there is a reason why a method does not apply."""
+    if refusal is not None:
+        raise InputError(refusal)

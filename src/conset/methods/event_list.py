@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.methods.core import core_arguments, core_order
-from conset.methods.domain import require_limits
+from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 from conset.methods.timing import Timing, time_lines
 
@@ -48,13 +48,18 @@ NOISE = 0.3
 ROUNDING = 1 + 1e-12
 
 
+def applies_event_list(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return refuse_limits(problem, "event-list")
+
+
 def schedule_event_list(problem: Problem) -> Phases:
-    """One phase with a timetable, transfers in the order of their starts; honours an order.
+    """One phase with a timetable, transfers in the order of their starts; keeps an order.
 
     Raises:
         InputError: a limit is to be kept.
     """
-    require_limits(problem, "event-list")
+    require(applies_event_list(problem))
     messages = problem.pattern.messages
     if messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
@@ -75,7 +80,7 @@ def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
     """Phases of cheap methods, as phase of each message."""
     network, source, target, width, _ = core_arguments(problem)
     if problem.pattern.before is None:
-        yield _core.color_ports(problem.nodes, source, target, problem.seed % 2**64)
+        yield _core.color_ports(problem.nodes, source, target, problem.search.seed % 2**64)
     first, second = core_order(problem)
     arguments = network, source, target, width, _core.Limits(1, 1, 1, 0, False)
     longest_first = _core.order_longest_first(*arguments, np.ascontiguousarray(problem.pattern.size))
@@ -112,11 +117,11 @@ def time_event_list(
         method: whose costs, where a machine runs methods in several ways.
     """
     timing = time_lines(problem, phases, serial=serial, method=method)
-    count = _restarts(timing, problem.effort) if restarts is None else restarts
+    count = _restarts(timing, problem.search.effort) if restarts is None else restarts
     return np.stack(
         _core.time_event_list(
             *timing.lines, timing.offsets, timing.duration, timing.first, timing.second, count, NOISE,
-            problem.seed % 2**64,
+            problem.search.seed % 2**64,
         ),
         axis=1,
     )  # fmt: skip

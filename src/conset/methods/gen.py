@@ -14,8 +14,17 @@ Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (
 
 from __future__ import annotations
 
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_gen(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        refuse_order(problem, "gen")
+        or refuse_shared_nodes(problem, "gen")
+        or refuse_limits(problem, "gen", "send", "receive")
+    )
 
 
 def schedule_gen(problem: Problem) -> Phases:
@@ -24,8 +33,6 @@ def schedule_gen(problem: Problem) -> Phases:
     Raises:
         InputError: two ranks share a node, the pattern has an order, or links, channels or duplex are limited.
     """
-    require_no_order(problem, "gen")
-    require_one_rank_per_node(problem, "gen")
-    require_limits(problem, "gen", "send", "receive")
+    require(applies_gen(problem))
     pattern = problem.pattern
     return Phases.of((pattern.target - pattern.source) % pattern.ranks - 1)

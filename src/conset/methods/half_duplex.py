@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.methods.first_fit import schedule_first_fit
-from conset.methods.lp import schedule_lp
+from conset.methods.lp import applies_lp, schedule_lp
 from conset.methods.negotiated import improve
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
@@ -45,7 +44,4 @@ def schedule_half_duplex(problem: Problem) -> Phases:
 
 def _linear(problem: Problem) -> list[Phases]:
     """What lp finds where its domain is this problem's."""
-    try:
-        return [schedule_lp(problem)]
-    except InputError:  # what it requires is its own to say
-        return []
+    return [schedule_lp(problem)] if applies_lp(problem) is None else []

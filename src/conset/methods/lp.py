@@ -19,9 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
 from conset.machine.limits import Limits
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
 
@@ -31,6 +30,16 @@ def limits_lp(topology: Topology) -> Limits:
     return Limits(send=1, receive=1, link=1 if topology.kind == "hypercube" else None)
 
 
+def applies_lp(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        refuse_order(problem, "lp")
+        or refuse_shared_nodes(problem, "lp")
+        or refuse_limits(problem, "lp", "send", "receive", "link", "duplex")
+        or _refuse_links(problem)
+    )
+
+
 def schedule_lp(problem: Problem) -> Phases:
     """Phase (source XOR target) - 1 of every message, empty phases left out.
 
@@ -38,24 +47,23 @@ def schedule_lp(problem: Problem) -> Phases:
         InputError: the pattern has an order, two ranks share a node, or links are limited and the network is no
             hypercube or the placement not linear over bits.
     """
-    require_no_order(problem, "lp")
-    require_one_rank_per_node(problem, "lp")
-    require_limits(problem, "lp", "send", "receive", "link", "duplex")
-    if problem.limits.link is not None and problem.machine.topology.link_slots:
-        _require_free_links(problem)
+    require(applies_lp(problem))
     pattern = problem.pattern
     return Phases.of((pattern.source ^ pattern.target) - np.int32(1))
 
 
-def _require_free_links(problem: Problem) -> None:
+def _refuse_links(problem: Problem) -> str | None:
     topology = problem.machine.topology
+    if problem.limits.link is None or not topology.link_slots:
+        return None
     if topology.kind != "hypercube":
-        raise InputError(f"method lp with a limit on links requires a hypercube, given a {topology.kind}")
-    if problem.placement is not None and not _is_linear(problem.placement):
-        raise InputError(
-            "method lp with a limit on links requires a placement that is linear over bits (identity, gray), given "
-            "another one: place so, or lift the limit with --limits link=none"
-        )
+        return f"method lp with a limit on links requires a hypercube, given a {topology.kind}"
+    if problem.placement is None or _is_linear(problem.placement):
+        return None
+    return (
+        "method lp with a limit on links requires a placement that is linear over bits (identity, gray), given "
+        "another one: place so, or lift the limit (link=none)"
+    )
 
 
 def _is_linear(placement: NDArray[np.int32]) -> bool:

@@ -21,11 +21,12 @@ class Method:
 
     Attributes:
         name: as on the command line.
-        schedule: nouns in, phases out.
+        schedule: nouns in, phases out; raises `InputError` with what `applies` says.
+        applies: why a problem is outside of the domain, in one line; None where it is inside.
         title: what it is, in a few words.
-        limits: its own limits on a network; changed by options only within `honours`.
-        honours: the limits it can keep at any value.
-        ordered: whether it honours a partial order between messages.
+        limits: its own limits on a network; changed by options only within `adjustable_limits`.
+        adjustable_limits: the limits it can keep at any value.
+        ordered: whether it keeps a partial order between messages.
         domain: what it requires, in words.
         guarantee: what it promises, in words.
         complexity: time, then memory.
@@ -35,9 +36,10 @@ class Method:
 
     name: str
     schedule: Callable[[Problem], Phases]
+    applies: Callable[[Problem], str | None]
     title: str
     limits: Callable[[Topology], Limits]
-    honours: frozenset[str]
+    adjustable_limits: frozenset[str]
     ordered: bool
     domain: str
     guarantee: str
@@ -45,22 +47,22 @@ class Method:
     reference: str
     free_routes: bool = False
 
-    def limits_for(self, topology: Topology, asked: Limits | None) -> Limits:
+    def limits_for(self, topology: Topology, user_limits: Limits | None) -> Limits:
         """The limits of a compile: the row's own, or what options asked for.
 
         Raises:
             InputError: a limit was asked that this method cannot keep.
         """
         own = self.limits(topology)
-        if asked is None:
+        if user_limits is None:
             return own
-        for name, value in asked.to_object().items():
+        for name, value in user_limits.to_object().items():
             kept = getattr(own, name)
-            if value == kept or value in (None, "full") or name in self.honours:
+            if value == kept or value in (None, "full") or name in self.adjustable_limits:
                 continue
             if name == "link" and topology.link_slots == 0:
                 continue  # a crossbar keeps any
             raise InputError(
                 f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
             )
-        return asked
+        return user_limits

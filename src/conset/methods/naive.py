@@ -15,19 +15,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.methods.domain import require_limits, require_no_order
+from conset.methods.domain import refuse_limits, refuse_order, require
 from conset.methods.problem import Phases, Problem
 from conset.schedule.posting import order_messages
 
 
+def applies_naive(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return refuse_order(problem, "naive") or refuse_limits(problem, "naive")
+
+
 def schedule_naive(problem: Problem) -> Phases:
-    """One phase of all messages by source, then `problem.posting`; no phase where there are none.
+    """One phase of all messages by source, then `problem.search.posting`; no phase where there are none.
 
     Raises:
         UsageError: `posting` is no order. InputError: the pattern has an order, or a limit is to be kept.
     """
-    require_no_order(problem, "naive")
-    require_limits(problem, "naive")
+    require(applies_naive(problem))
     messages = problem.pattern.messages
     offsets = np.array([0, messages] if messages else [0], np.int64)
-    return Phases(offsets, order_messages(problem.pattern, problem.posting, problem.seed))
+    return Phases(offsets, order_messages(problem.pattern, problem.search.posting, problem.search.seed))

@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import InputError
 from conset.methods.core import core_order
+from conset.methods.domain import require
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.problem import Phases, Problem, Routes
 from conset.network.routes import core_network, route_nodes
@@ -217,20 +218,26 @@ def fewest_slots(least: int, most: int, attempt: Callable[[int], Assignment], sw
     return best
 
 
+def applies_negotiated(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    limits, routes = problem.limits, problem.search.routes
+    if limits.duplex != "exchange" or ((limits.send, limits.receive) == (1, 1) and routes == "fixed"):
+        return None
+    return (
+        f"method negotiated with duplex exchange requires send=1, receive=1 and the machine's routes, given "
+        f"send={limits.send}, receive={limits.receive} and {routes} routes; first-fit keeps any"
+    )
+
+
 def schedule_negotiated(problem: Problem) -> Phases:
     """The fewest phases that negotiation finds from the bound upwards; first-fit's where it finds none below them.
 
     Raises:
         InputError: duplex exchange with other limits of ports than 1, or with free routes.
     """
-    limits, exchange = problem.limits, problem.limits.duplex == "exchange"
-    if exchange and ((limits.send, limits.receive) != (1, 1) or problem.routes == "free"):
-        raise InputError(
-            f"method negotiated with duplex exchange requires send=1, receive=1 and the machine's routes, given "
-            f"send={limits.send}, receive={limits.receive} and {problem.routes} routes; first-fit keeps any"
-        )
-    fixed = improve(problem, schedule_first_fit(problem), exchange=exchange)
-    if problem.routes == "fixed" or not problem.machine.topology.link_slots:
+    require(applies_negotiated(problem))
+    fixed = improve(problem, schedule_first_fit(problem), exchange=problem.limits.duplex == "exchange")
+    if problem.search.routes == "fixed" or not problem.machine.topology.link_slots:
         return fixed
     return _free_routes(problem, fixed)
 
@@ -279,12 +286,12 @@ class _Search:
 
     def fewest(self, least: int, most: int, pressure: Pressure) -> Assignment | None:
         """The best of tries from `least` up to `most` - 1 slots, or None where all fail."""
-        effort = self.problem.effort
+        effort = self.problem.search.effort
         pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=pressure.work * effort)
         cells = 3 * self.problem.nodes + self.problem.machine.topology.link_slots
 
         def attempt(slots: int) -> Assignment:
-            return negotiate(self.items, slots, **self.limits, pressure=pressure, seed=self.problem.seed)
+            return negotiate(self.items, slots, **self.limits, pressure=pressure, seed=self.problem.search.seed)
 
         _core.publish(most, self.least)
         if cells * most > CELLS:

@@ -16,9 +16,18 @@ Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (
 
 from __future__ import annotations
 
-from conset.errors import InputError
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_pex(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        refuse_order(problem, "pex")
+        or refuse_shared_nodes(problem, "pex")
+        or refuse_limits(problem, "pex", "send", "receive", "duplex")
+        or _refuse_sides(problem)
+    )
 
 
 def schedule_pex(problem: Problem) -> Phases:
@@ -28,19 +37,17 @@ def schedule_pex(problem: Problem) -> Phases:
         InputError: the ranks, or the sides of a mesh or torus, are no powers of two; two ranks share a node; the
             pattern has an order; links or channels are limited.
     """
-    require_no_order(problem, "pex")
-    require_one_rank_per_node(problem, "pex")
-    require_limits(problem, "pex", "send", "receive", "duplex")
-    _require_powers_of_two(problem)
+    require(applies_pex(problem))
     pattern = problem.pattern
     return Phases.of((pattern.source ^ pattern.target) - 1)
 
 
-def _require_powers_of_two(problem: Problem) -> None:
+def _refuse_sides(problem: Problem) -> str | None:
     topology = problem.machine.topology
     for side in topology.sides if topology.is_box else ():
         if side & (side - 1):
-            raise InputError(f"method pex requires sides that are powers of two, given {side}: pex-gen takes any")
+            return f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
     ranks = problem.pattern.ranks
     if ranks & (ranks - 1):
-        raise InputError(f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any")
+        return f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any"
+    return None

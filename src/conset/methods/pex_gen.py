@@ -16,8 +16,17 @@ Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (
 
 from __future__ import annotations
 
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_pex_gen(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        refuse_order(problem, "pex-gen")
+        or refuse_shared_nodes(problem, "pex-gen")
+        or refuse_limits(problem, "pex-gen", "send", "receive", "duplex")
+    )
 
 
 def schedule_pex_gen(problem: Problem) -> Phases:
@@ -26,8 +35,6 @@ def schedule_pex_gen(problem: Problem) -> Phases:
     Raises:
         InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
     """
-    require_no_order(problem, "pex-gen")
-    require_one_rank_per_node(problem, "pex-gen")
-    require_limits(problem, "pex-gen", "send", "receive", "duplex")
+    require(applies_pex_gen(problem))
     pattern = problem.pattern
     return Phases.of((pattern.source ^ pattern.target) - 1)

@@ -18,8 +18,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_pex_gen_shift(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        refuse_order(problem, "pex-gen-shift")
+        or refuse_shared_nodes(problem, "pex-gen-shift")
+        or refuse_limits(problem, "pex-gen-shift", "send", "receive", "duplex")
+    )
 
 
 def schedule_pex_gen_shift(problem: Problem) -> Phases:
@@ -28,9 +37,7 @@ def schedule_pex_gen_shift(problem: Problem) -> Phases:
     Raises:
         InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
     """
-    require_no_order(problem, "pex-gen-shift")
-    require_one_rank_per_node(problem, "pex-gen-shift")
-    require_limits(problem, "pex-gen-shift", "send", "receive", "duplex")
+    require(applies_pex_gen_shift(problem))
     pattern = problem.pattern
     ranks = pattern.ranks
     shift = np.int32(((1 << (ranks - 1).bit_length()) - ranks) // 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -17,6 +17,29 @@ from conset.pattern.pattern import Pattern
 
 Routes = Literal["fixed", "free"]
 """The machine's routes, or routes that the method chooses."""
+Objective = Literal["time", "phases"]
+"""The least time, or the fewest phases, then the least ΣL."""
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How a method searches.
+
+    Attributes:
+        seed: of every random choice.
+        effort: how long to search, counted in sweeps, never in seconds; 0: not at all, where a construction does.
+        routes: the machine's, or chosen by a method that can.
+        router: which one finds the routes of `connections`; None: the best of those that apply.
+        objective: `time`, or `phases`: fewest phases, then least ΣL.
+        posting: what `naive` orders the messages of each rank by: a word of `conset.schedule.posting`.
+    """
+
+    seed: int = 0
+    effort: int = 1
+    routes: Routes = "fixed"
+    router: str | None = None
+    objective: Objective = "time"
+    posting: str = "schedule"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,26 +51,16 @@ class Problem:
         machine: network, routing and costs.
         limits: what every phase must keep.
         placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
-        seed: of every random choice.
-        effort: how long to search, counted in sweeps, never in seconds.
-        routes: the machine's, or chosen by a method that can.
-        router: which one finds the routes of `connections`; None: the best of those that apply.
-        objective: `time`, or `phases`: fewest phases, then least ΣL.
+        search: how the method searches.
         min_bandwidth: shape=(messages), float64 [B/s]: what every connection must be guaranteed; or None.
-        posting: what `naive` orders the messages of each rank by: a word of `conset.schedule.posting`.
     """
 
     pattern: Pattern
     machine: Machine
     limits: Limits
     placement: NDArray[np.int32] | None = None
-    seed: int = 0
-    effort: int = 1
-    routes: Routes = "fixed"
-    router: str | None = None
-    objective: Literal["time", "phases"] = "time"
+    search: SearchOptions = field(default_factory=SearchOptions)
     min_bandwidth: NDArray[np.float64] | None = None
-    posting: str = "schedule"
 
     @cached_property
     def source_node(self) -> NDArray[np.int32]:

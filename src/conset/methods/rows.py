@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from conset.machine.limits import Limits
-from conset.methods.birkhoff import schedule_birkhoff
-from conset.methods.bounded import schedule_bounded
-from conset.methods.coloring import schedule_coloring
-from conset.methods.connections import limits_connections, schedule_connections
+from conset.methods.birkhoff import applies_birkhoff, schedule_birkhoff
+from conset.methods.bounded import applies_bounded, schedule_bounded
+from conset.methods.coloring import applies_coloring, schedule_coloring
+from conset.methods.connections import applies_connections, limits_connections, schedule_connections
 from conset.methods.decreasing import schedule_decreasing
-from conset.methods.event_list import schedule_event_list
+from conset.methods.domain import applies_anywhere
+from conset.methods.event_list import applies_event_list, schedule_event_list
 from conset.methods.first_fit import schedule_first_fit
-from conset.methods.gen import schedule_gen
+from conset.methods.gen import applies_gen, schedule_gen
 from conset.methods.half_duplex import limits_half_duplex, schedule_half_duplex
-from conset.methods.lp import limits_lp, schedule_lp
+from conset.methods.lp import applies_lp, limits_lp, schedule_lp
 from conset.methods.method import ANY, PORTS, Method
-from conset.methods.naive import schedule_naive
-from conset.methods.negotiated import schedule_negotiated
-from conset.methods.pex import schedule_pex
-from conset.methods.pex_gen import schedule_pex_gen
-from conset.methods.pex_gen_shift import schedule_pex_gen_shift
-from conset.methods.rs_n import schedule_rs_n
-from conset.methods.rs_nl import schedule_rs_nl
-from conset.methods.scott import schedule_scott
+from conset.methods.naive import applies_naive, schedule_naive
+from conset.methods.negotiated import applies_negotiated, schedule_negotiated
+from conset.methods.pex import applies_pex, schedule_pex
+from conset.methods.pex_gen import applies_pex_gen, schedule_pex_gen
+from conset.methods.pex_gen_shift import applies_pex_gen_shift, schedule_pex_gen_shift
+from conset.methods.rs_n import applies_rs_n, schedule_rs_n
+from conset.methods.rs_nl import applies_rs_nl, schedule_rs_nl
+from conset.methods.scott import applies_scott, schedule_scott
 
 WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
 THAKUR = "Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh"
@@ -31,9 +32,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="naive",
         schedule=schedule_naive,
+        applies=applies_naive,
         title="everything at once",
         limits=lambda topology: Limits(),
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=False,
         domain="any pattern without an order",
         guarantee="one phase",
@@ -43,9 +45,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="lp",
         schedule=schedule_lp,
+        applies=applies_lp,
         title="linear permutations: exchanges with the XOR partner",
         limits=limits_lp,
-        honours=frozenset({"duplex"}),
+        adjustable_limits=frozenset({"duplex"}),
         ordered=False,
         domain="one rank per node, any number of ranks, no order; links are limited on a hypercube only",
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
@@ -55,9 +58,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="rs-n",
         schedule=schedule_rs_n,
+        applies=applies_rs_n,
         title="randomised permutations without node contention",
         limits=lambda topology: PORTS,
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=True,
         domain="any",
         guarantee="none; about d + log₂ d phases on average where all send and receive d",
@@ -67,9 +71,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="rs-nl",
         schedule=schedule_rs_nl,
+        applies=applies_rs_nl,
         title="randomised permutations without node or link contention, exchanges first",
         limits=lambda topology: ANY,
-        honours=frozenset({"link"}),
+        adjustable_limits=frozenset({"link"}),
         ordered=True,
         domain="any with fixed routes",
         guarantee="none; about d + 3 to d + 7 phases on the 6-cube where all send and receive d",
@@ -79,9 +84,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="coloring",
         schedule=schedule_coloring,
+        applies=applies_coloring,
         title="bipartite edge colouring by Euler partitions and random walks",
         limits=lambda topology: PORTS,
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=False,
         domain="any pattern without an order",
         guarantee="exactly the largest degree of a port: the fewest phases under port limits",
@@ -91,9 +97,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="first-fit",
         schedule=schedule_first_fit,
+        applies=applies_anywhere,
         title="longest route first into the first phase with room, under any limits",
         limits=lambda topology: ANY,
-        honours=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
         ordered=True,
         domain="any",
         guarantee="a message that shares resources with k others stands in one of the first k + 1 phases",
@@ -103,9 +110,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="pex",
         schedule=schedule_pex,
+        applies=applies_pex,
         title="pairwise exchange with the XOR partner, links left to contend",
         limits=lambda topology: PORTS,
-        honours=frozenset({"duplex"}),
+        adjustable_limits=frozenset({"duplex"}),
         ordered=False,
         domain="a power of two of ranks, one per node, on sides that are powers of two; no order",
         guarantee="ranks - 1 phases, exchanges only, at most half the longer side of a mesh on a link",
@@ -115,9 +123,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="pex-gen",
         schedule=schedule_pex_gen,
+        applies=applies_pex_gen,
         title="pairwise exchange on any number of ranks, absent partners skipped",
         limits=lambda topology: PORTS,
-        honours=frozenset({"duplex"}),
+        adjustable_limits=frozenset({"duplex"}),
         ordered=False,
         domain="one rank per node, any number of ranks, no order",
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
@@ -127,9 +136,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="pex-gen-shift",
         schedule=schedule_pex_gen_shift,
+        applies=applies_pex_gen_shift,
         title="pairwise exchange with absent partners spread over all phases",
         limits=lambda topology: PORTS,
-        honours=frozenset({"duplex"}),
+        adjustable_limits=frozenset({"duplex"}),
         ordered=False,
         domain="one rank per node, any number of ranks, no order",
         guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
@@ -139,9 +149,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="gen",
         schedule=schedule_gen,
+        applies=applies_gen,
         title="in step i every rank sends i places up",
         limits=lambda topology: PORTS,
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=False,
         domain="one rank per node, any number of ranks, no order",
         guarantee="at most ranks - 1 phases",
@@ -151,9 +162,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="scott",
         schedule=schedule_scott,
+        applies=applies_scott,
         title="complete exchange on a square mesh without contention",
         limits=lambda topology: ANY,
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=False,
         domain="an n x n mesh, 4 divides n; one rank per node, no order",
         guarantee="n³/4 phases for a complete exchange, the bisection bound",
@@ -163,9 +175,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="bounded",
         schedule=schedule_bounded,
+        applies=applies_bounded,
         title="complete exchange with bounded contention of links, by construction",
         limits=lambda topology: ANY,
-        honours=frozenset({"link"}),
+        adjustable_limits=frozenset({"link"}),
         ordered=False,
         domain="complete exchange on a mesh or torus of any dimension, one rank on each node",
         guarantee="⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found",
@@ -175,9 +188,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="negotiated",
         schedule=schedule_negotiated,
+        applies=applies_negotiated,
         title="negotiated phases, and routes where they are free: what too many want becomes dear",
         limits=lambda topology: ANY,
-        honours=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
         ordered=True,
         domain="any; duplex exchange with send 1, receive 1 and the machine's routes",
         guarantee="no more phases than first-fit",
@@ -188,9 +202,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="half-duplex",
         schedule=schedule_half_duplex,
+        applies=applies_anywhere,
         title="negotiated exchanges: a message and the one that comes back share a phase",
         limits=limits_half_duplex,
-        honours=frozenset({"link", "channels"}),
+        adjustable_limits=frozenset({"link", "channels"}),
         ordered=True,
         domain="any with fixed routes",
         guarantee="no more phases than first-fit, nor than lp where lp keeps the same limits",
@@ -200,9 +215,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="decreasing",
         schedule=schedule_decreasing,
+        applies=applies_anywhere,
         title="first fit by decreasing length, annealed: barriers and unequal sizes",
         limits=lambda topology: ANY,
-        honours=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
         ordered=True,
         domain="any",
         guarantee="never longer, barriers included, than first fit by length or a sweep of first-fit",
@@ -212,9 +228,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="birkhoff",
         schedule=schedule_birkhoff,
+        applies=applies_birkhoff,
         title="split messages in phases exactly as long as the busiest port",
         limits=lambda topology: PORTS,
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=False,
         domain="any pattern without an order",
         guarantee="the largest parts of all phases add up to the most bytes out of or into a node",
@@ -224,9 +241,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="event-list",
         schedule=schedule_event_list,
+        applies=applies_event_list,
         title="one phase with a timetable: every transfer starts when all it holds is free",
         limits=lambda topology: Limits(),
-        honours=frozenset(),
+        adjustable_limits=frozenset(),
         ordered=True,
         domain="any",
         guarantee="no transfer waits while its ports and links are free",
@@ -236,9 +254,10 @@ ROWS: tuple[Method, ...] = (
     Method(
         name="connections",
         schedule=schedule_connections,
+        applies=applies_connections,
         title="sets of open connections over chosen routes, a channel in every node (ConSet)",
         limits=limits_connections,
-        honours=frozenset({"send", "receive", "link", "channels"}),
+        adjustable_limits=frozenset({"send", "receive", "link", "channels"}),
         ordered=True,
         domain="any; the best of all routers that apply",
         guarantee="never worse than a router alone; ΣL = n³/8 for a complete exchange on a torus n × n, 4 | n",

@@ -19,15 +19,20 @@ Notation: Tsend, Trecv, CCOM and prt of the figure are the phases, `sender_to_`,
 from __future__ import annotations
 
 from conset.methods.core import schedule_random
-from conset.methods.domain import require_limits
+from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 
 
+def applies_rs_n(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return refuse_limits(problem, "rs-n", "send", "receive")
+
+
 def schedule_rs_n(problem: Problem) -> Phases:
-    """Random partial permutations of the nodes; honours an order.
+    """Random partial permutations of the nodes; keeps an order.
 
     Raises:
         InputError: a limit other than those of ports is to be kept.
     """
-    require_limits(problem, "rs-n", "send", "receive")
+    require(applies_rs_n(problem))
     return schedule_random(problem, exchanges=False)

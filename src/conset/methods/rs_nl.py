@@ -19,15 +19,20 @@ Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iP
 from __future__ import annotations
 
 from conset.methods.core import schedule_random
-from conset.methods.domain import require_limits
+from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 
 
+def applies_rs_nl(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return refuse_limits(problem, "rs-nl", "send", "receive", "link")
+
+
 def schedule_rs_nl(problem: Problem) -> Phases:
-    """Random partial permutations of the nodes over free paths, exchanges first; honours an order.
+    """Random partial permutations of the nodes over free paths, exchanges first; keeps an order.
 
     Raises:
         InputError: a limit other than those of ports and links is to be kept.
     """
-    require_limits(problem, "rs-nl", "send", "receive", "link")
+    require(applies_rs_nl(problem))
     return schedule_random(problem, exchanges=True)

@@ -22,9 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.errors import InputError
-from conset.methods.domain import require_limits, require_no_order, require_one_rank_per_node
+from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
+
+
+def applies_scott(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        refuse_order(problem, "scott")
+        or refuse_shared_nodes(problem, "scott")
+        or refuse_limits(problem, "scott", "send", "receive", "link")
+        or _refuse_network(problem)
+    )
 
 
 def schedule_scott(problem: Problem) -> Phases:
@@ -34,10 +43,8 @@ def schedule_scott(problem: Problem) -> Phases:
         InputError: the network is no n × n mesh with 4 | n; two ranks share a node; the pattern has an order; channels
             or duplex are limited.
     """
-    require_no_order(problem, "scott")
-    require_one_rank_per_node(problem, "scott")
-    require_limits(problem, "scott", "send", "receive", "link")
-    side = _side(problem)
+    require(applies_scott(problem))
+    side = problem.machine.topology.sides[0]
     offsets, message = _core.SquareExchange(side).phases(1)
     nodes = side * side
     source, target = problem.source_node.astype(np.int64), problem.target_node.astype(np.int64)
@@ -48,11 +55,11 @@ def schedule_scott(problem: Problem) -> Phases:
     return Phases.of(phase[source * (nodes - 1) + target - (target > source)])
 
 
-def _side(problem: Problem) -> int:
+def _refuse_network(problem: Problem) -> str | None:
     topology = problem.machine.topology
     wraps = topology.wraps and problem.machine.routing.rule != "no-wrap"
     square = topology.is_box and len(topology.sides) == 2 and topology.sides[0] == topology.sides[1]
-    if not square or wraps or topology.sides[0] % 4:
-        given = "x".join(map(str, topology.sides)) or f"{topology.nodes} nodes"
-        raise InputError(f"method scott requires an n x n mesh with n divisible by 4, given {topology.kind} {given}")
-    return topology.sides[0]
+    if square and not wraps and topology.sides[0] % 4 == 0:
+        return None
+    given = "x".join(map(str, topology.sides)) or f"{topology.nodes} nodes"
+    return f"method scott requires an n x n mesh with n divisible by 4, given {topology.kind} {given}"

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.methods.balance import Burden, burden_of, line_uses, phase_lengths, regroup
-from conset.methods.domain import require_limits
+from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import route_links, route_nodes
 
@@ -51,7 +51,7 @@ def split_messages(
     Raises:
         InputError: the duplex rule is to be kept.
     """
-    require_limits(problem, "split", "send", "receive", "link", "channels")
+    require(refuse_limits(problem, "split", "send", "receive", "link", "channels"))
     if phases.offsets.size <= 2 or phases.parts is not None:
         return phases
     burden = burden_of(problem, phases, serial=serial, links=links, method=method)

@@ -41,7 +41,7 @@ def time_as(problem: Problem, phases: Phases, *, serial: bool | None = None, met
     timing = time_lines(problem, phases, serial=serial, method=method)
     return np.stack(
         _core.time_as(
-            *timing.lines, timing.offsets, timing.duration, timing.first, timing.second, problem.seed % 2**64
+            *timing.lines, timing.offsets, timing.duration, timing.first, timing.second, problem.search.seed % 2**64
         ),
         axis=1,
     )  # fmt: skip

@@ -34,7 +34,7 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
             raise InputError(f"{where(rank)}: node {node} of rank {rank}: must be from 0 to {topology.endpoints - 1}")
         count[node] += 1
         if count[node] > ranks_per_node:
-            rule = f"at most {ranks_per_node} ranks a node (--ranks-per-node)"
+            rule = f"at most {ranks_per_node} ranks a node (ranks_per_node)"
             raise InputError(f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}")
     placement: NDArray[np.int32] = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
     return placement

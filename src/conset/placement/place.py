@@ -35,6 +35,16 @@ TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
 """What `auto` tries beside the identity, where it can be applied."""
 
 
+def require_placement(name_or_file: str) -> None:
+    """Raises `UsageError` where a word is neither a name nor a file of node ids."""
+    if name_or_file not in (*PLACEMENTS, AUTO) and not _is_file(name_or_file):
+        raise unknown_name("placement", name_or_file, (*PLACEMENTS, AUTO))
+
+
+def _is_file(name: str) -> bool:
+    return bool(Path(name).suffix) or os.path.exists(name) or "/" in name
+
+
 def place(
     name_or_file: str,
     *,
@@ -67,9 +77,8 @@ def place(
         return named(site)
     if name_or_file == AUTO:
         raise UsageError("placement auto: is chosen by compiling; name one of the others here")
-    if Path(name_or_file).suffix or os.path.exists(name_or_file) or "/" in name_or_file:
-        return read_placement(Path(name_or_file), pattern.ranks, topology, ranks_per_node)
-    raise unknown_name("placement", name_or_file, (*PLACEMENTS, AUTO))
+    require_placement(name_or_file)
+    return read_placement(Path(name_or_file), pattern.ranks, topology, ranks_per_node)
 
 
 def candidates(
@@ -99,11 +108,12 @@ def _site(
     pattern: Pattern, topology: Topology, routing: Routing | None, ranks_per_node: int, seed: int, effort: int
 ) -> Site:
     if ranks_per_node < 1:
-        raise UsageError(f"--ranks-per-node {ranks_per_node}: must be at least 1")
+        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
     ranks, places = pattern.ranks, topology.endpoints * ranks_per_node
     if ranks > places:
         raise InputError(
             f"{ranks} ranks on {topology.endpoints} nodes with {ranks_per_node} a node: at most {places} fit; "
-            f"--ranks-per-node {-(-ranks // topology.endpoints)} would do"
+            f"ranks_per_node {-(-ranks // topology.endpoints)} would do",
+            options=["ranks_per_node"],
         )
     return Site(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from conset import _core
-from conset.compiler import Request, check_request, compile_placed, placement_of
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_placed, placement_of
 from conset.errors import InputError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -22,14 +23,14 @@ from conset.units import MAX_SIZE_B
 
 
 def compile_program(
-    words: Sequence[BlockWords], machine: Machine, request: Request, *, manifest: Manifest | None = None
+    words: Sequence[BlockWords], machine: Machine, options: CompileOptions, *, manifest: Manifest | None = None
 ) -> Program:
     """A program of blocks; equal blocks have one schedule.
 
     Args:
         words: what each block sends, how often, and how it is compiled.
         machine: what it is for.
-        request: of the whole: its placement holds for all blocks and is found for what they send together.
+        options: of the whole: its placement holds for all blocks and is found for what they send together.
         manifest: how it is made.
 
     Raises:
@@ -37,19 +38,19 @@ def compile_program(
     """
     if not words:
         raise InputError("a program needs a block, given none")
-    manifest = manifest or Manifest(seed=request.seed)
-    placement = placement_of(together(words), machine, request)
+    manifest = manifest or Manifest(seed=options.seed)
+    placement = placement_of(together(words), machine, options)
     known: dict[object, int] = {}
     schedules: list[Schedule] = []
     blocks: list[Block] = []
     for block in words:
-        own = check_request(replace(block.request, sync="barrier", placement="identity"))
+        own = replace(block.options, sync="barrier", placement="identity")
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
             schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
         turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
         blocks.append(Block(block.name, block.repeat, index, turned))
-    stopped = _core.stop_asked() or any(schedule.stopped_early for schedule in schedules)
+    stopped = _core.stop_asked() or any(s.report is not None and s.report.stopped_early for s in schedules)
     ordered, contexts = share(blocks, schedules)
     return Program(machine, tuple(blocks), number_contexts(ordered, contexts), contexts, manifest, stopped)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conset.compiler import Request
+from conset.compilation.options import CompileOptions
 from conset.errors import ConsetError, InputError
 from conset.files import is_file, require_file
 from conset.machine.machine import Machine
@@ -41,17 +41,17 @@ class BlockWords:
         name: for people.
         pattern: what is sent.
         repeat: how often.
-        request: how it is compiled.
+        options: how it is compiled.
     """
 
     name: str
     pattern: Pattern
     repeat: int
-    request: Request
+    options: CompileOptions
 
 
-def read_program(path: str | Path, machine: Machine, request: Request) -> list[BlockWords]:
-    """The blocks of a program file; what a block does not say is as in `request`.
+def read_program(path: str | Path, machine: Machine, options: CompileOptions) -> list[BlockWords]:
+    """The blocks of a program file; what a block does not say is as in `options`.
 
     Raises:
         InputError: no TOML, no block, a misspelt key, a value of another type, a pattern that cannot be read, or ranks
@@ -69,7 +69,7 @@ def read_program(path: str | Path, machine: Machine, request: Request) -> list[B
     tables = data.get("block")
     if set(data) != {"block"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise InputError(f"{path}: one or more [[block]] tables and nothing else required, given {', '.join(data)}")
-    blocks = [_block(f"{path}: block {k}", table, path.parent, machine, request) for k, table in enumerate(tables, 1)]
+    blocks = [_block(f"{path}: block {k}", table, path.parent, machine, options) for k, table in enumerate(tables, 1)]
     for k, block in enumerate(blocks, 1):
         if block.pattern.ranks != blocks[0].pattern.ranks:
             first = f"block 1 '{blocks[0].name}' has {blocks[0].pattern.ranks}"
@@ -77,7 +77,7 @@ def read_program(path: str | Path, machine: Machine, request: Request) -> list[B
     return blocks
 
 
-def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine, request: Request) -> BlockWords:
+def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions) -> BlockWords:
     for key, value in table.items():
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
@@ -92,23 +92,21 @@ def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine,
     if not 1 <= repeat <= MAX_REPEAT:
         rule = "must be at least 1" if repeat < 1 else f"must be at most {MAX_REPEAT}"
         raise InputError(f"{where}: repeat = {repeat}: {rule}")
-    if table.get("effort", 1) < 1:
-        raise InputError(f"{where}: effort = {table['effort']}: must be at least 1")
-    own = replace(request, **{key: table[key] for key in COMPILING if key in table})
     try:
+        own = replace(options, **{key: table[key] for key in COMPILING if key in table})
         pattern = _pattern(table, folder, machine, own)
     except ConsetError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{where}: {error}", options=error.options) from None
     return BlockWords(table.get("name", pattern.name), pattern, repeat, own)
 
 
-def _pattern(table: Mapping[str, Any], folder: Path, machine: Machine, request: Request) -> Pattern:
+def _pattern(table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions) -> Pattern:
     from conset.pattern.spec import input_path, parse_pattern
 
     words = table["pattern"]
     if is_file(folder / words) or input_path(words) is not None:
         words = str(folder / words)
     return parse_pattern(
-        words, topology=machine.topology, ranks=machine.topology.endpoints * request.ranks_per_node, seed=request.seed,
+        words, topology=machine.topology, ranks=machine.topology.endpoints * options.ranks_per_node, seed=options.seed,
         parts=table.get("parts"), rows_to=table.get("rows_to"), word=parse_size(table.get("word", "8"), "word"),
     )  # fmt: skip

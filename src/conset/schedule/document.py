@@ -18,6 +18,9 @@ from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
 from conset.schedule.schedule import Schedule
 
+MAX_NAME = 300
+"""Letters of the name of a pattern in a file."""
+
 IntArray = NDArray[np.int64] | NDArray[np.int32]
 
 
@@ -51,6 +54,7 @@ class Document:
         in_flight: sends a rank keeps open at once, or `all`; None: not said.
         posting: what the messages of each rank are ordered by inside a phase.
         min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each; None: nothing.
+        pattern_name: what the pattern was made from, for people.
     """
 
     machine: str | Mapping[str, Any]
@@ -78,6 +82,7 @@ class Document:
     in_flight: int | str | None = None
     posting: str = "schedule"
     min_bandwidth_Bps: float | list[float] | None = None  # noqa: N815
+    pattern_name: str = "pattern"
 
     @property
     def phases(self) -> int:
@@ -110,8 +115,14 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
         in_flight=schedule.in_flight, posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule),
+        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=_final_name(pattern.name),
     )  # fmt: skip
+
+
+def _final_name(name: str) -> str:
+    """A name for a file: no folders, one line, at most `MAX_NAME` letters."""
+    final = name.rpartition("/")[2]
+    return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
 
 
 def _bandwidths(schedule: Schedule) -> float | list[float] | None:

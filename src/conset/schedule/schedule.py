@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import Manifest
 from conset.schedule.posting import InFlight, check_in_flight, check_posting
+from conset.schedule.report import CompileReport
 from conset.units import MAX_SIZE_B
 
 
@@ -50,14 +50,7 @@ class Schedule(ValueObject):
             as the method lists them.
         min_bandwidth_Bps: shape=(messages), float64 [B/s]: what every message is guaranteed while its phase is open;
             or None: nothing was asked for.
-        compile_s: what the scheduling alone took [s]; never in a file.
-        stopped_early: the search was interrupted and this is its best so far; never in a file.
-        placement_name: what the placement is called, where it has a name; never in a file.
-        note: what a user should know of how it was found; never in a file.
-        reason: why this method and policy, in one sentence, where they were chosen by `auto`; never in a file.
-        rank_by: by what method or policy were chosen by `auto`: `formula` or a model; never in a file.
-        simulated_s: what that model said it takes [s]; never in a file.
-        verdict: what was chosen against and what each model says of it, as in `compile --json`; never in a file.
+        report: how a compile found it; None for one made by hand or read from a file.
     """
 
     pattern: Pattern
@@ -78,14 +71,7 @@ class Schedule(ValueObject):
     in_flight: InFlight | None = None
     posting: str = "schedule"
     min_bandwidth_Bps: NDArray[np.float64] | None = None  # noqa: N815
-    compile_s: float = field(default=0.0, compare=False)
-    stopped_early: bool = field(default=False, compare=False)
-    placement_name: str = field(default="", compare=False)
-    note: str = field(default="", compare=False)
-    reason: str = field(default="", compare=False)
-    rank_by: str = field(default="", compare=False)
-    simulated_s: float | None = field(default=None, compare=False)
-    verdict: Mapping[str, Any] | None = field(default=None, compare=False)
+    report: CompileReport | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -207,6 +193,10 @@ class Schedule(ValueObject):
     def phase_of(self) -> NDArray[np.int32]:
         """shape=(transfers), int32: the phase of each transfer."""
         return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))
+
+    def with_report(self, **changes: Any) -> Schedule:
+        """The same schedule with fields of its report changed."""
+        return replace(self, report=replace(self.report or CompileReport(), **changes))
 
     def __repr__(self) -> str:
         return (

@@ -57,13 +57,13 @@ def score(task: Task, phases: Phases) -> Score:
     loads = phase_loads(schedule_of(task, phases))
     count, total = phases.offsets.size - 1, int(loads.largest.sum(dtype=np.int64))
     time = round(time_of(task, phases), 15)
-    return (count, total, time) if task.problem.objective == "phases" else (time, count, total)
+    return (count, total, time) if task.problem.search.objective == "phases" else (time, count, total)
 
 
 def best_score(task: Task) -> Score:
     """No schedule has a better first two places; of the time of unequal sizes nothing is said."""
     least = max(task.least_phases, 1)
-    if task.problem.objective == "phases":
+    if task.problem.search.objective == "phases":
         return (task.least_phases, task.least_sum(least))
     if not task.equal_sizes:
         return (0.0,)

@@ -44,7 +44,9 @@ def route_closed_form(task: Task) -> Routed:
     machine = replace(problem.machine, routing=Routing(problem.machine.routing.rule, tie="parity"))
     slots = Limits(send=1, receive=1, link=1)
     try:
-        phases = schedule_bounded(replace(problem, machine=machine, limits=slots, effort=0))
+        phases = schedule_bounded(
+            replace(problem, machine=machine, limits=slots, search=replace(problem.search, effort=0))
+        )
     except InputError as error:
         raise InputError(str(error).replace("method bounded", "router closed-form")) from None
     slot = np.empty(problem.pattern.messages, np.int32)

@@ -51,14 +51,14 @@ def route_negotiated(task: Task) -> Routed:
         InputError: the pattern is too large, or nothing was found within the sweeps that `--effort` allows.
     """
     cells = task.source.size * task.least_phases
-    if cells > MOST_STATES * task.problem.effort:
+    if cells > MOST_STATES * task.problem.search.effort:
         raise InputError(
             f"router negotiated requires at most {MOST_STATES:,} connections times phases for each unit of effort, "
             f"given {cells:,}"
         )
     if not task.leaves.any():
         return _routed(task, np.zeros(task.source.size, np.int32), None)
-    search = _Search(task, _items(task), _Budget(BUDGET * task.problem.effort))
+    search = _Search(task, _items(task), _Budget(BUDGET * task.problem.search.effort))
     best = search.best()
     if best is None:
         raise InputError("router negotiated: no assignment within the limits was found; --effort would search longer")
@@ -120,12 +120,12 @@ class _Search:
         """The best by the objective: the fewest phases with a low L, and for the time those of the best two L."""
         task, least = self.task, self.task.least_phases
         found = [] if _core.stop_asked() else [self._lowered(self._fewest(None))]
-        if task.equal_sizes and task.problem.objective == "time":
+        if task.equal_sizes and task.problem.search.objective == "time":
             found += [self._fewest(level) for level in self._levels() if not self.over]
         known = [f for f in found if f is not None]
         if not known:
             return None
-        if task.problem.objective == "phases" or not task.equal_sizes:
+        if task.problem.search.objective == "phases" or not task.equal_sizes:
             best = min(known, key=lambda f: (f.phases, f.total))
         else:
             best = min(known, key=lambda f: (f.phases * task.setup_s + f.total * task.share_s, f.phases))
@@ -163,16 +163,16 @@ class _Search:
             own = getattr(limits, name)
             users = [each for each in (users[which] for users in allowed) if each is not None]
             kept[name] = np.minimum(users, own or max(users)).astype(np.int32) if users else own
-        effort = task.problem.effort
+        effort = task.problem.search.effort
         left = max(min(self.spent.left, BUDGET * effort // share), 1)
         pressure = replace(pressure, sweeps=pressure.sweeps * effort, work=min(pressure.work * effort, left))
-        found = negotiate(self.items, phases, **kept, pressure=pressure, seed=task.problem.seed)
+        found = negotiate(self.items, phases, **kept, pressure=pressure, seed=task.problem.search.seed)
         self.spent.left -= found.work
         return found
 
     def _fewest(self, level: int | None) -> _Found | None:
         least = self._least_phases(level)
-        sweeps = (CHANNELS if level is None else LINKS).sweeps * self.task.problem.effort
+        sweeps = (CHANNELS if level is None else LINKS).sweeps * self.task.problem.search.effort
         found = fewest_slots(least, int(least * MORE) + 8, lambda phases: self._attempt(phases, level), sweeps)
         return None if found is None else _Found(found, int(found.slot.max()) + 1, level)
 
@@ -205,7 +205,7 @@ class _Search:
         if found.level in (None, 1) or self.task.problem.pattern.before is not None:
             return found
         most = int(found.total) - self.task.least_levels(found.phases)
-        effort = self.task.problem.effort - (self.task.source.size * found.phases > SMALL)
+        effort = self.task.problem.search.effort - (self.task.source.size * found.phases > SMALL)
         for lower in range(1, min(most, TIGHTENING * effort) + 1):
             attempt = self._attempt(found.phases, found.level, lower)
             if not attempt.complete or self.over:

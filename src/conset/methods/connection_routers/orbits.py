@@ -209,13 +209,15 @@ def _packed(orbits: Orbits) -> Routed | None:
         phases, total = target
         rows = _rows(task, loads, classes, total)
         capacity = _capacity(task, rows.shape[1], classes, phases, total)
-        steps = problem.effort * max(LEAST_STEPS, STEPS * orbits.items)
-        seed = (problem.seed + next(tries)) % 2**64
+        steps = problem.search.effort * max(LEAST_STEPS, STEPS * orbits.items)
+        seed = (problem.search.seed + next(tries)) % 2**64
         found = _core.pack_orbits(rows.shape[1], rows.ravel(), capacity.ravel(), HOT, COLD, steps, seed)
         return found if found.size else None
 
     least = max(task.least_phases, -(-int(loads[:, :classes].sum(axis=0).max()) // task.channels))
-    packed = _pack_few(task, least, attempt) if problem.objective == "phases" else _pack_short(task, least, attempt)
+    packed = (
+        _pack_few(task, least, attempt) if problem.search.objective == "phases" else _pack_short(task, least, attempt)
+    )
     if packed is None:
         return None
     phase = np.where(orbits.item < 0, 0, packed[orbits.item]).astype(np.int32)

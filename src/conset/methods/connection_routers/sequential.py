@@ -51,7 +51,7 @@ def route_sequential(task: Task) -> Routed:
     """
     phases = max(task.least_phases, 1)
     fixed = task.problem.pattern.before is not None or task.problem.min_bandwidth is not None
-    rounds = 0 if fixed else ROUNDS * task.problem.effort
+    rounds = 0 if fixed else ROUNDS * task.problem.search.effort
     while True:
         fewest = task.source.size
         for order, seed in _orders(task):
@@ -73,13 +73,13 @@ def route_sequential(task: Task) -> Routed:
 
 def _orders(task: Task) -> Iterator[tuple[NDArray[np.int32], int]]:
     """Longest first with random ties, and at random, in turn; twice with each unit of effort."""
-    for k in range(task.problem.effort):
+    for k in range(task.problem.search.effort):
         if k > 0 and _core.stop_asked():
             return
-        rng = np.random.default_rng((task.problem.seed % 2**64, k))
+        rng = np.random.default_rng((task.problem.search.seed % 2**64, k))
         noise = rng.random(task.source.size)
         for keys in ((noise, -task.hops), (noise,)):
-            yield np.lexsort(keys).astype(np.int32), (task.problem.seed + k) % 2**64
+            yield np.lexsort(keys).astype(np.int32), (task.problem.search.seed + k) % 2**64
 
 
 def build_router(task: Task, phases: int, seed: int) -> _core.SequentialRouter:

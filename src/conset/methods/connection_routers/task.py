@@ -177,7 +177,7 @@ class Task:
     def ratio(self) -> tuple[float, float]:
         """Messages that a level allows on (a port, a link): for the time as many as the slower one takes meanwhile."""
         port, link = self._work
-        if self.problem.objective == "phases" or port == link:
+        if self.problem.search.objective == "phases" or port == link:
             return 1.0, 1.0
         return tuple(self.share_s / work if work else inf for work in (port, link))  # type: ignore[return-value]
 

@@ -29,7 +29,7 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
         InputError: a line of the file is wrong, or names ranks that no message joins.
     """
     if Path(rate_or_file).suffix.lower() != ".csv":
-        return frozen(np.full(pattern.messages, parse_rate(rate_or_file, "--min-bandwidth")))
+        return frozen(np.full(pattern.messages, _rate(rate_or_file)))
     path = Path(rate_or_file)
     demand = np.zeros(pattern.messages)
     source, header = pattern.source, False
@@ -48,6 +48,13 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
             raise InputError(f"{path}, line {number}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}")
         demand[joined] = rate
     return frozen(demand)
+
+
+def _rate(text: str) -> float:
+    try:
+        return parse_rate(text, "min_bandwidth")
+    except UsageError as error:
+        raise UsageError(error, options=["min_bandwidth"]) from None
 
 
 def _row(words: list[str], place: str) -> tuple[tuple[int, int], float]:

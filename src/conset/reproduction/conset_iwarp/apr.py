@@ -12,7 +12,7 @@ from conset.machine.machine import Machine
 from conset.methods.connection_routers.assemble import assemble
 from conset.methods.connection_routers.sequential import build_router
 from conset.methods.connection_routers.task import Routed, Task
-from conset.methods.problem import Phases, Problem
+from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.timetable_as import time_as
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
@@ -27,7 +27,7 @@ def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
     Raises:
         NoScheduleError: `phases` copies are too few.
     """
-    task = Task(Problem(pattern, on, Limits(channels=CHANNELS), None, seed))
+    task = Task(Problem(pattern, on, Limits(channels=CHANNELS), None, search=SearchOptions(seed=seed)))
     router = build_router(task, phases, seed)
     out = router.route(np.random.default_rng(seed).permutation(pattern.messages).astype(np.int32))
     if out:
@@ -47,7 +47,9 @@ def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> 
     """
     unlisted = assemble(found)
     known = unlisted if scheduler.topology.kind != "crossbar" else Phases(unlisted.offsets, unlisted.message)
-    table = time_as(Problem(pattern, scheduler, Limits(), None, seed), known, method="connections")
+    table = time_as(
+        Problem(pattern, scheduler, Limits(), None, search=SearchOptions(seed=seed)), known, method="connections"
+    )
     rank = np.empty(pattern.messages, np.int32)
     rank[unlisted.message[np.argsort(table[:, 0], kind="stable")]] = np.arange(pattern.messages, dtype=np.int32)
     listed = assemble(replace(found, order=rank))

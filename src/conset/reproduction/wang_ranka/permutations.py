@@ -9,11 +9,11 @@ from math import log2
 from typing import TYPE_CHECKING
 
 import conset
+from conset.compilation.summary import half_duplex_units
 from conset.report.picture_lines import Line, Panel, picture_lines
 from conset.reproduction.item import Cell, Claim, Item, Picture, Table, Value
 from conset.reproduction.parallel import on_threads
 from conset.reproduction.wang_ranka.times import DEGREES
-from conset.summary import half_duplex_units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

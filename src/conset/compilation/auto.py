@@ -13,6 +13,8 @@ Effort is counted in work of the models and bounded by the size of the pattern, 
 gives the same choice. Above `MAX_MESSAGES` the formula stands in. The verdict says that, and what was left out.
 By formula: every trial is predicted. Among equals, which are frequent where the busiest port decides, the one that
 takes the least with a barrier after every phase; then the fewest phases, then the order of the list.
+
+The policy alone: a schedule that is made, under the policy with the least time by formula or by a model.
 """
 
 from __future__ import annotations
@@ -23,15 +25,14 @@ from dataclasses import replace
 from math import inf
 
 from conset import _core
-from conset.choice.candidates import LARGE
-from conset.choice.making import Make, make_naive, make_others, naive_orders
-from conset.choice.opinions import verdict_by_formula, verdict_by_model
-from conset.choice.policies import allowed_policies
-from conset.choice.search import THREADS, Search
-from conset.choice.simulated import EQUAL, FORMULA, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
-from conset.choice.stages import (
+from conset.compilation.candidates import LARGE, Make, Refuse, make_naive, make_others, naive_orders, refuse_nothing
+from conset.compilation.options import FORMULA, CompileOptions
+from conset.compilation.ranking import EQUAL, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
+from conset.compilation.search import (
     FIRST_SHARE,
     POSTED_SHARE,
+    THREADS,
+    Search,
     all_trials,
     corrected_trials,
     first_trials,
@@ -41,8 +42,8 @@ from conset.choice.stages import (
     robust_trials,
     second_trials,
 )
-from conset.choice.trial import REL_TOL, Base, Trial, best_of, predicted_trials
-from conset.choice.verdict import Verdict
+from conset.compilation.trial import REL_TOL, Base, Trial, allowed_policies, best_of, predicted_trials
+from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
 from conset.errors import NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -55,12 +56,9 @@ def choose_schedule(
     make: Make,
     pattern: Pattern,
     machine: Machine,
+    options: CompileOptions | None = None,
     *,
-    sync: str | None = None,
-    user_limits: bool = False,
-    effort: int = 1,
-    rank_by: str | None = None,
-    objective: str = "time",
+    refuse: Refuse = refuse_nothing,
     threads: int = THREADS,
 ) -> Schedule:
     """The schedule with the least simulated or predicted time, with the verdict on it.
@@ -69,11 +67,10 @@ def choose_schedule(
         make: compiles by one method.
         pattern: what is sent.
         machine: what it costs.
-        sync: a policy that is fixed; None: the best.
-        user_limits: whether options fix limits, so that no other contention is tried.
-        effort: multiplies what may be simulated, and sweeps of methods that search.
-        rank_by: `formula` or a model of `conset.choice.simulated.MAX_MESSAGES`; None: the machine's model.
-        objective: `phases`: only among the schedules with the fewest phases, of these with the least sum of loads.
+        options: what a user asked for: a policy that is fixed; limits, which leave no other contention to try; effort,
+            which multiplies what may be simulated and sweeps; what ranks; with the objective `phases` only schedules
+            with the fewest phases are chosen from, of these with the least sum of loads.
+        refuse: says of a method why it does not apply, before it is made.
         threads: how many work at once; the choice does not depend on it.
 
     Raises:
@@ -81,18 +78,16 @@ def choose_schedule(
         NoScheduleError: none can be simulated; what the last one said.
         KeyboardInterrupt: stopped before there was anything to choose from.
     """
-    model, stands_in = ranking_of(machine, rank_by), ""
-    if not is_affordable(pattern, model, effort):
-        stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
+    options = options or CompileOptions()
+    model, stands_in = ranking_of(machine, options.rank_by), ""
+    if not is_affordable(pattern, model, options.effort):
+        stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * options.effort:,} messages"
         model = FORMULA
     with workers(threads) as executor:
-        maker = _Maker(make, pattern, machine, executor, not user_limits, effort)
-        if objective == "phases":
+        maker = _Maker(make, pattern, machine, options, refuse, executor)
+        if options.objective == "phases":
             maker.keep_fewest_phases()
-        if model == FORMULA:
-            verdict = _choose_by_formula(maker, sync, user_limits, stands_in)
-        else:
-            verdict = _choose_by_model(maker, model, sync, user_limits)
+        verdict = _choose_by_formula(maker, stands_in) if model == FORMULA else _choose_by_model(maker, model)
     return verdict.to_schedule()
 
 
@@ -100,20 +95,27 @@ class _Maker:
     """What makes the schedules of a choice."""
 
     def __init__(
-        self, make: Make, pattern: Pattern, machine: Machine, executor: Executor, ladder: bool, effort: int
+        self,
+        make: Make,
+        pattern: Pattern,
+        machine: Machine,
+        options: CompileOptions,
+        refuse: Refuse,
+        executor: Executor,
     ) -> None:
-        self.make, self.pattern, self.machine, self.executor = make, pattern, machine, executor
-        self.ladder, self.effort = ladder, effort
+        self.make, self.pattern, self.machine = make, pattern, machine
+        self.options, self.refuse, self.executor = options, refuse, executor
+        self.sync, self.user_limits = options.policy, options.has_user_limits
         self.naive = make_naive(make)
-
         self.made: list[Base] | None = None
 
     def others(self) -> list[Base]:
         """All candidates but naive."""
         if self.made is None:
             self.made = make_others(
-                self.make, self.pattern, self.machine, self.naive, self.executor, ladder=self.ladder, effort=self.effort
-            )
+                self.make, self.pattern, self.machine, self.naive, self.executor,
+                sweep_link_limit=not self.user_limits, effort=self.options.effort, refuse=self.refuse,
+            )  # fmt: skip
         return self.made
 
     def keep_fewest_phases(self) -> None:
@@ -130,20 +132,22 @@ class _Maker:
         self.made = [base for base in kept if base is not self.naive]
 
 
-def _choose_by_formula(maker: _Maker, sync: str | None, user_limits: bool, stands_in: str) -> Verdict:
+def _choose_by_formula(maker: _Maker, stands_in: str) -> Verdict:
     """The least predicted time; nothing beside posting everything where that is what the bound says."""
     trials: list[Trial] = []
     optimal = False
     if maker.naive is not None:
-        trials += _predicted(maker.naive, sync)
+        trials += _predicted(maker.naive, maker.sync)
         floor = _floor_s(maker, maker.naive)
         optimal = any(trial.fits and trial.time_s <= floor * REL_TOL for trial in trials)
     if not optimal:
         for base in maker.others():
-            trials += _predicted(base, sync)
+            trials += _predicted(base, maker.sync)
             if _core.stop_asked():
                 break
-    return verdict_by_formula(trials, best_of(trials), user_limits=user_limits, stands_in=stands_in, optimal=optimal)
+    return verdict_by_formula(
+        trials, best_of(trials), user_limits=maker.user_limits, stands_in=stands_in, optimal=optimal
+    )
 
 
 def _predicted(base: Base, sync: str | None) -> list[Trial]:
@@ -161,10 +165,10 @@ def _floor_s(maker: _Maker, naive: Base) -> float:
     return least_time(maker.pattern, maker.machine, naive.schedule) if maker.pattern.messages <= LARGE else 0.0
 
 
-def _choose_by_model(maker: _Maker, model: str, sync: str | None, user_limits: bool) -> Verdict:
+def _choose_by_model(maker: _Maker, model: str) -> Verdict:
     """The least simulated time; by formula where a stop came before any simulation ended."""
-    search = Search(model, allowed_work(maker.pattern, model, maker.effort), maker.executor)
-    posted = None if maker.naive is None else predicted_trials(maker.naive, [sync or "none"])[0]
+    search = Search(model, allowed_work(maker.pattern, model, maker.options.effort), maker.executor)
+    posted = None if maker.naive is None else predicted_trials(maker.naive, [maker.sync or "none"])[0]
     trials: list[Trial] = []
     bases: list[Base] = []
     too_long = False
@@ -175,27 +179,25 @@ def _choose_by_model(maker: _Maker, model: str, sync: str | None, user_limits: b
             too_long = bool(search.skipped)
         bases = maker.others()
         orders = [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
-        trials = all_trials([*orders, *bases], sync, search)
+        trials = all_trials([*orders, *bases], maker.sync, search)
         search.run(first_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
         search.run(second_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
         search.run(corrected_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
-        search.run(refined_trials(search, bases, orders, sync))
+        search.run(refined_trials(search, bases, orders, maker.sync))
         search.run(robust_trials(search, trials), slack=EQUAL, equals=True)
     except KeyboardInterrupt:
         if search.best is None and not bases and maker.naive is None:
             raise
     if search.best is None:
-        return _without_times(maker, search, bases, trials, sync, user_limits)
+        return _without_times(maker, search, bases, trials)
     if posted is not None and too_long and posted.time_s < search.best.time_s:
         stands_in = f"the formula stands in for {model}, by which posting everything takes too many steps to simulate"
         made = [posted, *(replace(trial, time_s=trial.predicted_s) for trial in trials)]
-        return verdict_by_formula(made, best_of(made), user_limits=user_limits, stands_in=stands_in)
-    return verdict_by_model(search, robust_choice(search), trials, maker.machine, user_limits=user_limits)
+        return verdict_by_formula(made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in)
+    return verdict_by_model(search, robust_choice(search), trials, maker.machine, user_limits=maker.user_limits)
 
 
-def _without_times(
-    maker: _Maker, search: Search, bases: Sequence[Base], trials: list[Trial], sync: str | None, user_limits: bool
-) -> Verdict:
+def _without_times(maker: _Maker, search: Search, bases: Sequence[Base], trials: list[Trial]) -> Verdict:
     """By formula, where no simulation ended: stopped, or too much for the effort.
 
     Raises:
@@ -207,6 +209,43 @@ def _without_times(
         )
     naive = [] if maker.naive is None else [maker.naive]
     made = [replace(trial, time_s=trial.predicted_s) for trial in trials]
-    made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, sync)]
+    made = made or [trial for base in [*naive, *bases] for trial in _predicted(base, maker.sync)]
     stands_in = f"the formula stands in for {search.model}: no simulation ended"
-    return verdict_by_formula(made, best_of(made), user_limits=user_limits, stands_in=stands_in)
+    return verdict_by_formula(made, best_of(made), user_limits=maker.user_limits, stands_in=stands_in)
+
+
+def choose_policy(schedule: Schedule, *, rank_by: str | None = None, effort: int = 1) -> Schedule:
+    """The schedule under its fastest policy, with the verdict on it.
+
+    Args:
+        schedule: its own policy does not count.
+        rank_by: `formula` or a model; None: the machine's model, or the formula where the pattern is too large.
+        effort: multiplies what may be simulated.
+
+    Raises:
+        InputError: it has no room for its receives under any policy. NoScheduleError: it deadlocks under all.
+    """
+    return _verdict(schedule, None, rank_by, effort).to_schedule()
+
+
+def best_trial(schedule: Schedule, sync: str | None = None, *, rank_by: str | None = None, effort: int = 1) -> Trial:
+    """The schedule under its fastest policy, or under `sync`; arguments and errors as `choose_policy`."""
+    return _verdict(schedule, sync, rank_by, effort).chosen
+
+
+def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: int) -> Verdict:
+    base, model = Base(schedule), ranking_of(schedule.machine, rank_by)
+    trials = predicted_trials(base, allowed_policies(schedule) if sync is None else (sync,))
+    if model == FORMULA:
+        return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked)
+    stands_in = f"the formula stands in for {model} above {MAX_MESSAGES[model] * effort:,} messages"
+    if not is_affordable(schedule.pattern, model, effort):
+        return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked, stands_in=stands_in)
+    with workers(THREADS) as executor:
+        search = Search(model, allowed_work(schedule.pattern, model, effort), executor)
+        search.run(sorted((replace(trial, time_s=float("inf")) for trial in trials), key=lambda t: t.predicted_s))
+        if search.best is None and search.refused:
+            raise search.refused[-1][1]
+        if search.best is None:
+            raise NoScheduleError(f"{base.workload.name}: no policy to simulate within {search.budget:,} steps")
+        return verdict_by_model(search, search.best, [], schedule.machine, user_limits=schedule.limits_asked)

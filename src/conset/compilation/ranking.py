@@ -1,4 +1,4 @@
-"""Simulated times of trials: one call of a model, how much of it may be spent, and which model ranks.
+"""Ranking: simulated times of trials, one call of a model, how much of it may be spent, and which model ranks.
 
 A machine names the model that tells what it does (`Costs.model`); that one ranks unless options name another. A
 pattern above `MAX_MESSAGES` is ranked by formula: the choice says so.
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
 
-from conset.choice.candidates import SMALL
-from conset.errors import UsageError, unknown_name
+from conset.compilation.options import FORMULA, RANKING_MODELS, check_ranking
+from conset.errors import UsageError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.posting import InFlight
@@ -21,11 +21,10 @@ from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
 from conset.simulation.workload import Workload
 
-FORMULA = "formula"
-"""The ranking by predicted time; the others are models of `conset.simulation`."""
-
-MAX_MESSAGES: Mapping[str, int] = MappingProxyType({"flow": 1 << 17, "wormhole": 1 << 17, "circuit": 1 << 17})
-"""Models that may rank, and the most messages of a pattern each does, per unit of effort."""
+MAX_MESSAGES: Mapping[str, int] = MappingProxyType(dict.fromkeys(RANKING_MODELS, 1 << 17))
+"""The most messages of a pattern that each model ranks, per unit of effort."""
+SMALL = 1 << 13
+"""Messages up to which every method is tried at many contentions, and more may be simulated of each."""
 
 EQUAL = 1.02
 """Factor up to which two times are called equal: a model is not that exact."""
@@ -79,12 +78,6 @@ def ranking_of(machine: Machine, rank_by: str | None) -> str:
     return machine.costs.model if rank_by is None else rank_by
 
 
-def check_ranking(rank_by: str | None) -> None:
-    """Raises `UsageError` where `rank_by` is neither None nor `formula` nor a model that may rank."""
-    if rank_by is not None and rank_by != FORMULA and rank_by not in MAX_MESSAGES:
-        raise unknown_name("ranking", rank_by, (FORMULA, *MAX_MESSAGES))
-
-
 def require_affordable(pattern: Pattern, rank_by: str | None, effort: int = 1) -> None:
     """Raises `UsageError` as `check_ranking`, or where a pattern is too large for the model that was asked for."""
     check_ranking(rank_by)
@@ -93,8 +86,9 @@ def require_affordable(pattern: Pattern, rank_by: str | None, effort: int = 1) -
     most = MAX_MESSAGES[rank_by] * effort
     able = [FORMULA, *(name for name in MAX_MESSAGES if is_affordable(pattern, name, effort))]
     raise UsageError(
-        f"--rank-by {rank_by}: at most {most:,} messages at effort {effort}, {pattern.name} has "
-        f"{pattern.messages:,}; what ranks that many: {', '.join(able)}"
+        f"rank_by {rank_by}: at most {most:,} messages at effort {effort}, {pattern.name} has "
+        f"{pattern.messages:,}; what ranks that many: {', '.join(able)}",
+        options=["rank_by"],
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.schedule.report import CompileReport
 from conset.schedule.schedule import Schedule
 from conset.stopping import workers
 
@@ -33,15 +34,15 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         counted = figures(schedule)
         prediction = predicted.result()
         verified = judged.result() if judged is not None else verified
-    pattern = schedule.pattern
+    pattern, report = schedule.pattern, schedule.report or CompileReport()
     return {
         "method": schedule.method,
-        "auto": bool(schedule.reason),
-        "why": schedule.reason or None,
-        "rank_by": schedule.rank_by or None,
+        "auto": bool(report.reason),
+        "why": report.reason or None,
+        "rank_by": report.rank_by or None,
         "model": schedule.machine.costs.model,
-        "verdict": None if schedule.verdict is None else dict(schedule.verdict),
-        "note": schedule.note or None,
+        "verdict": None if report.verdict is None else dict(report.verdict),
+        "note": report.note or None,
         "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
         "limits": schedule.limits.to_object(),
@@ -59,10 +60,10 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "in_flight": in_flight_of(schedule),
         "posting": schedule.posting,
         "predicted_s": prediction.time_s,
-        "simulated_s": schedule.simulated_s,
-        "compile_s": schedule.compile_s,
-        "stopped_early": schedule.stopped_early,
-        "placement": schedule.placement_name or None,
+        "simulated_s": report.simulated_s,
+        "compile_s": report.compile_s,
+        "stopped_early": report.stopped_early,
+        "placement": report.placement_name or None,
         "verified": verified,
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
         "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),

@@ -1,0 +1,251 @@
+"""Candidates: the methods `auto` tries, as a literal list, with what bounds them; contentions worth a try.
+
+Making: the schedules that trials are made of: all candidates at contentions worth a try, and naive's orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from conset import _core
+from conset.compilation.ranking import SMALL
+from conset.compilation.trial import Base
+from conset.errors import ConsetError, InputError, NoScheduleError
+from conset.machine.machine import Machine
+from conset.methods.table import table
+from conset.pattern.pattern import Pattern
+from conset.schedule.loads import phase_loads
+from conset.schedule.posting import ORDERS, order_messages
+from conset.schedule.schedule import Schedule
+
+LARGE = 1 << 17
+"""Messages above which a prediction takes a noticeable part of a second."""
+MIN_SWEPT_LIMIT = 4
+"""The contention up to which powers of two are tried whatever the pattern."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method that is worth a try.
+
+    Attributes:
+        method: its name in the table; skipped where the table has no such row.
+        messages: most messages of a pattern it is tried on, per unit of effort; None: any number.
+        sweep_link_limit: whether its phases grow fewer up to a quarter of the longest side of a box, and no further.
+        when: what the pattern or machine must have for a gain over the others.
+        searched: most messages of a pattern for which the first unit of effort searches beyond a construction; None:
+            any number.
+    """
+
+    method: str
+    messages: int | None = None
+    sweep_link_limit: bool = False
+    when: Callable[[Pattern, Machine], bool] = lambda pattern, machine: True
+    searched: int | None = None
+
+    def effort(self, pattern: Pattern, effort: int) -> int:
+        """Sweeps that the method may make."""
+        return effort if self.searched is None or pattern.messages <= self.searched else effort - 1
+
+
+def _is_complete(pattern: Pattern, machine: Machine) -> bool:
+    return pattern.messages == pattern.ranks * (pattern.ranks - 1)
+
+
+def _is_no_power_of_two(pattern: Pattern, machine: Machine) -> bool:
+    return pattern.ranks & (pattern.ranks - 1) != 0
+
+
+def _is_unequal(pattern: Pattern, machine: Machine) -> bool:
+    return not pattern.equal_sizes
+
+
+def _is_half_duplex(pattern: Pattern, machine: Machine) -> bool:
+    return machine.costs.half_duplex
+
+
+def _needs_connections(pattern: Pattern, machine: Machine) -> bool:
+    """Unequal sizes are balanced by annealing, which takes seconds."""
+    return machine.limits.channels is not None and pattern.equal_sizes
+
+
+CANDIDATES: tuple[Candidate, ...] = (
+    Candidate("naive"),
+    Candidate("lp"),
+    Candidate("gen"),
+    Candidate("bounded", sweep_link_limit=True, when=_is_complete, searched=4096),
+    Candidate("pex-gen-shift", LARGE, when=_is_no_power_of_two),
+    Candidate("coloring", 1 << 21),
+    Candidate("rs-n", LARGE),
+    Candidate("first-fit", LARGE),
+    Candidate("rs-nl", 1 << 14),
+    Candidate("half-duplex", 2048, when=_is_half_duplex),
+    Candidate("decreasing", 4096, when=_is_unequal, searched=0),
+    Candidate("event-list", 2048, when=_is_unequal),
+    Candidate("birkhoff", 2048),
+    Candidate("negotiated", 2048),
+    Candidate("connections", 256, when=_needs_connections),
+)
+"""What is tried, cheap ones first. pex and pex-gen make the phases of lp, scott those of bounded at contention 1."""
+
+
+def candidates(pattern: Pattern, machine: Machine, effort: int) -> Iterator[Candidate]:
+    """The candidates that are in the table, affordable, and may gain something."""
+    known = table()
+    for candidate in CANDIDATES:
+        affordable = candidate.messages is None or pattern.messages <= candidate.messages * effort
+        if candidate.method in known and affordable and candidate.when(pattern, machine):
+            yield candidate
+
+
+def contentions(
+    candidate: Candidate, pattern: Pattern, machine: Machine, crowding: float = 0.0
+) -> tuple[int | None, ...]:
+    """Limits of links worth a try; None is the method's own.
+
+    All methods that keep any: their own, what links carry without harm, and of patterns up to `SMALL` messages powers
+    of two, at least up to `MIN_SWEPT_LIMIT` and until ports need as many phases as links. A complete exchange on a box
+    needs no more than a quarter of the longest side for that.
+
+    Args:
+        candidate: the method.
+        pattern: what is sent.
+        machine: whose network and tolerance count.
+        crowding: the most messages of a link over the most of a port.
+    """
+    topology = machine.topology
+    if not topology.link_slots or "link" not in table()[candidate.method].adjustable_limits:
+        return (None,)
+    harmless = machine.costs.tolerance
+    small = pattern.messages <= SMALL
+    if candidate.sweep_link_limit and topology.is_box:
+        most = -(-max(topology.sides) // 4)
+        powers = [1 << k for k in reversed(range(most.bit_length())) if 1 << k < most and pattern.messages <= LARGE]
+        more = [MIN_SWEPT_LIMIT] if small else []
+        return tuple(dict.fromkeys((most, *powers, min(harmless, most), *more)))
+    most = max(MIN_SWEPT_LIMIT, int(crowding)) if small else 1
+    powers = [1 << k for k in range(1, most.bit_length() + 1) if 1 << k < 2 * most or 1 << k <= MIN_SWEPT_LIMIT]
+    return tuple(dict.fromkeys((None, *(powers if small else ()), *((harmless,) if harmless > 1 else ()))))
+
+
+class Make(Protocol):
+    """Makes a schedule by a method of the table; a contention of None is what options ask for or the method's own."""
+
+    def __call__(self, method: str, contention: int | None, effort: int) -> Schedule:
+        """Raises `InputError` or `NoScheduleError` where the method does not apply."""
+
+
+Refuse = Callable[[str], str | None]
+"""Why a method does not apply, in one line; None where it does."""
+
+
+def refuse_nothing(method: str) -> None:
+    """Every method is tried."""
+
+
+def make_naive(make: Make) -> Base | None:
+    """Everything at once; None where the pattern has an order or limits are asked for."""
+    try:
+        return Base(make("naive", None, 0))
+    except (InputError, NoScheduleError):
+        return None
+
+
+def make_others(
+    make: Make,
+    pattern: Pattern,
+    machine: Machine,
+    naive: Base | None,
+    executor: Executor,
+    *,
+    sweep_link_limit: bool,
+    effort: int,
+    refuse: Refuse = refuse_nothing,
+) -> list[Base]:
+    """Every other candidate at every contention, each schedule once, in the order of the list.
+
+    Args:
+        make: compiles by one method.
+        pattern: what is sent.
+        machine: what it costs.
+        naive: everything at once, where that applies.
+        executor: where methods run, beside each other.
+        sweep_link_limit: whether contentions beside a method's own are tried.
+        effort: sweeps of search.
+        refuse: says of a method why it does not apply.
+
+    Raises:
+        ConsetError: nothing applies and there is no naive; what the last method said.
+        KeyboardInterrupt: the search was stopped before there was anything.
+    """
+    crowding = 0.0 if naive is None or not sweep_link_limit else _crowding(naive.schedule)
+
+    tried = [candidate for candidate in candidates(pattern, machine, effort) if candidate.method != "naive"]
+    refusals = {candidate.method: refuse(candidate.method) for candidate in tried}
+
+    def attempt(candidate: Candidate, contention: int | None) -> Base | ConsetError:
+        refusal = refusals[candidate.method]
+        if refusal is not None:
+            return InputError(refusal)
+        try:
+            return Base(make(candidate.method, contention, candidate.effort(pattern, effort)))
+        except (InputError, NoScheduleError) as reason:
+            return reason
+
+    asked = [
+        executor.submit(attempt, candidate, contention)
+        for candidate in tried
+        for contention in (contentions(candidate, pattern, machine, crowding) if sweep_link_limit else (None,))
+    ]
+    made: list[Base] = [] if naive is None else [naive]
+    error: ConsetError | None = None
+    for future in asked:
+        if made and _core.stop_asked():
+            future.cancel()
+            continue
+        try:
+            found = future.result()
+        except KeyboardInterrupt:
+            if not made:
+                raise
+            break
+        if isinstance(found, Base):
+            made.append(found)
+        else:
+            error = found
+    for future in asked:
+        future.cancel()
+    if not made:
+        raise error or NoScheduleError(f"{pattern.name} on {machine.name}: no method applies")
+    return list(_distinct(made))[naive is not None :]
+
+
+def _crowding(everything: Schedule) -> float:
+    """The most messages of a link over the most of a port."""
+    loads = phase_loads(everything)
+    ports = max(int(loads.send.max(initial=0)), int(loads.receive.max(initial=0)), 1)
+    return int(loads.link.max(initial=0)) / ports
+
+
+def _distinct(bases: list[Base]) -> Iterator[Base]:
+    """The first of those with the same phases; routes, parts and timetables make a difference."""
+    seen = set()
+    for base in bases:
+        schedule = base.schedule
+        plain = schedule.route_offsets is None and schedule.parts is None and schedule.timetable is None
+        key = (schedule.phase_offsets.tobytes(), schedule.message.tobytes()) if plain else id(base)
+        costs = id(schedule.machine.costs_for(schedule.method))
+        if (key, costs) not in seen:
+            seen.add((key, costs))
+            yield base
+
+
+def naive_orders(naive: Base) -> list[Base]:
+    """Everything at once in the other orders of posting; each order once."""
+    schedule = naive.schedule
+    orders = {name: order_messages(schedule.pattern, name, schedule.manifest.seed) for name in ORDERS}
+    bases = [Base(replace(schedule, message=order, posting=name)) for name, order in orders.items()]
+    return list(_distinct([naive, *bases]))[1:]

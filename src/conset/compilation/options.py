@@ -1,0 +1,192 @@
+"""Options: what a compile is asked for, one object from the command line to the method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast, get_args
+
+from conset.errors import UsageError, unknown_name
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.methods.connection_routers.table import find_router
+from conset.methods.method import Method
+from conset.methods.problem import Objective, Routes, SearchOptions
+from conset.methods.table import find_method, table
+from conset.methods.timetables import find_timetable
+from conset.placement.place import require_placement
+from conset.schedule.sync import parse_sync
+
+AUTO = "auto"
+"""The word for what the chooser decides: method, contention and policy, the policy alone, or the placement."""
+FORMULA = "formula"
+"""The word for choosing by predicted time; the other rankings are models."""
+RANKING_MODELS = ("flow", "wormhole", "circuit")
+"""Models that may rank."""
+MAX_EFFORT = 2**31 - 1
+BOUNDED_BY = "first-fit"
+"""The method whose limits a bound has that names none: any of ports and links."""
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What a compile is asked for; every text as on the command line.
+
+    Attributes:
+        method: name in the table of methods, or `auto`: the one with the least time, as `rank_by` says.
+        contention: limit of every link, or None for the method's own.
+        channels: limit of routes through a node, or None.
+        limits: `send=1,receive=1,link=2,channels=none,duplex=exchange`, any of them; or None.
+        placement: name of a placement, `auto`, or a file of node ids.
+        ranks_per_node: ranks on each node.
+        sync: policy, `none`, `local`, `ready`, `barrier` or `barrier:K`; `auto`: the one with the least time; None:
+            with method `auto` as `auto`, else `none` for one phase and `barrier` for several.
+        seed: of every random choice.
+        effort: sweeps of search, at least 1.
+        timetable: name in the table of timetables: put the transfers inside every phase one after the other; or None.
+        router: name in the table of routers, for `connections` alone (which it makes the method, if that is `auto`).
+        objective: `time`, or `phases`: fewest phases, then least ΣL.
+        rank_by: what method and policy are chosen by, where they are: `flow`, `wormhole` or `circuit`, which simulate,
+            or `formula`; None: the machine's model.
+        min_bandwidth: what every connection must be guaranteed: a rate (`5MB/s`), or a file of rates; for
+            `connections` alone.
+        routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it can (with method
+            `auto`: negotiated).
+
+    Raises:
+        UsageError: an unknown word, a number out of range, or options that do not go together.
+    """
+
+    method: str = AUTO
+    contention: int | None = None
+    channels: int | None = None
+    limits: str | None = None
+    placement: str = "identity"
+    ranks_per_node: int = 1
+    sync: str | None = None
+    seed: int = 0
+    effort: int = 1
+    timetable: str | None = None
+    router: str | None = None
+    objective: str = "time"
+    rank_by: str | None = None
+    min_bandwidth: str | None = None
+    routes: str = "fixed"
+
+    def __post_init__(self) -> None:
+        self._check_numbers()
+        if self.method != AUTO:
+            find_method(self.method)
+        self.user_limits(Limits())
+        require_placement(self.placement)
+        if self.sync not in (None, AUTO):
+            parse_sync(str(self.sync))
+        if self.timetable is not None:
+            find_timetable(self.timetable)
+        _check_word("objective", self.objective, get_args(Objective))
+        _check_word("routes", self.routes, get_args(Routes))
+        self._check_connections()
+        self._check_free_routes()
+        self._check_ranking()
+
+    def _check_numbers(self) -> None:
+        for name, value, most in (("ranks_per_node", self.ranks_per_node, None), ("effort", self.effort, MAX_EFFORT)):
+            if value < 1:
+                raise UsageError(f"{name} {value}: must be at least 1", options=[name])
+            if most is not None and value > most:
+                raise UsageError(f"{name} {value}: must be at most {most}", options=[name])
+
+    def _check_connections(self) -> None:
+        """Options of `connections` with another method."""
+        if self.router is not None:
+            find_router(self.router)
+        for name, value in (("router", self.router), ("min_bandwidth", self.min_bandwidth)):
+            if value is not None and self.method not in (AUTO, "connections"):
+                raise UsageError(f"{name} {value}: is for method connections, given {self.method}", options=[name])
+
+    def _check_free_routes(self) -> None:
+        if self.routes == "free" and not find_method(self.chosen_method).free_routes:
+            able = " and ".join(name for name, method in table().items() if method.free_routes)
+            raise UsageError(
+                f"routes free: is for methods {able}, given {self.chosen_method}, which keeps the machine's",
+                options=["routes"],
+            )
+
+    def _check_ranking(self) -> None:
+        check_ranking(self.rank_by)
+        if self.rank_by not in (None, FORMULA) and AUTO not in (self.chosen_method, self.sync):
+            raise UsageError(
+                f"rank_by {self.rank_by}: goes with method auto or sync auto, given method {self.chosen_method}",
+                options=["rank_by", "method", "sync"],
+            )
+
+    @property
+    def chosen_method(self) -> str:
+        """The method, or the one that other options ask for where it is `auto`; `auto` where none does."""
+        if self.method != AUTO:
+            return self.method
+        if self.router is not None or self.min_bandwidth is not None:
+            return "connections"
+        return "negotiated" if self.routes == "free" else AUTO
+
+    @property
+    def search(self) -> SearchOptions:
+        """What a method reads of them."""
+        routes, objective = cast("Routes", self.routes), cast("Objective", self.objective)  # checked when it was made
+        return SearchOptions(self.seed, self.effort, routes, self.router, objective)
+
+    def user_limits(self, own: Limits) -> Limits | None:
+        """`own` with what the options change, or None where they change nothing."""
+        changes = [f"link={self.contention}"] if self.contention is not None else []
+        changes += [f"channels={self.channels}"] if self.channels is not None else []
+        changes += [self.limits] if self.limits is not None else []
+        return own.changed(",".join(changes)) if changes else None
+
+    @property
+    def has_user_limits(self) -> bool:
+        """Whether the options change limits."""
+        return self.user_limits(Limits()) is not None
+
+    @property
+    def policy(self) -> str | None:
+        """The policy in one spelling; None where it is to be chosen, or to be the method's default."""
+        return None if self.sync in (None, AUTO) else str(parse_sync(str(self.sync)))
+
+    def given(self) -> dict[str, Any]:
+        """The method and every other option that is not its default, as a manifest lists them."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in values.items() if name == "method" or value != default}
+
+
+def _check_word(option: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise unknown_name(option, word, known)
+
+
+def check_ranking(rank_by: str | None) -> None:
+    """Raises `UsageError` where `rank_by` is neither None nor `formula` nor a model that may rank."""
+    if rank_by is not None:
+        _check_word("ranking", rank_by, (FORMULA, *RANKING_MODELS))
+
+
+def effective_limits(
+    method: Method, machine: Machine, options: CompileOptions, contention: int | None = None
+) -> tuple[Limits, bool]:
+    """(limits of the compile, whether options changed them).
+
+    The method's own row, made as strict as the machine's hard limits; or what options asked for, which may be looser.
+
+    Args:
+        method: whose row.
+        machine: whose hard limits.
+        options: what a user asked for.
+        contention: a limit of links in place of the method's own that nobody asked for; hard limits remain.
+
+    Raises:
+        InputError: the method cannot keep what is asked or what the machine demands.
+    """
+    own = method.limits(machine.topology)
+    own = own if contention is None else replace(own, link=contention)
+    user_limits = options.user_limits(own)
+    if user_limits is not None:
+        return method.limits_for(machine.topology, user_limits), True
+    return method.limits_for(machine.topology, own.tightened(machine.hard_limits(method.name))), False

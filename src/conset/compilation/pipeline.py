@@ -1,0 +1,272 @@
+"""The pipeline: place → limits → method; every command and the API come through here.
+
+Placement `auto` is the one under which a compile comes out best, and never worse than the ranks as they are numbered.
+Problem: where to put ranks before it is known how well they can be scheduled there.
+Idea: try every candidate of `conset.placement` by compiling it with a cheap method under the limits of the one that
+was asked for; compile the best of them, and the ranks as numbered, with the method itself; keep the better.
+Guarantee: the result has no more phases than the identity's and is not predicted to take longer, or simulated where a
+simulation ranks. Beyond that the objective decides: `time` that time, then phases; `phases` the phases, then ΣL.
+Complexity: a cheap compile for each candidate, two of the method itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.compilation.auto import choose_policy, choose_schedule
+from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
+from conset.compilation.ranking import require_affordable
+from conset.compilation.trial import REL_TOL
+from conset.errors import InputError, NoScheduleError
+from conset.machine.machine import Machine
+from conset.methods.problem import Phases, Problem
+from conset.methods.table import find_method
+from conset.methods.timetables import add_timetable
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.placement import PLACEMENTS, candidates, place
+from conset.prediction import predict
+from conset.schedule.loads import phase_loads
+from conset.schedule.manifest import Manifest
+from conset.schedule.report import CompileReport
+from conset.schedule.schedule import Schedule
+
+PROBE_METHOD = "first-fit"
+"""The cheap method that placements are compared by."""
+
+Placement = NDArray[np.int32] | None
+"""shape=(ranks), int32: the node of each rank; None: rank r on node r."""
+Compile = Callable[[Placement], Schedule]
+
+
+def compile_pattern(
+    pattern: Pattern, machine: Machine, options: CompileOptions | None = None, *, manifest: Manifest | None = None
+) -> Schedule:
+    """A schedule of `pattern` on `machine`.
+
+    Raises:
+        UsageError: more messages than a model ranks, a placement that is no name and no file.
+        InputError: pattern, machine and method do not fit each other; names what was required and what was given.
+    """
+    options = options or CompileOptions()
+    manifest = manifest or Manifest(seed=options.seed)
+    if options.placement == AUTO:
+        schedule = _compile_best_placed(pattern, machine, options, manifest)
+    else:
+        placement = _place(pattern, machine, options)
+        name = options.placement if options.placement in PLACEMENTS else ""
+        schedule = compile_placed(pattern, machine, options, placement, manifest).with_report(placement_name=name)
+    return schedule.with_report(stopped_early=True) if _core.stop_asked() else schedule
+
+
+def placement_of(pattern: Pattern, machine: Machine, options: CompileOptions) -> Placement:
+    """The placement of a compile, as `compile_pattern` would find it; None where rank r is on node r."""
+    if options.placement == AUTO:
+        return compile_pattern(pattern, machine, options).placement
+    return _place(pattern, machine, options)
+
+
+def _place(pattern: Pattern, machine: Machine, options: CompileOptions) -> Placement:
+    return place(
+        options.placement, pattern=pattern, topology=machine.topology, routing=machine.routing,
+        ranks_per_node=options.ranks_per_node, seed=options.seed, effort=options.effort,
+    )  # fmt: skip
+
+
+def compile_placed(
+    pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement, manifest: Manifest
+) -> Schedule:
+    """A schedule for ranks that have their nodes."""
+    name = options.chosen_method
+    if AUTO in (name, options.sync):
+        require_affordable(pattern, options.rank_by, options.effort)
+
+    def make(method: str, contention: int | None, effort: int) -> Schedule:
+        return compile_by(method, pattern, machine, options, placement, manifest, contention=contention, effort=effort)
+
+    def refuse(method: str) -> str | None:
+        try:
+            problem, _ = _problem_of(method, pattern, machine, options, placement)
+        except InputError as reason:
+            return str(reason)
+        return find_method(method).applies(problem)
+
+    if name == AUTO:
+        start = time.perf_counter()
+        chosen = choose_schedule(make, pattern, machine, options, refuse=refuse)
+        return chosen.with_report(compile_s=time.perf_counter() - start)
+    schedule = make(name, None, options.effort)
+    if options.sync == AUTO:
+        return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
+    return schedule if options.policy is None else replace(schedule, sync=options.policy)
+
+
+def compile_by(
+    name: str,
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    placement: Placement = None,
+    manifest: Manifest | None = None,
+    *,
+    contention: int | None = None,
+    effort: int | None = None,
+) -> Schedule:
+    """A schedule by one method of the table, under its default policy.
+
+    Args:
+        name: of the method, in place of that of the options.
+        pattern: what is sent.
+        machine: what it costs.
+        options: what a user asked for.
+        placement: the node of each rank.
+        manifest: how it is made.
+        contention: as in `effective_limits`.
+        effort: sweeps of search in place of those of the options; 0: none where a construction does without.
+
+    Raises:
+        InputError, NoScheduleError: as the method.
+    """
+    problem, user_limits = _problem_of(name, pattern, machine, options, placement, contention=contention)
+    if effort is not None:
+        problem = replace(problem, search=replace(problem.search, effort=effort))
+    problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
+    start = time.perf_counter()
+    phases = find_method(name).schedule(problem)
+    if options.timetable is not None:
+        phases = add_timetable(problem, phases, options.timetable, method=name)
+    report = CompileReport(time.perf_counter() - start, phases.stopped_early, note=phases.note)
+    return Schedule(
+        pattern, machine, name, problem.limits, phases.offsets, phases.message,
+        parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
+        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=user_limits,
+        manifest=manifest or Manifest(seed=options.seed), min_bandwidth_Bps=problem.min_bandwidth, report=report,
+    )  # fmt: skip
+
+
+def _problem_of(
+    name: str, pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement,
+    *, contention: int | None = None,
+) -> tuple[Problem, bool]:  # fmt: skip
+    """(what the method is given, whether options changed its limits); raises as `effective_limits`."""
+    limits, user_limits = effective_limits(find_method(name), machine, options, contention)
+    demands = None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
+    return Problem(pattern, machine, limits, placement, options.search, demands), user_limits
+
+
+def default_sync(phases: Phases) -> str:
+    """`none` where there is nothing to separate, else `barrier`."""
+    return "none" if phases.offsets.size <= 2 else "barrier"
+
+
+def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Schedule:
+    """Placement `auto`: several placements compared by first fit, the best and the identity compiled as asked."""
+    quick = replace(
+        options, method=PROBE_METHOD, effort=1, timetable=None, router=None, min_bandwidth=None, routes="fixed",
+        rank_by=FORMULA,
+    )  # fmt: skip
+    if options.chosen_method != AUTO:
+        limits, _ = effective_limits(find_method(options.chosen_method), machine, options)
+        changes = (f"{name}={'none' if value is None else value}" for name, value in limits.to_object().items())
+        quick = replace(quick, contention=None, channels=None, limits=",".join(changes))
+
+    def probe(placement: Placement) -> Schedule:
+        return compile_placed(pattern, machine, quick, placement, manifest)
+
+    def compile_on(placement: Placement) -> Schedule:
+        return compile_placed(pattern, machine, options, placement, manifest)
+
+    tried = candidates(
+        pattern=pattern, topology=machine.topology, routing=machine.routing, ranks_per_node=options.ranks_per_node,
+        seed=options.seed, effort=options.effort,
+    )  # fmt: skip
+    return choose_placed(tried, probe, compile_on, objective=options.objective)
+
+
+@dataclass(frozen=True)
+class Merit:
+    """What placements are compared by: time [s], predicted unless simulations rank, phases, ΣL."""
+
+    time_s: float
+    phases: int
+    load_sum: int
+
+    @staticmethod
+    def of(schedule: Schedule) -> Merit:
+        """The merit of a schedule under its own policy."""
+        simulated_s = None if schedule.report is None else schedule.report.simulated_s
+        time_s = predict(schedule).time_s if simulated_s is None else simulated_s
+        return Merit(time_s, schedule.phases, int(phase_loads(schedule).largest.sum(dtype=np.int64)))
+
+    def loses_nothing_to(self, other: Merit) -> bool:
+        """No more phases, no more time."""
+        return self.phases <= other.phases and self.time_s <= other.time_s * REL_TOL
+
+    def key(self, objective: str) -> tuple[float, ...]:
+        """Smaller is better."""
+        if objective == "phases":
+            return self.phases, self.load_sum, self.time_s
+        return self.time_s, self.phases, self.load_sum
+
+
+def choose_placed(
+    candidates: Iterable[tuple[str, Placement]], probe: Compile, compile_on: Compile, *, objective: str
+) -> Schedule:
+    """The schedule of the best placement.
+
+    Args:
+        candidates: (name, placement), the identity first.
+        probe: a cheap compile on a placement.
+        compile_on: the compile that was asked for.
+        objective: `time` or `phases`.
+
+    Raises:
+        ConsetError: as `compile_on` on the identity.
+    """
+    names = iter(candidates)
+    name, identity = next(names)
+    base = compile_on(identity).with_report(placement_name=name)
+    if _core.stop_asked():
+        return base
+    try:
+        chosen = _rank(names, probe, probe(identity), objective)
+        if chosen is None or _core.stop_asked():
+            return base
+        placed = compile_on(chosen[1]).with_report(placement_name=chosen[0])
+    except (InputError, NoScheduleError):
+        return base
+    except KeyboardInterrupt:
+        return base  # the search was stopped before the other placement had a schedule
+    if _ranked_by(placed) != _ranked_by(base):
+        return base  # the search was stopped before the other placement was simulated
+    merit, least = Merit.of(placed), Merit.of(base)
+    better = merit.loses_nothing_to(least) and merit.key(objective) < least.key(objective)
+    return placed if better else base
+
+
+def _ranked_by(schedule: Schedule) -> str:
+    return "" if schedule.report is None else schedule.report.rank_by
+
+
+def _rank(
+    candidates: Iterable[tuple[str, Placement]], probe: Compile, base: Schedule, objective: str
+) -> tuple[str, Placement] | None:
+    """The candidate that the probe finds best, None where none beats the identity."""
+    least, best = Merit.of(base), None
+    lowest = least
+    for name, placement in candidates:
+        if _core.stop_asked():
+            break
+        try:
+            merit = Merit.of(probe(placement))
+        except (InputError, NoScheduleError):
+            continue
+        if merit.loses_nothing_to(least) and merit.key(objective) < lowest.key(objective):
+            lowest, best = merit, (name, placement)
+    return best
