@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
 CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: help demo test setup lint format core stubs test-cpp test-cpp-sanitized bench catalogue clean
+.PHONY: help demo test setup lint fuzz format core stubs test-cpp test-cpp-sanitized bench catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -16,6 +16,9 @@ demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, dr
 
 test: $(READY) ## all tests of the Python side and of the bindings
 	$(BIN)/python -m pytest
+
+fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
+	PYTHONPATH=tests $(BIN)/python -m fuzz_readers 60000 --seed 0
 
 setup: $(READY) ## the environment alone
 
