@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
 CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: help demo test test-all setup lint format core stubs test-cpp test-cpp-sanitized bench catalogue clean
+.PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized bench catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -19,6 +19,9 @@ test: $(READY) ## tests of the Python side and of the bindings, without the text
 
 test-all: $(READY) ## all tests of the Python side and of the bindings
 	$(BIN)/python -m pytest
+
+fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
+	PYTHONPATH=tests $(BIN)/python -m fuzz_readers 60000 --seed 0
 
 setup: $(READY) ## the environment alone
 

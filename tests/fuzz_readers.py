@@ -19,7 +19,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,11 +31,15 @@ from conset.compilation.pipeline import compile_pattern
 from conset.errors import ConsetError
 from conset.formats.program import document_of_program, read_program_file, write_program_document
 from conset.formats.schedule import read_schedule, write_schedule
+from conset.formats.sniff import sniff
 from conset.formats.timeline import read_record, write_timeline
 from conset.machine.file import read_machine
 from conset.machine.spec import parse_machine
+from conset.network.graph_files import GRAPH_READERS
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.pattern.readers.mesh import MESHES
+from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
 from conset.placement.file import read_placement
 from conset.program import compile_program, read_program
@@ -75,11 +79,16 @@ TEXTS: dict[str, str] = {
     'synchronization = {base = "1 us", per_log2 = "2 us"}\nin_flight = 4\n',
     "links.toml": 'name = "m"\n[network]\nkind = "graph"\nlinks = [[0, 1], [1, 2], [2, 0]]\nwidths = [1, 2, 1]\n'
     'labels = ["a", "b", "c"]\nroutes = [[0, 1, 2]]\n',
+    "graph.toml": 'name = "m"\n[network]\ngraph = "beside.gml"\nrouting = "table"\nroutes = [[0, 2, 1]]\n'
+    '[costs]\nlink = {value = "2 MB/s", tag = "printed", source = "x"}\n[methods.pex]\noverhead = "1 us"\n',
     "blocks.toml": '[[block]]\nname = "x"\npattern = "shift:by=1"\nrepeat = 3\n[[block]]\npattern = "alltoall"\n',
     "place.json": "[0, 3, 1, 2]\n",
     "place.txt": "0\n3 # note\n1\n2\n",
 }
-OF_METIS = ("a.graph", "a.mesh", "parts.mtx")
+BESIDE = TEXTS["a.gml"]
+"""`beside.gml`, which `graph.toml` names; no mutant."""
+TEXTS |= {"a.edgelist": TEXTS["a.edges"], "a.txt": TEXTS["a.edges"], "a.mgraph": TEXTS["a.graph"]}
+OF_METIS = ("a.mgraph", "a.graph", "a.mesh", "parts.mtx")
 PIECES = (
     b"-1", b"0", b"0x10", b"1_1", b"1e400", b"1D2", b"9" * 30, b"9" * 5000, b"9007199254740993", b"nan", b"inf",
     b"\x00", b"\xff\xfe", "\ufeff".encode(), "\u0661".encode(), b"[" * 3000, b"{", b'"', b"]", b"null", b"true", b",",
@@ -131,7 +140,11 @@ def seeds(folder: Path) -> dict[str, bytes]:
     for suffix in (".json", ".npz"):
         write_schedule(schedule, folder / f"schedule{suffix}")
         write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
-    for name in ("program.json", "schedule.json", "schedule.npz", "timeline.json", "timeline.npz"):
+    (folder / "links.toml").write_text(TEXTS["links.toml"])
+    graph = read_machine(folder / "links.toml")
+    own = compile_pattern(parse_pattern("alltoall:ranks=3"), graph, Request("connections"))
+    write_schedule(replace(own, in_flight=2, min_bandwidth_Bps=np.arange(6.0)), folder / "machine.json")
+    for name in ("machine.json", "program.json", "schedule.json", "schedule.npz", "timeline.json", "timeline.npz"):
         files[name] = (folder / name).read_bytes()
     return files | _meshes(folder)
 
@@ -146,6 +159,12 @@ def _meshes(folder: Path) -> dict[str, bytes]:
     first = 2 * np.arange(3)
     quads = np.column_stack([first, first + 2, first + 3, first + 1])
     files = {}
+    for suffix, (file_format, _) in MESHES.items():
+        triangles = np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]])
+        cells = ("tetra", quads) if suffix == ".su2" else ("triangle", triangles)
+        path = folder / f"a{suffix}"
+        meshio.Mesh(points, [cells]).write(path, file_format=file_format)
+        files[path.name] = re.sub(rb"\d{4}-\d\d-\d\dT[\d:.]+", b"", path.read_bytes())  # meshio writes the clock
     for name, words in {
         "text.msh": {"file_format": "gmsh22", "binary": False}, "binary.msh": {"file_format": "gmsh"},
         "text.vtk": {"file_format": "vtk", "binary": False}, "text.vtu": {"file_format": "vtu", "binary": False},
@@ -158,6 +177,7 @@ def _meshes(folder: Path) -> dict[str, bytes]:
 def read(path: Path) -> object:
     """What the product reads from a file, by its name."""
     name, pattern = path.name, parse_pattern("alltoall:ranks=4")
+    sniff(path)  # of any file, and never an error
     special: dict[str, Callable[[], object]] = {
         "rows.mtx": lambda: parse_pattern(str(path), rows_to=2),
         "parts.mtx": lambda: parse_pattern(str(path), parts=2),
@@ -167,14 +187,15 @@ def read(path: Path) -> object:
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
         "program.json": lambda: read_program_file(path),
+        "machine.json": lambda: read_schedule(path),
         "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
         "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),
     }  # fmt: skip
     if name in special:
         return special[name]()
-    if path.suffix in (".toml", ".gml", ".graphml", ".edges"):
+    if path.suffix in (".toml", *GRAPH_READERS):
         return read_machine(path)
-    parts = 2 if path.suffix in (".graph", ".mesh", ".msh", ".vtk", ".vtu") else None
+    parts = 2 if READERS[path.suffix].takes == ("parts",) else None
     return parse_pattern(str(path), ranks=8 if parts is None else None, parts=parts)
 
 
@@ -278,6 +299,7 @@ def fuzz(count: int, seed: int, folder: Path, only: str = "") -> tuple[dict[str,
     """({name: (mutants read, mutants refused)}, failures) of `count` mutants, the same number of each file."""
     (folder / "seeds").mkdir()
     files = {name: content for name, content in seeds(folder / "seeds").items() if only in name}
+    (folder / "beside.gml").write_text(BESIDE)
     for name, content in files.items():
         (folder / name).write_bytes(content)
         read(folder / name)  # sound as it is

@@ -20,19 +20,20 @@ from conset.errors import InputError, UsageError
 from conset.files import is_file, require_file, whole_number
 from conset.formats.schedule import read_document, read_schedule
 from conset.formats.sniff import Sniffed, sniff
-from conset.formats.timeline import read_record
+from conset.formats.timeline import SUFFIXES, read_record
 from conset.machine.file import read_machine
-from conset.machine.spec import parse_machine
-from conset.network.graph_files import read_graph
+from conset.machine.spec import FILE_SUFFIXES, parse_machine
+from conset.network.graph_files import GRAPH_READERS, read_graph
 from conset.network.routes import next_links
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.matrix_market_text import checked_text
+from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
 from conset.program import read_program
 from conset.simulation.trace import read_trace
 from conset.units import parse_size
-from fuzz_readers import fuzz
+from fuzz_readers import fuzz, seeds
 from reading import messages, read, refused
 
 MTX = "%%MatrixMarket matrix coordinate"
@@ -599,6 +600,13 @@ def test_what_is_no_file(path: str, rule: str) -> None:
 
 
 # Fuzz
+
+
+def test_every_reader_is_fuzzed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("meshio", reason="meshio is not installed: pip install 'conset[mesh]'")
+    suffixes = {Path(name).suffix for name in seeds(tmp_path)}
+    capfd.readouterr()
+    assert {*READERS, *GRAPH_READERS, *FILE_SUFFIXES, *SUFFIXES} <= suffixes
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -184,6 +184,12 @@ def test_truncated_anywhere(tmp_path: Path, suffix: str, capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", ""), "meshio prints errors and ends the process: neither may come out"
 
 
+def test_a_cell_without_nodes(tmp_path: Path) -> None:
+    head = "ply\nformat ascii 1.0\nelement vertex 3\nproperty double x\nproperty double y\nproperty double z\n"
+    faces = "element face 2\nproperty list uint8 int32 vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n0\n0\n"
+    assert refused(tmp_path / "a.ply", head + faces) == "a.ply: cell 0 has 0 nodes, at least 1 is required"
+
+
 def test_no_cells(tmp_path: Path) -> None:
     path = write(tmp_path / "a.vtk", np.zeros((1, 3)), [("vertex", np.zeros((1, 1), int))])
     assert refused(path, parts=1) == "a.vtk: the mesh has no cells (edges, triangles, tetrahedra …)"

@@ -152,6 +152,8 @@ def cells_of_blocks(mesh: Any, path: Path) -> Cells:
         known = _CORNERS.get(block.type.rstrip("0123456789"), 0)
         rows.extend((row, known) for row in block.data)
     count = np.array([len(row) for row, _ in rows], np.int64)
+    if not count.all():
+        raise InputError(f"{path}: cell {int(np.argmin(count))} has 0 nodes, at least 1 is required")
     corners = np.array([known for _, known in rows], np.int64)
     nodes = np.concatenate([np.asarray(row, np.int64) for row, _ in rows])
     wrong = np.flatnonzero((nodes < 0) | (nodes >= len(mesh.points)))
