@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "conset/routes.hpp"
+#include "conset/network/routes.hpp"
 
 namespace conset::bindings {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "conset/random.hpp"
-#include "conset/resources.hpp"
+#include "conset/scheduling/resources.hpp"
 
 namespace conset::testing_ {
 

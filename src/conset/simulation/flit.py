@@ -4,7 +4,8 @@ One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its l
 machine (`inject`, `eject`, `per_transfer`, `hop`) and its port rates are what the routers do: a message takes
 5 + 4 hops + flits cycles between its overheads. Overheads, barriers, set-ups and signals take the machine's times,
 rounded up to cycles; so is `hop` for each link of a signal, which crosses no router. Receives are always there. The
-routers are BookSim2's of its usual parameters, to the cycle; how they work is said in `cpp/include/conset/flit.hpp`.
+routers are BookSim2's of its usual parameters, to the cycle; how they work is said in
+`cpp/include/conset/simulation/flit/flit.hpp`.
 
 Ranks that share a node share its way into the network: one worm after the other.
 """

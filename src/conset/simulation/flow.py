@@ -5,7 +5,7 @@ Problem. When is every message delivered, if those under way at one time share e
 Idea. A message's life is that of docs/cost-model.md: its latency passes without using bandwidth, then its bytes flow
 at their max-min rate: raise one level for all flows together; a flow runs at weight · level until a link or port of its
 route is full. `equal`: all weights are 1; `rtt`: 1 / latency, as in SimGrid. The core solves again only what an event
-touches (`cpp/include/conset/flow_sharing.hpp`).
+touches (`cpp/include/conset/simulation/flow/sharing.hpp`).
 
 Exact against SimGrid 4.1 (raw model, full update). What it cannot show: a message that blocks a link while it waits
 for another one; that is the business of `wormhole`.

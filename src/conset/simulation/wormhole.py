@@ -6,8 +6,8 @@ keeps those it has, and others wait for these: no fluid model shows that.
 Idea. Per directed link and pool `lanes` channels, and as many receives per rank as it takes at once, first come, first
 served. A message's life is that of docs/cost-model.md: after its overhead and latency its header takes a lane of each
 link (`hop` each), then a receive, and keeps them all; then bytes flow at the max-min rate over `out`, `in`, `node` and
-links, and everything is released together. The rules to the last detail stand in `cpp/include/conset/release.hpp` and
-`wormhole.hpp`.
+links, and everything is released together. The rules to the last detail stand in
+`cpp/include/conset/simulation/{release/release,wormhole/wormhole}.hpp`.
 
 On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which keeps rings from
 deadlock; on a graph with cycles of routes one pool may deadlock, and this is reported with its cycle, never run for

@@ -1,0 +1,64 @@
+// What the simulators' bindings share: a workload and an execution, bound once and used by every run.
+#pragma once
+
+#include "checks.hpp"
+#include "conset/simulation/release/release.hpp"
+
+namespace conset::bindings {
+
+// Rates of a fluid model fit their network, and what messages pay their number.
+inline void check_rates(const Network& network, std::size_t messages, const In<double>& link,
+                        const In<std::int32_t>& width, const In<double>& latency, const In<double>& hop) {
+    const auto slots = static_cast<std::size_t>(network.link_slots());
+    check_each("link", link.shape(0), slots);
+    check_numbers("link", view(link));
+    check_width(network, view(width));
+    check_each("latency", latency.shape(0), messages);
+    check_each("hop", hop.shape(0), messages);
+    check_finite("latency", view(latency));
+    check_finite("hop", view(hop));
+}
+
+struct BoundWorkload {
+    const Network* network;
+    In<std::int32_t> source, target;
+    In<std::int64_t> route_offsets;
+    In<std::int32_t> route_links;
+    In<std::int64_t> bytes;
+    In<std::int32_t> sender, receiver;
+    In<double> time;
+    In<std::int64_t> dep_offsets;
+    In<std::int32_t> deps;
+    In<std::int64_t> phase_offsets;
+    In<std::int32_t> order;
+
+    std::size_t size() const { return source.shape(0); }
+    Routes routes() const { return {*network, view(source), view(target), view(route_offsets), view(route_links)}; }
+    template <class Time>
+    Messages<Time> messages(std::span<const Time> times) const {
+        return {view(sender),      view(receiver), view(bytes),         times,
+                view(dep_offsets), view(deps),     view(phase_offsets), view(order)};
+    }
+};
+
+template <class Time>
+struct BoundExecution {
+    Execution<Time> execution;
+    In<Time> send, receive, copy;
+
+    Execution<Time> with(std::size_t messages, double until, std::int64_t work, bool detailed) const {
+        check_each_or_none("send", send.shape(0), messages);
+        check_each_or_none("receive", receive.shape(0), messages);
+        check_each_or_none("copy", copy.shape(0), messages);
+        Execution<Time> result = execution;
+        result.send = view(send);
+        result.receive = view(receive);
+        result.copy = view(copy);
+        if (until < static_cast<double>(kNeverOf<Time>)) result.until = static_cast<Time>(until);
+        if (work >= 0) result.work = work;
+        result.detailed = detailed;
+        return result;
+    }
+};
+
+}  // namespace conset::bindings

@@ -1,0 +1,30 @@
+// Decreasing: annealing of phases separated by barriers, each as long as its longest transfer.
+//
+// The method is described in conset/methods/decreasing.py.
+// Complexity: time O(steps * (hops + messages of a phase)), memory O(phases * contended resources + messages * hops).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "conset/scheduling/resources.hpp"
+
+namespace conset {
+
+struct Annealing {
+    std::int64_t steps;
+    double hot, cold;  // temperatures, in parts of the mean length of a phase
+    std::uint64_t seed;
+};
+
+// No phases under these limits take less than this: with `opening` for each, the sum of the i-th longest transfers.
+double least_length(const Resources& resources, std::span<const double> duration, double opening);
+
+// Better phases from `phase`, by moves within as many: the sum over phases that hold a transfer of `opening` and its
+// longest duration[k]. `phase` must keep the limits (no exchanges) and the order given by pairs (first[k], second[k]).
+std::vector<std::int32_t> anneal_lengths(const Resources& resources, std::span<const double> duration, double opening,
+                                         std::vector<std::int32_t> phase, std::span<const std::int32_t> first,
+                                         std::span<const std::int32_t> second, const Annealing& annealing);
+
+}  // namespace conset

@@ -1,0 +1,387 @@
+#include "conset/scheduling/decreasing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "conset/random.hpp"
+#include "conset/stop.hpp"
+
+namespace conset {
+
+namespace {
+
+double uniform(Random& random) { return static_cast<double>(random.next() >> 11U) * 0x1p-53; }
+
+// Who must stand in an earlier phase than whom, both ways.
+class Order {
+public:
+    Order(std::size_t transfers, std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+        if (first.empty()) return;
+        before_.resize(transfers);
+        after_.resize(transfers);
+        for (std::size_t k = 0; k < first.size(); ++k) {
+            after_[first[k]].push_back(second[k]);
+            before_[second[k]].push_back(first[k]);
+        }
+    }
+    bool kept(std::int32_t k, std::span<const std::int32_t> phase) const {
+        if (before_.empty()) return true;
+        return std::all_of(before_[k].begin(), before_[k].end(), [&](auto i) { return phase[i] < phase[k]; }) &&
+               std::all_of(after_[k].begin(), after_[k].end(), [&](auto j) { return phase[k] < phase[j]; });
+    }
+
+private:
+    std::vector<std::vector<std::int32_t>> before_, after_;
+};
+
+// Phases with who holds what: a slot for each transfer that a phase and a contended resource have room for.
+class State {
+public:
+    State(const Resources& resources, std::span<const double> duration, std::vector<std::int32_t> phase)
+        : duration_(duration), phase_(std::move(phase)), at_(phase_.size(), 0), offsets_(phase_.size() + 1, 0) {
+        const std::int32_t phases = 1 + *std::max_element(phase_.begin(), phase_.end());
+        member_.resize(phases);
+        top_.assign(phases, 0.0);
+        words_ = (static_cast<std::size_t>(phases) + 63) / 64;
+        number_rows(resources);
+        holder_.assign(static_cast<std::size_t>(phases) * slots(), -1);
+        used_.assign(static_cast<std::size_t>(phases) * rows(), 0);
+        full_.assign(rows() * words_, 0);
+        for (std::size_t k = 0; k < phase_.size(); ++k) insert(static_cast<std::int32_t>(k), phase_[k]);
+    }
+
+    std::int32_t phases() const { return static_cast<std::int32_t>(member_.size()); }
+    std::span<const std::int32_t> phase() const { return phase_; }
+    std::span<const std::int32_t> members(std::int32_t p) const { return member_[p]; }
+    std::span<const std::int32_t> rows_of(std::int32_t k) const {
+        return {held_.data() + offsets_[k], held_.data() + offsets_[k + 1]};
+    }
+    std::int32_t room(std::int32_t row) const { return slot_[row + 1] - slot_[row]; }
+    std::int32_t used(std::int32_t p, std::int32_t row) const { return used_[p * rows() + row]; }
+    std::span<const std::int32_t> holders(std::int32_t p, std::int32_t row) const {
+        return {holder_.data() + p * slots() + slot_[row], static_cast<std::size_t>(used(p, row))};
+    }
+    double top(std::int32_t p) const { return top_[p]; }
+    double length(std::int32_t p, double opening) const { return member_[p].empty() ? 0.0 : top_[p] + opening; }
+
+    std::int32_t longest(std::int32_t p) const {
+        const auto& own = member_[p];
+        return *std::find_if(own.begin(), own.end(), [&](std::int32_t k) { return duration_[k] == top_[p]; });
+    }
+
+    void remove(std::int32_t k) {
+        const std::int32_t p = phase_[k];
+        auto& own = member_[p];
+        own[at_[k]] = own.back();
+        at_[own.back()] = at_[k];
+        own.pop_back();
+        for (const std::int32_t row : rows_of(k)) {
+            std::int32_t* holder = holder_.data() + p * slots() + slot_[row];
+            std::int32_t& used = used_[p * rows() + row];
+            *std::find(holder, holder + used, k) = holder[used - 1];
+            --used;
+            full_[row * words_ + p / 64] &= ~(std::uint64_t{1} << (p % 64U));
+        }
+        if (duration_[k] < top_[p]) return;
+        top_[p] = 0;
+        for (const std::int32_t other : own) top_[p] = std::max(top_[p], duration_[other]);
+    }
+
+    void insert(std::int32_t k, std::int32_t p) {
+        phase_[k] = p;
+        at_[k] = static_cast<std::int32_t>(member_[p].size());
+        member_[p].push_back(k);
+        for (const std::int32_t row : rows_of(k)) {
+            std::int32_t& used = used_[p * rows() + row];
+            holder_[p * slots() + slot_[row] + used++] = k;
+            if (used == room(row)) full_[row * words_ + p / 64] |= std::uint64_t{1} << (p % 64U);
+        }
+        top_[p] = std::max(top_[p], duration_[k]);
+    }
+
+    // The phase in which transfer k has room and is the least above the longest there; -1: none. Not phase `except`.
+    std::int32_t cheapest(std::int32_t k, std::int32_t except) const {
+        std::int32_t best = -1;
+        double rise = 0;
+        for (std::size_t word = 0; word < words_; ++word) {
+            std::uint64_t open = ~std::uint64_t{0};
+            for (const std::int32_t row : rows_of(k)) open &= ~full_[row * words_ + word];
+            for (; open != 0; open &= open - 1) {
+                const auto p = static_cast<std::int32_t>(word * 64) + std::countr_zero(open);
+                if (p >= phases()) break;
+                const double more = duration_[k] - top_[p];
+                if (p == except || (best >= 0 && more >= rise)) continue;
+                best = p;
+                rise = more;
+                if (rise <= 0) return best;
+            }
+        }
+        return best;
+    }
+
+private:
+    std::size_t rows() const { return slot_.size() - 1; }
+    std::size_t slots() const { return static_cast<std::size_t>(slot_.back()); }
+
+    // Resources that can be full get a row.
+    void number_rows(const Resources& resources) {
+        const std::vector<std::int32_t> load = resources.loads();
+        std::vector<std::int32_t> row(load.size(), -1);
+        slot_.assign(1, 0);
+        for (std::int32_t resource = 0; resource < resources.count(); ++resource) {
+            if (load[resource] == 0 || load[resource] <= resources.capacity(resource)) continue;
+            row[resource] = static_cast<std::int32_t>(rows());
+            slot_.push_back(slot_.back() + resources.capacity(resource));
+        }
+        for (std::size_t k = 0; k < phase_.size(); ++k) {
+            resources.each(k, [&](std::int32_t resource) {
+                if (row[resource] >= 0) held_.push_back(row[resource]);
+            });
+            offsets_[k + 1] = static_cast<std::int64_t>(held_.size());
+        }
+    }
+
+    std::span<const double> duration_;
+    std::vector<std::int32_t> phase_, at_;
+    std::vector<std::int64_t> offsets_;
+    std::vector<std::int32_t> held_, slot_, holder_, used_;
+    std::vector<std::uint64_t> full_;
+    std::size_t words_ = 1;
+    std::vector<std::vector<std::int32_t>> member_;
+    std::vector<double> top_;
+};
+
+class Annealer {
+public:
+    Annealer(const Resources& resources, std::span<const double> duration, double opening,
+             std::vector<std::int32_t> phase, const Order& order, std::uint64_t seed)
+        : state_(resources, duration, std::move(phase)),
+          duration_(duration),
+          opening_(opening),
+          order_(order),
+          random_(seed),
+          mark_(duration.size(), 0) {
+        for (std::int32_t p = 0; p < state_.phases(); ++p) length_ += state_.length(p, opening_);
+        best_length_ = length_;
+        best_.assign(state_.phase().begin(), state_.phase().end());
+    }
+
+    std::vector<std::int32_t> run(const Annealing& annealing, double least) {
+        if (state_.phases() < 2) return best_;
+        const double mean = length_ / state_.phases();
+        const double cooling = std::log(annealing.cold / annealing.hot);
+        const auto every = static_cast<std::int64_t>(duration_.size() / 16 + 1);
+        for (std::int64_t step = 0; step < annealing.steps && best_length_ > least; ++step) {
+            const double part = static_cast<double>(step) / static_cast<double>(annealing.steps);
+            temperature_ = mean * annealing.hot * std::exp(cooling * part);
+            try_move(step % 2 == 0);
+            if (step % every == 0) keep_best();
+            if (step % kGlance != 0) continue;
+            publish(best_length_, least);
+            if (should_stop(true)) break;
+        }
+        keep_best();
+        return best_;
+    }
+
+private:
+    static constexpr std::size_t kChain = 12;       // transfers a Kempe chain may move
+    static constexpr std::size_t kDisplaced = 3;    // and an ejection
+    static constexpr int kTries = 4;                // to find a phase for a longest transfer that lasts as long anyway
+    static constexpr std::int64_t kGlance = 10000;  // steps between looks at a wish to stop
+
+    struct Move {
+        std::int32_t transfer, from, to;
+    };
+
+    std::uint32_t below(std::size_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
+
+    void try_move(bool chain) {
+        std::int32_t k = 0;
+        const bool longest = random_.below(2) == 0;
+        if (longest) {
+            const auto p = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases())));
+            if (state_.members(p).empty()) return;
+            k = state_.longest(p);
+        } else {
+            k = static_cast<std::int32_t>(below(duration_.size()));
+        }
+        const std::int32_t from = state_.phase()[k];
+        std::int32_t to = other_phase(from);
+        for (int tries = 0; longest && tries < kTries && state_.top(to) < duration_[k]; ++tries) to = other_phase(from);
+        const double before = length_;
+        moves_.clear();
+        out_.clear();
+        const bool done = chain ? swap_chain(k, from, to) : eject(k, from, to);
+        if (!done || !ordered() || !accepts(length_ - before)) {
+            undo();
+            length_ = before;
+        }
+    }
+
+    std::int32_t other_phase(std::int32_t from) {
+        const auto to = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases() - 1)));
+        return to >= from ? to + 1 : to;
+    }
+
+    bool accepts(double more) { return more <= 0 || uniform(random_) < std::exp(-more / temperature_); }
+
+    bool ordered() const {
+        return std::all_of(moves_.begin(), moves_.end(),
+                           [&](const Move& move) { return order_.kept(move.transfer, state_.phase()); });
+    }
+
+    void take_out(std::int32_t k) {
+        const std::int32_t p = state_.phase()[k];
+        const double before = state_.length(p, opening_);
+        state_.remove(k);
+        length_ += state_.length(p, opening_) - before;
+    }
+
+    void put_in(std::int32_t k, std::int32_t from, std::int32_t to) {
+        const double before = state_.length(to, opening_);
+        state_.insert(k, to);
+        length_ += state_.length(to, opening_) - before;
+        moves_.push_back({k, from, to});
+    }
+
+    void undo() {
+        for (const Move& move : moves_) state_.remove(move.transfer);
+        for (const Move& move : moves_) state_.insert(move.transfer, move.from);
+        for (const Move& move : out_) state_.insert(move.transfer, move.from);
+    }
+
+    // Transfers that cannot stand where they go swap sides with those that hold their places, and so on.
+    bool swap_chain(std::int32_t k, std::int32_t a, std::int32_t b) {
+        chain_.assign(1, k);
+        ++stamp_;
+        mark_[k] = stamp_;
+        bool fits = true;
+        for (std::size_t next = 0; next < chain_.size() && fits; ++next) {
+            const std::int32_t mover = chain_[next];
+            const std::int32_t to = state_.phase()[mover] == a ? b : a;
+            for (const std::int32_t row : state_.rows_of(mover)) {
+                fits = make_room(row, to);
+                if (!fits) break;
+            }
+        }
+        if (!fits) return false;
+        from_.clear();
+        for (const std::int32_t mover : chain_) {
+            from_.push_back(state_.phase()[mover]);
+            take_out(mover);
+        }
+        for (std::size_t n = 0; n < chain_.size(); ++n) put_in(chain_[n], from_[n], from_[n] == a ? b : a);
+        return true;
+    }
+
+    // Adds to the chain until phase `to` has room in `row` for all that enters it; false: the chain is too long.
+    bool make_room(std::int32_t row, std::int32_t to) {
+        std::int32_t entering = 0, leaving = 0;
+        for (const std::int32_t mover : chain_) {
+            const auto rows = state_.rows_of(mover);
+            if (std::find(rows.begin(), rows.end(), row) == rows.end()) continue;
+            ++(state_.phase()[mover] == to ? leaving : entering);
+        }
+        while (state_.used(to, row) + entering - leaving > state_.room(row)) {
+            const std::int32_t displaced = smallest(to, row);
+            if (displaced < 0 || chain_.size() == kChain) return false;
+            chain_.push_back(displaced);
+            mark_[displaced] = stamp_;
+            ++leaving;
+        }
+        return true;
+    }
+
+    // The shortest holder of `row` in phase p that does not move yet; -1: none.
+    std::int32_t smallest(std::int32_t p, std::int32_t row) const {
+        std::int32_t found = -1;
+        for (const std::int32_t other : state_.holders(p, row))
+            if (mark_[other] != stamp_ && (found < 0 || duration_[other] < duration_[found])) found = other;
+        return found;
+    }
+
+    // k takes its place; up to three transfers in its way go where they raise the longest least.
+    bool eject(std::int32_t k, std::int32_t from, std::int32_t to) {
+        chain_.clear();
+        ++stamp_;
+        for (const std::int32_t row : state_.rows_of(k)) {
+            std::int32_t leaving = 0;
+            for (const std::int32_t other : chain_) {
+                const auto rows = state_.rows_of(other);
+                if (std::find(rows.begin(), rows.end(), row) != rows.end()) ++leaving;
+            }
+            if (state_.used(to, row) - leaving < state_.room(row)) continue;
+            const std::int32_t displaced = smallest(to, row);
+            if (displaced < 0 || chain_.size() == kDisplaced) return false;
+            chain_.push_back(displaced);
+            mark_[displaced] = stamp_;
+        }
+        take_out(k);
+        for (const std::int32_t displaced : chain_) take_out(displaced);
+        put_in(k, from, to);
+        std::sort(chain_.begin(), chain_.end(), [&](std::int32_t a, std::int32_t b) {
+            return duration_[a] != duration_[b] ? duration_[a] > duration_[b] : a < b;
+        });
+        for (std::size_t n = 0; n < chain_.size(); ++n) {
+            const std::int32_t place = state_.cheapest(chain_[n], to);
+            if (place < 0) {
+                for (std::size_t rest = n; rest < chain_.size(); ++rest) out_.push_back({chain_[rest], to, to});
+                return false;
+            }
+            put_in(chain_[n], to, place);
+        }
+        return true;
+    }
+
+    void keep_best() {
+        if (length_ >= best_length_ * (1 - 1e-12)) return;
+        best_length_ = length_;
+        std::copy(state_.phase().begin(), state_.phase().end(), best_.begin());
+    }
+
+    State state_;
+    std::span<const double> duration_;
+    double opening_;
+    const Order& order_;
+    Random random_;
+    std::vector<std::uint32_t> mark_;
+    std::uint32_t stamp_ = 0;
+    std::vector<std::int32_t> chain_, from_, best_;
+    std::vector<Move> moves_, out_;  // done; taken out and without a place
+    double length_ = 0, best_length_ = 0, temperature_ = 0;
+};
+
+}  // namespace
+
+double least_length(const Resources& resources, std::span<const double> duration, double opening) {
+    std::vector<std::int32_t> order(duration.size()), seen(static_cast<std::size_t>(resources.count()), 0);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return duration[a] > duration[b]; });
+    std::vector<double> rounds(duration.empty() ? 0 : 1, 0.0);
+    for (const std::int32_t k : order) {
+        rounds[0] = std::max(rounds[0], duration[k]);
+        resources.each(static_cast<std::size_t>(k), [&](std::int32_t resource) {
+            const std::int32_t before = seen[resource]++;
+            if (before % resources.capacity(resource) != 0) return;
+            const auto round = static_cast<std::size_t>(before / resources.capacity(resource));
+            if (round >= rounds.size()) rounds.resize(round + 1, 0.0);
+            rounds[round] = std::max(rounds[round], duration[k]);
+        });
+    }
+    return std::accumulate(rounds.begin(), rounds.end(), 0.0) + opening * static_cast<double>(rounds.size());
+}
+
+std::vector<std::int32_t> anneal_lengths(const Resources& resources, std::span<const double> duration, double opening,
+                                         std::vector<std::int32_t> phase, std::span<const std::int32_t> first,
+                                         std::span<const std::int32_t> second, const Annealing& annealing) {
+    if (phase.empty()) return phase;
+    const Order order(phase.size(), first, second);
+    Annealer annealer(resources, duration, opening, std::move(phase), order, annealing.seed);
+    return annealer.run(annealing, least_length(resources, duration, opening) * (1 + 1e-12));
+}
+
+}  // namespace conset
