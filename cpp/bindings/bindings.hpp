@@ -6,9 +6,9 @@
 #include <nanobind/stl/pair.h>
 
 #include <cstdint>
-#include <span>
 #include <utility>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace nb = nanobind;
 
@@ -18,20 +18,20 @@ template <class T>
 using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
-std::span<const T> view(const In<T>& array) {
+View<const T> view(const In<T>& array) {
     return {array.data(), array.shape(0)};
 }
 
 template <class T>
-std::vector<T> copy(const In<T>& array) {
+Array<T> copy(const In<T>& array) {
     return {array.data(), array.data() + array.shape(0)};
 }
 
 // Hands a vector to NumPy without copying it.
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give(Array<T>&& values) {
+    auto* owned = new Array<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Array<T>*>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
 }
 

@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/random.hpp"
 #include "conset/scheduling/resources.hpp"
 
 namespace conset::testing_ {
 
-using Ints = std::vector<std::int32_t>;
+using Ints = Array<std::int32_t>;
 
 struct Pattern {
     Ints source, target;

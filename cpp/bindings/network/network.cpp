@@ -7,8 +7,8 @@ namespace conset::bindings {
 namespace {
 
 auto route_links(const Network& network, In<std::int32_t> source, In<std::int32_t> target) {
-    std::vector<std::int64_t> offsets{0};
-    std::vector<std::int32_t> links;
+    Array<std::int64_t> offsets{0};
+    Array<std::int32_t> links;
     {
         nb::gil_scoped_release released;
         const Routes routes = checked_routes(network, view(source), view(target));
@@ -22,8 +22,8 @@ auto route_links(const Network& network, In<std::int32_t> source, In<std::int32_
 }
 
 auto route_nodes(const Network& network, In<std::int32_t> source, In<std::int32_t> target) {
-    std::vector<std::int64_t> offsets{0};
-    std::vector<std::int32_t> nodes;
+    Array<std::int64_t> offsets{0};
+    Array<std::int32_t> nodes;
     {
         nb::gil_scoped_release released;
         const Routes routes = checked_routes(network, view(source), view(target));
@@ -39,7 +39,7 @@ auto route_nodes(const Network& network, In<std::int32_t> source, In<std::int32_
 
 auto hops(const Network& network, In<std::int32_t> source, In<std::int32_t> target) {
     check_ends(network, view(source), view(target));
-    std::vector<std::int32_t> result(source.shape(0));
+    Array<std::int32_t> result(source.shape(0));
     {
         nb::gil_scoped_release released;
         for (std::size_t k = 0; k < result.size(); ++k) result[k] = network.hops(source.data()[k], target.data()[k]);
@@ -51,14 +51,14 @@ auto links_between(const Network& network, In<std::int32_t> source, In<std::int3
     check_size("target", target.shape(0), source.shape(0));
     check_ids("source", view(source), network.nodes());
     check_ids("target", view(target), network.nodes());
-    std::vector<std::int32_t> result(source.shape(0));
+    Array<std::int32_t> result(source.shape(0));
     for (std::size_t k = 0; k < result.size(); ++k)
         result[k] = network.link_between(source.data()[k], target.data()[k]);
     return give(std::move(result));
 }
 
-void check_graph(std::int32_t endpoints, std::int32_t nodes, std::span<const std::int32_t> link_source,
-                 std::span<const std::int32_t> link_target) {
+void check_graph(std::int32_t endpoints, std::int32_t nodes, View<const std::int32_t> link_source,
+                 View<const std::int32_t> link_target) {
     check_count("endpoints", endpoints, 1, nodes);
     check_size("link_target", link_target.size(), link_source.size());
     check_ids("link_source", link_source, nodes);
@@ -91,7 +91,7 @@ void bind_network(nb::module_& module) {
             "shortest_links",
             [](std::int32_t endpoints, std::int32_t nodes, In<std::int32_t> link_source, In<std::int32_t> link_target) {
                 check_graph(endpoints, nodes, view(link_source), view(link_target));
-                std::vector<std::int32_t> next;
+                Array<std::int32_t> next;
                 {
                     nb::gil_scoped_release released;
                     next = Network::shortest_links(endpoints, nodes, copy(link_source), copy(link_target));

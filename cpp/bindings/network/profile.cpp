@@ -7,7 +7,7 @@ namespace conset::bindings {
 namespace {
 
 template <class T>
-auto given(std::vector<T> values) {
+auto given(Array<T> values) {
     return give(std::move(values));
 }
 
@@ -19,7 +19,7 @@ Totals totals(const Network& network, In<std::int32_t> source, In<std::int32_t> 
 }
 
 auto slowest(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> per_byte) {
-    std::vector<double> result;
+    Array<double> result;
     {
         nb::gil_scoped_release released;
         const Routes routes = checked_routes(network, view(source), view(target));
@@ -31,7 +31,7 @@ auto slowest(const Network& network, In<std::int32_t> source, In<std::int32_t> t
 
 auto rounds(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> order,
             In<double> work, std::int64_t send, std::int64_t receive, In<std::int64_t> link) {
-    std::vector<double> result;
+    Array<double> result;
     {
         nb::gil_scoped_release released;
         const Routes routes = checked_routes(network, view(source), view(target));

@@ -41,7 +41,7 @@ void check_parts(const In<std::int32_t>& low, const In<std::int32_t>& middle, co
 
 void check_nodes(const In<std::int32_t>& node, std::int32_t endpoints, std::int32_t ranks_per_node) {
     check_ids("node", view(node), endpoints);
-    std::vector<std::int32_t> filled(static_cast<std::size_t>(endpoints));
+    Array<std::int32_t> filled(static_cast<std::size_t>(endpoints));
     for (const std::int32_t at : view(node))
         require(filled[static_cast<std::size_t>(at)]++ < ranks_per_node, "node", "more ranks than a node holds");
 }
@@ -54,7 +54,7 @@ void bind_placement(nb::module_& module) {
         [](const Network& network, In<std::int64_t> out_offsets, In<std::int32_t> out_neighbour, In<double> out_weight,
            In<std::int64_t> in_offsets, In<std::int32_t> in_neighbour, In<double> in_weight, In<std::int32_t> node,
            std::int32_t ranks_per_node, std::int64_t steps, std::uint64_t seed) {
-            std::vector<std::int32_t> placed;
+            Array<std::int32_t> placed;
             {
                 nb::gil_scoped_release released;
                 check_places(network, ranks_per_node, node.shape(0));
@@ -74,7 +74,7 @@ void bind_placement(nb::module_& module) {
         [](const Network& network, In<std::int64_t> offsets, In<std::int32_t> neighbour, In<double> weight,
            In<std::int32_t> order, In<std::int32_t> low, In<std::int32_t> middle, In<std::int32_t> high,
            std::int32_t ranks_per_node, std::uint64_t seed) {
-            std::vector<std::int32_t> placed;
+            Array<std::int32_t> placed;
             {
                 nb::gil_scoped_release released;
                 require(offsets.shape(0) > 0, "offsets", "must begin with 0");

@@ -34,8 +34,8 @@ public:
     GivenCosts& operator=(const GivenCosts&) = delete;
 
 private:
-    std::vector<double> up_to_, send_, receive_, latency_, hop_, link_;
-    std::vector<std::int32_t> width_;
+    Array<double> up_to_, send_, receive_, latency_, hop_, link_;
+    Array<std::int32_t> width_;
 
 public:
     const MessageCosts costs;
@@ -79,7 +79,7 @@ Ends rank_ends(const Network& network, In<std::int32_t> source, In<std::int32_t>
 }
 
 auto least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> value) {
-    std::vector<double> result;
+    Array<double> result;
     {
         nb::gil_scoped_release released;
         const Routes routes = checked_routes(network, view(source), view(target));
@@ -104,18 +104,18 @@ void bind_formula(nb::module_& module) {
              nb::arg("in_flight"));
     nb::class_<Formula>(module, "Formula")
         .def_prop_ro(
-            "busy", [](Formula& f) { return give(std::vector(f.busy)); }, nb::rv_policy::move)
+            "busy", [](Formula& f) { return give(Array(f.busy)); }, nb::rv_policy::move)
         .def_prop_ro(
-            "kind", [](Formula& f) { return give(std::vector(f.kind)); }, nb::rv_policy::move)
+            "kind", [](Formula& f) { return give(Array(f.kind)); }, nb::rv_policy::move)
         .def_prop_ro(
-            "index", [](Formula& f) { return give(std::vector(f.index)); }, nb::rv_policy::move)
-        .def_prop_ro("setups", [](Formula& f) { return give(std::vector(f.setups)); }, nb::rv_policy::move);
+            "index", [](Formula& f) { return give(Array(f.index)); }, nb::rv_policy::move)
+        .def_prop_ro("setups", [](Formula& f) { return give(Array(f.setups)); }, nb::rv_policy::move);
     nb::class_<Ends>(module, "Ends")
         .def_prop_ro(
-            "end", [](Ends& e) { return give(std::vector(e.end)); }, nb::rv_policy::move)
+            "end", [](Ends& e) { return give(Array(e.end)); }, nb::rv_policy::move)
         .def_prop_ro(
-            "rank", [](Ends& e) { return give(std::vector(e.rank)); }, nb::rv_policy::move)
-        .def_prop_ro("setups", [](Ends& e) { return give(std::vector(e.setups)); }, nb::rv_policy::move);
+            "rank", [](Ends& e) { return give(Array(e.rank)); }, nb::rv_policy::move)
+        .def_prop_ro("setups", [](Ends& e) { return give(Array(e.setups)); }, nb::rv_policy::move);
     module.def("time_batches", &batches, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
                nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),

@@ -21,7 +21,7 @@ auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int
                       In<std::int32_t> permutation, In<std::int32_t> label, In<std::int32_t> group_stride,
                       In<std::int32_t> variant, In<std::int32_t> base, In<std::int32_t> modulus, In<std::int32_t> shift,
                       In<std::int32_t> cells, std::int32_t cell_columns, std::int32_t merge) {
-    std::vector<std::int32_t> step;
+    Array<std::int32_t> step;
     {
         nb::gil_scoped_release released;
         step = product_steps({view(sides), view(strides), variants, view(permutation), view(label), view(group_stride),
@@ -31,7 +31,7 @@ auto steps_of_product(In<std::int32_t> sides, In<std::int32_t> strides, std::int
 }
 
 auto merged_offsets(std::int32_t nodes, In<std::int64_t> offsets, In<std::int32_t> message, std::int32_t most) {
-    std::vector<std::int64_t> merged;
+    Array<std::int64_t> merged;
     {
         nb::gil_scoped_release released;
         check_rise("offsets", view(offsets), message.shape(0));
@@ -43,7 +43,7 @@ auto merged_offsets(std::int32_t nodes, In<std::int64_t> offsets, In<std::int32_
 }
 
 auto transversal(std::int32_t nodes, In<std::int32_t> symbol, std::int32_t most, std::uint64_t seed) {
-    std::vector<std::int32_t> target;
+    Array<std::int32_t> target;
     {
         nb::gil_scoped_release released;
         check_count("nodes", nodes, 1, 1 << 15);

@@ -24,8 +24,8 @@ public:
     std::size_t connections() const { return ints_[2].size(); }
 
     // What the constructor refers to fits together.
-    static std::int32_t checked(std::int32_t nodes, const std::vector<std::int32_t> (&ints)[10],
-                                const std::vector<double> (&rates)[4]) {
+    static std::int32_t checked(std::int32_t nodes, const Array<std::int32_t> (&ints)[10],
+                                const Array<double> (&rates)[4]) {
         const std::size_t links = ints[0].size(), connections = ints[2].size();
         const auto count = static_cast<std::size_t>(nodes);
         check_count("nodes", nodes, 1, std::numeric_limits<std::int32_t>::max());
@@ -49,8 +49,8 @@ public:
     SequentialRouter& operator*() { return router_; }
 
 private:
-    std::vector<std::int32_t> ints_[10];
-    std::vector<double> rates_[4];
+    Array<std::int32_t> ints_[10];
+    Array<double> rates_[4];
     SequentialRouter router_;
 };
 
@@ -65,7 +65,7 @@ std::int64_t rip_up(OwnedRouter& router, std::int32_t rounds, double share) {
     return (*router).rip_up(rounds, share);
 }
 
-auto phase(OwnedRouter& router) { return give(std::vector((*router).phase())); }
+auto phase(OwnedRouter& router) { return give(Array((*router).phase())); }
 
 auto paths(OwnedRouter& router) {
     SequentialRouter::Paths paths = (*router).paths();
@@ -74,7 +74,7 @@ auto paths(OwnedRouter& router) {
 
 auto pack(std::int32_t rows, In<std::int32_t> load, In<std::int32_t> capacity, double hot, double cold,
           std::int64_t steps, std::uint64_t seed) {
-    std::vector<std::int32_t> bin;
+    Array<std::int32_t> bin;
     {
         nb::gil_scoped_release released;
         check_count("rows", rows, 1, std::numeric_limits<std::int32_t>::max());

@@ -34,8 +34,8 @@ private:
         return {offsets_, message_};
     }
 
-    std::vector<std::int64_t> offsets_;
-    std::vector<std::int32_t> message_;
+    Array<std::int64_t> offsets_;
+    Array<std::int32_t> message_;
     ExchangeSearch search_;
 };
 

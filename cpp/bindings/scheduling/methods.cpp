@@ -35,7 +35,7 @@ void bind_coloring(nb::module_& module) {
     module.def(
         "color_ports",
         [](std::int32_t nodes, In<std::int32_t> source, In<std::int32_t> target, std::uint64_t seed) {
-            std::vector<std::int32_t> phase;
+            Array<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
                 check_size("target", target.shape(0), source.shape(0));
@@ -53,7 +53,7 @@ void bind_first_fit(nb::module_& module) {
         "order_longest_first",
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
            const Limits& limits, In<std::int64_t> size) {
-            std::vector<std::int32_t> order;
+            Array<std::int32_t> order;
             {
                 nb::gil_scoped_release released;
                 const Resources resources = checked_resources(network, source, target, width, limits);
@@ -68,7 +68,7 @@ void bind_first_fit(nb::module_& module) {
         "first_fit",
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
            const Limits& limits, In<std::int32_t> order, In<std::int32_t> first, In<std::int32_t> second) {
-            std::vector<std::int32_t> phase;
+            Array<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
                 const Resources resources = checked_resources(network, source, target, width, limits);
@@ -99,7 +99,7 @@ void bind_random_schedule(nb::module_& module) {
         "schedule_random",
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
            const Limits& limits, bool exchanges, In<std::int32_t> first, In<std::int32_t> second, std::uint64_t seed) {
-            std::vector<std::int32_t> phase;
+            Array<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
                 const Resources resources = checked_resources(network, source, target, width, limits);

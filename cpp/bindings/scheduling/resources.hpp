@@ -8,8 +8,7 @@ namespace conset::bindings {
 
 inline Resources checked_resources(const Network& network, const In<std::int32_t>& source,
                                    const In<std::int32_t>& target, const In<std::int32_t>& width, const Limits& limits,
-                                   std::span<const std::int64_t> offsets = {},
-                                   std::span<const std::int32_t> links = {}) {
+                                   View<const std::int64_t> offsets = {}, View<const std::int32_t> links = {}) {
     check_width(network, view(width));
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     check_count("send", limits.send, 0, most);
@@ -20,11 +19,11 @@ inline Resources checked_resources(const Network& network, const In<std::int32_t
 }
 
 // Phases that keep all limits, as the searches that improve them expect; ordered transfers stand in that order.
-inline void check_kept(const Resources& resources, std::span<const std::int32_t> phase,
-                       std::span<const std::int32_t> first = {}, std::span<const std::int32_t> second = {}) {
+inline void check_kept(const Resources& resources, View<const std::int32_t> phase, View<const std::int32_t> first = {},
+                       View<const std::int32_t> second = {}) {
     check_size("phase", phase.size(), resources.routes().size());
     check_dense("phase", phase);
-    std::vector<std::pair<std::int32_t, std::int32_t>> uses;
+    Array<std::pair<std::int32_t, std::int32_t>> uses;
     for (std::size_t k = 0; k < phase.size(); ++k)
         resources.each(k, [&](std::int32_t resource) { uses.emplace_back(resource, phase[k]); });
     std::sort(uses.begin(), uses.end());

@@ -77,7 +77,7 @@ auto in_order(const Network& network, In<std::int32_t> source, In<std::int32_t> 
 auto anneal(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
             const Limits& limits, In<double> duration, double opening, In<std::int32_t> phase, In<std::int32_t> first,
             In<std::int32_t> second, std::int64_t steps, double hot, double cold, std::uint64_t seed) {
-    std::vector<std::int32_t> better;
+    Array<std::int32_t> better;
     {
         nb::gil_scoped_release released;
         const Resources resources = checked_resources(network, source, target, width, limits);

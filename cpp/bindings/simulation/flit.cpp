@@ -7,11 +7,11 @@ namespace conset::bindings {
 namespace {
 
 // A port of a router belongs to one link each way.
-void check_ports(const Network& network, std::int32_t ports, std::span<const std::int32_t> link_source,
-                 std::span<const std::int32_t> out_port, std::span<const std::int32_t> in_port) {
+void check_ports(const Network& network, std::int32_t ports, View<const std::int32_t> link_source,
+                 View<const std::int32_t> out_port, View<const std::int32_t> in_port) {
     const std::size_t places = static_cast<std::size_t>(network.nodes()) * static_cast<std::size_t>(ports);
-    std::vector<bool> out(places), in(places);
-    const auto take = [&](std::vector<bool>& taken, std::int32_t router, std::int32_t port) {
+    Array<bool> out(places), in(places);
+    const auto take = [&](Array<bool>& taken, std::int32_t router, std::int32_t port) {
         if (port < 0) return;
         const std::size_t place =
             static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) + static_cast<std::size_t>(port);

@@ -35,7 +35,7 @@ struct BoundWorkload {
     std::size_t size() const { return source.shape(0); }
     Routes routes() const { return {*network, view(source), view(target), view(route_offsets), view(route_links)}; }
     template <class Time>
-    Messages<Time> messages(std::span<const Time> times) const {
+    Messages<Time> messages(View<const Time> times) const {
         return {view(sender),      view(receiver), view(bytes),         times,
                 view(dep_offsets), view(deps),     view(phase_offsets), view(order)};
     }

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
+
+#include "conset/array.hpp"
 
 namespace conset {
 

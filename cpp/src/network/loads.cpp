@@ -25,13 +25,12 @@ public:
     }
 
 private:
-    std::vector<std::int32_t> count_, touched_;
+    Array<std::int32_t> count_, touched_;
 };
 
 }  // namespace
 
-Loads count_loads(const Routes& routes, std::span<const std::int64_t> phase_offsets,
-                  std::span<const std::int32_t> width) {
+Loads count_loads(const Routes& routes, View<const std::int64_t> phase_offsets, View<const std::int32_t> width) {
     const std::size_t nodes = static_cast<std::size_t>(routes.network.nodes());
     Tally send(nodes), receive(nodes), channels(nodes), link(static_cast<std::size_t>(routes.network.link_slots()));
     const auto plain = [](std::int32_t, std::int32_t count) { return count; };

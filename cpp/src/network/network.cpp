@@ -13,7 +13,7 @@ void require(bool fine, const char* rule) {
 
 }  // namespace
 
-Network Network::box(std::vector<std::int32_t> sides, bool wrap, Tie tie) {
+Network Network::box(Array<std::int32_t> sides, bool wrap, Tie tie) {
     require(!sides.empty(), "box: at least one side");
     Network net;
     net.kind_ = Kind::box;
@@ -51,8 +51,8 @@ Network Network::crossbar(std::int32_t nodes) {
     return net;
 }
 
-Network Network::graph(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                       std::vector<std::int32_t> link_target) {
+Network Network::graph(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                       Array<std::int32_t> link_target) {
     Network net;
     net.kind_ = Kind::graph;
     net.endpoints_ = endpoints;
@@ -63,8 +63,8 @@ Network Network::graph(std::int32_t endpoints, std::int32_t nodes, std::vector<s
     return net;
 }
 
-Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                            std::vector<std::int32_t> link_target, std::vector<std::int32_t> next_link) {
+Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                            Array<std::int32_t> link_target, Array<std::int32_t> next_link) {
     require(next_link.size() == static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes),
             "next_links: one entry for each endpoint and node");
     Network net = graph(endpoints, nodes, std::move(link_source), std::move(link_target));
@@ -72,9 +72,9 @@ Network Network::next_links(std::int32_t endpoints, std::int32_t nodes, std::vec
     return net;
 }
 
-std::vector<std::int32_t> Network::shortest_links(std::int32_t endpoints, std::int32_t nodes,
-                                                  const std::vector<std::int32_t>& link_source,
-                                                  const std::vector<std::int32_t>& link_target) {
+Array<std::int32_t> Network::shortest_links(std::int32_t endpoints, std::int32_t nodes,
+                                            const Array<std::int32_t>& link_source,
+                                            const Array<std::int32_t>& link_target) {
     require(link_source.size() == link_target.size(), "shortest_links: a source and a target for each link");
     require(0 <= endpoints && endpoints <= nodes, "shortest_links: endpoints are nodes");
     const auto is_node = [&](std::int32_t v) { return 0 <= v && v < nodes; };
@@ -82,13 +82,13 @@ std::vector<std::int32_t> Network::shortest_links(std::int32_t endpoints, std::i
             "shortest_links: links join nodes");
     const auto links = static_cast<std::int32_t>(link_source.size());
     // entering[first[v] .. first[v + 1]]: the nodes with a link to v
-    std::vector<std::int32_t> first(static_cast<std::size_t>(nodes) + 1, 0), entering(link_source.size());
+    Array<std::int32_t> first(static_cast<std::size_t>(nodes) + 1, 0), entering(link_source.size());
     for (const std::int32_t v : link_target) ++first[v + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
-    std::vector<std::int32_t> at(first.begin(), first.end() - 1), distance(nodes), queue(nodes);
+    Array<std::int32_t> at(first.begin(), first.end() - 1), distance(as_size(nodes)), queue(as_size(nodes));
     for (std::int32_t k = 0; k < links; ++k) entering[at[link_target[k]]++] = link_source[k];
 
-    std::vector<std::int32_t> next(static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes), -1);
+    Array<std::int32_t> next(static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes), -1);
     for (std::int32_t t = 0; t < endpoints; ++t) {
         std::ranges::fill(distance, -1);
         distance[t] = 0;
@@ -111,9 +111,9 @@ std::vector<std::int32_t> Network::shortest_links(std::int32_t endpoints, std::i
     return next;
 }
 
-Network Network::route_table(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                             std::vector<std::int32_t> link_target, std::vector<std::int64_t> route_offsets,
-                             std::vector<std::int32_t> route_links) {
+Network Network::route_table(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                             Array<std::int32_t> link_target, Array<std::int64_t> route_offsets,
+                             Array<std::int32_t> route_links) {
     require(route_offsets.size() == static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(endpoints) + 1,
             "route_table: one route for each pair of endpoints");
     Network net = graph(endpoints, nodes, std::move(link_source), std::move(link_target));

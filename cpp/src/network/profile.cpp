@@ -10,7 +10,7 @@ namespace conset {
 namespace {
 
 template <class T>
-T entry(std::span<const T> values, std::size_t k) {
+T entry(View<const T> values, std::size_t k) {
     return values.size() == 1 ? values[0] : values[k];
 }
 
@@ -39,8 +39,8 @@ public:
         : routes_(routes),
           work_(work),
           phase_by_phase_(phase_by_phase),
-          nodes_(routes.network.nodes()),
-          links_(work.link.empty() ? 0 : routes.network.link_slots()) {
+          nodes_(as_size(routes.network.nodes())),
+          links_(work.link.empty() ? 0 : as_size(routes.network.link_slots())) {
         most_.fill(0);
         where_.fill(-1);
     }
@@ -83,7 +83,7 @@ public:
 
     void close_phase(Profile& profile) {
         for (std::int32_t l : touched_) raise(Resource::link, l, link_time(l));
-        const auto longest = std::max_element(most_.begin(), most_.end()) - most_.begin();
+        const auto longest = as_size(std::max_element(most_.begin(), most_.end()) - most_.begin());
         const bool idle = where_[longest] < 0;
         profile.busy.push_back(most_[longest]);
         profile.kind.push_back(idle ? -1 : static_cast<std::int32_t>(longest));
@@ -116,7 +116,7 @@ private:
     }
 
     Partners& partners(std::int32_t v) {
-        partners_.resize(routes_.network.nodes());
+        partners_.resize(as_size(routes_.network.nodes()));
         Partners& it = partners_[static_cast<std::size_t>(v)];
         if (it.scope != scope_) it = {0, 0, scope_};
         return it;
@@ -183,10 +183,10 @@ private:
     const Routes& routes_;
     const Work& work_;
     bool phase_by_phase_;
-    std::vector<Node> nodes_;
-    std::vector<Link> links_;
-    std::vector<Partners> partners_;
-    std::vector<std::int32_t> touched_;
+    Array<Node> nodes_;
+    Array<Link> links_;
+    Array<Partners> partners_;
+    Array<std::int32_t> touched_;
     Exchanges exchanges_;
     std::array<double, 5> most_;
     std::array<std::int64_t, 5> where_;
@@ -195,9 +195,9 @@ private:
 
 }  // namespace
 
-Totals count_totals(const Routes& routes, std::span<const std::int64_t> size) {
+Totals count_totals(const Routes& routes, View<const std::int64_t> size) {
     const auto links = static_cast<std::size_t>(routes.network.link_slots());
-    Totals totals{std::vector<std::int64_t>(links, 0), std::vector<std::int64_t>(links, 0)};
+    Totals totals{Array<std::int64_t>(links, 0), Array<std::int64_t>(links, 0)};
     if (size.size() == 1) {
         for (std::size_t k = 0; k < routes.size(); ++k)
             routes.each_link(k, [&](std::int32_t l) { ++totals.messages[l]; });
@@ -212,8 +212,8 @@ Totals count_totals(const Routes& routes, std::span<const std::int64_t> size) {
     return totals;
 }
 
-std::vector<double> slowest_links(const Routes& routes, std::span<const double> per_byte) {
-    std::vector<double> slowest(routes.size(), 0);
+Array<double> slowest_links(const Routes& routes, View<const double> per_byte) {
+    Array<double> slowest(routes.size(), 0);
     for (std::size_t k = 0; k < routes.size(); ++k)
         routes.each_link(k, [&](std::int32_t l) {
             slowest[k] = std::max(slowest[k], entry(per_byte, static_cast<std::size_t>(l)));
@@ -221,12 +221,12 @@ std::vector<double> slowest_links(const Routes& routes, std::span<const double> 
     return slowest;
 }
 
-std::vector<double> rank_rounds(const Routes& routes, std::span<const std::int32_t> order, std::span<const double> work,
-                                const RoundLimits& limits) {
+Array<double> rank_rounds(const Routes& routes, View<const std::int32_t> order, View<const double> work,
+                          const RoundLimits& limits) {
     const auto nodes = static_cast<std::size_t>(routes.network.nodes());
     const auto slots = limits.link.empty() ? 0 : static_cast<std::size_t>(routes.network.link_slots());
-    std::vector<std::int64_t> send(nodes, 0), receive(nodes, 0), link(slots, 0);
-    std::vector<double> rounds;
+    Array<std::int64_t> send(nodes, 0), receive(nodes, 0), link(slots, 0);
+    Array<double> rounds;
     // Work falls along `order`: the first transfer to reach a round is the largest that ever does.
     const auto count = [&](std::int64_t& seen, std::int64_t limit, double w) {
         const std::int64_t before = seen++;
@@ -245,9 +245,8 @@ std::vector<double> rank_rounds(const Routes& routes, std::span<const std::int32
     return rounds;
 }
 
-Profile profile_phases(const Routes& routes, std::span<const std::int64_t> size,
-                       std::span<const std::int64_t> phase_offsets, std::span<const std::int64_t> batch_offsets,
-                       bool phase_by_phase, const Work& work) {
+Profile profile_phases(const Routes& routes, View<const std::int64_t> size, View<const std::int64_t> phase_offsets,
+                       View<const std::int64_t> batch_offsets, bool phase_by_phase, const Work& work) {
     Profiler profiler(routes, work, phase_by_phase);
     Profile profile;
     for (std::size_t b = 0; b + 1 < batch_offsets.size(); ++b) {

@@ -20,12 +20,12 @@ namespace {
 
 class Annealing {
 public:
-    Annealing(const Network& network, const PatternGraph& out, const PatternGraph& in, std::vector<std::int32_t> node,
+    Annealing(const Network& network, const PatternGraph& out, const PatternGraph& in, Array<std::int32_t> node,
               std::int32_t ranks_per_node, std::uint64_t seed)
         : distance_(network), out_(out), in_(in), node_(std::move(node)), random_(seed) {
         const std::int32_t places = network.endpoints() * ranks_per_node;
-        rank_at_.assign(places, kNobody);
-        std::vector<std::int32_t> filled(network.endpoints(), 0);
+        rank_at_.assign(as_size(places), kNobody);
+        Array<std::int32_t> filled(as_size(network.endpoints()), 0);
         place_of_.resize(node_.size());
         for (std::size_t rank = 0; rank < node_.size(); ++rank) {
             place_of_[rank] = node_[rank] * ranks_per_node + filled[node_[rank]]++;
@@ -35,8 +35,8 @@ public:
     }
 
     // Temperature falls by a constant factor from level to level; the last level only takes what does not cost.
-    std::vector<std::int32_t> run(std::int64_t steps) {
-        std::vector<std::int32_t> best = node_;
+    Array<std::int32_t> run(std::int64_t steps) {
+        Array<std::int32_t> best = node_;
         double best_cost = 0, cost = 0;  // relative to the start
         double temperature = typical_change();
         for (int level = 0; level < kLevels && temperature > 0; ++level, temperature *= kFactor) {
@@ -137,16 +137,16 @@ private:
 
     Distances distance_;
     const PatternGraph &out_, &in_;
-    std::vector<std::int32_t> node_, place_of_, rank_at_;
+    Array<std::int32_t> node_, place_of_, rank_at_;
     std::int32_t ranks_per_node_ = 1;
     Random random_;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> anneal_placement(const Network& network, const PatternGraph& out, const PatternGraph& in,
-                                           std::vector<std::int32_t> node, std::int32_t ranks_per_node,
-                                           std::int64_t steps, std::uint64_t seed) {
+Array<std::int32_t> anneal_placement(const Network& network, const PatternGraph& out, const PatternGraph& in,
+                                     Array<std::int32_t> node, std::int32_t ranks_per_node, std::int64_t steps,
+                                     std::uint64_t seed) {
     if (node.empty()) return node;
     return Annealing(network, out, in, std::move(node), ranks_per_node, seed).run(steps);
 }

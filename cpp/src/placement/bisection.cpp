@@ -24,7 +24,7 @@ public:
     std::size_t size() const { return link_.size(); }
 
     // Improves a division by passes of pairwise moves; returns its cost.
-    double refine(std::vector<std::uint8_t>& side) const {
+    double refine(Array<std::uint8_t>& side) const {
         double cost = evaluate(side);
         for (int pass = 0; pass < kPasses; ++pass) {
             const double gained = run_pass(side);
@@ -35,33 +35,33 @@ public:
     }
 
     // Low: the first vertices of a list.
-    std::vector<std::uint8_t> divide(const std::vector<std::int32_t>& list) const {
-        std::vector<std::uint8_t> side(size(), 1);
+    Array<std::uint8_t> divide(const Array<std::int32_t>& list) const {
+        Array<std::uint8_t> side(size(), 1);
         for (std::size_t k = 0; k < low_size_; ++k) side[list[k]] = 0;
         return side;
     }
 
     // Vertices from the one most drawn to the low side to the one least.
-    std::vector<std::int32_t> list_by_pull() const {
-        std::vector<std::int32_t> list = list_all();
+    Array<std::int32_t> list_by_pull() const {
+        Array<std::int32_t> list = list_all();
         std::stable_sort(list.begin(), list.end(), [&](std::int32_t a, std::int32_t b) {
             return pull_[0][a] - pull_[1][a] < pull_[0][b] - pull_[1][b];
         });
         return list;
     }
 
-    std::vector<std::int32_t> list_all() const {
-        std::vector<std::int32_t> list(size());
+    Array<std::int32_t> list_all() const {
+        Array<std::int32_t> list(size());
         for (std::size_t k = 0; k < list.size(); ++k) list[k] = static_cast<std::int32_t>(k);
         return list;
     }
 
     // Grown from a vertex: always the one most strongly joined to those already there.
-    std::vector<std::int32_t> list_grown(std::int32_t start) const {
-        std::vector<double> strength(size(), 0);
-        std::vector<std::uint8_t> taken(size(), 0);
+    Array<std::int32_t> list_grown(std::int32_t start) const {
+        Array<double> strength(size(), 0);
+        Array<std::uint8_t> taken(size(), 0);
         std::priority_queue<std::pair<double, std::int32_t>> next;
-        std::vector<std::int32_t> list;
+        Array<std::int32_t> list;
         const auto take = [&](std::int32_t i) {
             taken[i] = 1;
             list.push_back(i);
@@ -86,7 +86,7 @@ private:
     static constexpr int kPasses = 8;
     static constexpr int kPatience = 64;  // pairs of moves without a new best before a pass ends
 
-    double evaluate(const std::vector<std::uint8_t>& side) const {
+    double evaluate(const Array<std::uint8_t>& side) const {
         double twice = 0, pulled = 0;
         for (std::size_t i = 0; i < size(); ++i) {
             pulled += pull_[side[i]][i];
@@ -97,16 +97,16 @@ private:
 
     // Kernighan and Lin's pass in Fiduccia and Mattheyses' manner: the best move from low to high, then the best back,
     // each vertex once; what follows the best moment is undone. Sizes are exact after every pair.
-    double run_pass(std::vector<std::uint8_t>& side) const {
-        std::vector<double> gain(size(), 0);
-        std::vector<std::uint8_t> moved(size(), 0);
+    double run_pass(Array<std::uint8_t>& side) const {
+        Array<double> gain(size(), 0);
+        Array<std::uint8_t> moved(size(), 0);
         std::priority_queue<std::pair<double, std::int32_t>> best[2];
         for (std::size_t i = 0; i < size(); ++i) {
             gain[i] = pull_[side[i]][i] - pull_[1 - side[i]][i];
             for (const auto& [j, weight] : link_[i]) gain[i] += side[i] != side[j] ? apart_ * weight : -apart_ * weight;
             best[side[i]].emplace(gain[i], -static_cast<std::int32_t>(i));
         }
-        std::vector<std::int32_t> moves;
+        Array<std::int32_t> moves;
         double gained = 0, most = 0;
         std::size_t keep = 0;
         for (int idle = 0; idle < kPatience; ++idle) {
@@ -137,8 +137,8 @@ private:
         return most;
     }
 
-    static std::int32_t pop(std::priority_queue<std::pair<double, std::int32_t>>& queue,
-                            const std::vector<double>& gain, const std::vector<std::uint8_t>& moved) {
+    static std::int32_t pop(std::priority_queue<std::pair<double, std::int32_t>>& queue, const Array<double>& gain,
+                            const Array<std::uint8_t>& moved) {
         while (!queue.empty()) {
             const auto [value, negative] = queue.top();
             queue.pop();
@@ -149,22 +149,22 @@ private:
 
     std::size_t low_size_;
     double apart_;
-    std::vector<double> pull_[2];
-    std::vector<std::vector<std::pair<std::int32_t, double>>> link_;
+    Array<double> pull_[2];
+    Array<Array<std::pair<std::int32_t, double>>> link_;
 };
 
 constexpr int kGrown = 4;
 
 // The best division of several starts: as they stand, as the outside pulls, grown from a few vertices.
-std::vector<std::uint8_t> divide_best(const Cut& cut, Random& random) {
-    std::vector<std::vector<std::int32_t>> starts{cut.list_all(), cut.list_by_pull()};
+Array<std::uint8_t> divide_best(const Cut& cut, Random& random) {
+    Array<Array<std::int32_t>> starts{cut.list_all(), cut.list_by_pull()};
     for (int k = 0; k < kGrown; ++k)
         starts.push_back(
             cut.list_grown(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(cut.size())))));
-    std::vector<std::uint8_t> best;
+    Array<std::uint8_t> best;
     double least = std::numeric_limits<double>::infinity();
-    for (const std::vector<std::int32_t>& start : starts) {
-        std::vector<std::uint8_t> side = cut.divide(start);
+    for (const Array<std::int32_t>& start : starts) {
+        Array<std::uint8_t> side = cut.divide(start);
         const double cost = cut.refine(side);
         if (cost < least) {
             least = cost;
@@ -176,17 +176,15 @@ std::vector<std::uint8_t> divide_best(const Cut& cut, Random& random) {
 
 }  // namespace
 
-std::vector<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph,
-                                           std::span<const std::int32_t> order, std::span<const std::int32_t> low,
-                                           std::span<const std::int32_t> middle, std::span<const std::int32_t> high,
-                                           std::int32_t ranks_per_node, std::uint64_t seed) {
+Array<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph, View<const std::int32_t> order,
+                                     View<const std::int32_t> low, View<const std::int32_t> middle,
+                                     View<const std::int32_t> high, std::int32_t ranks_per_node, std::uint64_t seed) {
     const Distances distance(network);
     const std::int32_t ranks = graph.ranks();
     const std::size_t places = order.size() * static_cast<std::size_t>(ranks_per_node);
-    std::vector<std::int32_t> at(
-        places);  // vertex on each place, in the order of nodes; those from `ranks` on are empty
+    Array<std::int32_t> at(places);  // vertex on each place, in the order of nodes; those from `ranks` on are empty
     for (std::size_t k = 0; k < places; ++k) at[k] = static_cast<std::int32_t>(k);
-    std::vector<std::int32_t> center(places, order.empty() ? 0 : order[order.size() / 2]), local(places, -1);
+    Array<std::int32_t> center(places, order.empty() ? 0 : order[order.size() / 2]), local(places, -1);
     Random random(seed);
     for (std::size_t part = 0; part < low.size(); ++part) {
         const auto begin = static_cast<std::size_t>(low[part] * ranks_per_node);
@@ -207,9 +205,9 @@ std::vector<std::int32_t> bisect_placement(const Network& network, const Pattern
                 }
             });
         }
-        const std::vector<std::uint8_t> side = divide_best(cut, random);
-        const std::vector<std::int32_t> before(at.begin() + static_cast<std::ptrdiff_t>(begin),
-                                               at.begin() + static_cast<std::ptrdiff_t>(end));
+        const Array<std::uint8_t> side = divide_best(cut, random);
+        const Array<std::int32_t> before(at.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         at.begin() + static_cast<std::ptrdiff_t>(end));
         std::size_t next[2] = {begin, begin + low_size};
         for (std::size_t i = 0; i < before.size(); ++i) {
             local[before[i]] = -1;
@@ -217,7 +215,7 @@ std::vector<std::int32_t> bisect_placement(const Network& network, const Pattern
             at[next[side[i]]++] = before[i];
         }
     }
-    std::vector<std::int32_t> node(static_cast<std::size_t>(ranks), 0);
+    Array<std::int32_t> node(static_cast<std::size_t>(ranks), 0);
     for (std::size_t k = 0; k < places; ++k)
         if (at[k] < ranks) node[at[k]] = order[k / static_cast<std::size_t>(ranks_per_node)];
     return node;

@@ -22,10 +22,10 @@ public:
           costs_(costs),
           phase_by_phase_(phase_by_phase),
           partners_(routes, costs),
-          nodes_(routes.network.nodes()),
-          ranks_(ranks.ranks),
-          links_(costs.link.empty() ? 0 : routes.network.link_slots()),
-          slots_(costs.in_flight > 0 ? ranks.ranks : 0),
+          nodes_(as_size(routes.network.nodes())),
+          ranks_(as_size(ranks.ranks)),
+          links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
+          slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
           walks_(walks(costs)) {}
 
     void open_batch() {
@@ -192,13 +192,13 @@ private:
     const MessageCosts& costs_;
     bool phase_by_phase_;
     Partners partners_;
-    std::vector<Node> nodes_;
-    std::vector<Rank> ranks_;
-    std::vector<Link> links_;
-    std::vector<Slots> slots_;
-    bool walks_;                     // whether links or their number cost anything
-    std::vector<std::int32_t> way_;  // links of the transfer at hand
-    std::vector<std::int32_t> touched_nodes_, touched_ranks_, touched_links_;
+    Array<Node> nodes_;
+    Array<Rank> ranks_;
+    Array<Link> links_;
+    Array<Slots> slots_;
+    bool walks_;               // whether links or their number cost anything
+    Array<std::int32_t> way_;  // links of the transfer at hand
+    Array<std::int32_t> touched_nodes_, touched_ranks_, touched_links_;
     std::array<double, kBusyKinds> most_{};
     std::array<std::int64_t, kBusyKinds> where_{}, setups_{};
     std::int64_t batch_ = 0, phase_ = 0;
@@ -206,8 +206,8 @@ private:
 
 }  // namespace
 
-Formula time_batches(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size,
-                     std::span<const std::int64_t> phase_offsets, std::span<const std::int64_t> batch_offsets,
+Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                     View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets,
                      bool phase_by_phase, const MessageCosts& costs) {
     Batches batches(routes, ranks, costs, phase_by_phase);
     Formula result;
@@ -227,8 +227,8 @@ Formula time_batches(const Routes& routes, const Ranks& ranks, std::span<const s
     return result;
 }
 
-std::vector<double> least_on_links(const Routes& routes, std::span<const double> value) {
-    std::vector<double> least(static_cast<std::size_t>(routes.network.link_slots()), never);
+Array<double> least_on_links(const Routes& routes, View<const double> value) {
+    Array<double> least(static_cast<std::size_t>(routes.network.link_slots()), never);
     for (std::size_t k = 0; k < routes.size(); ++k)
         routes.each_link(k, [&](std::int32_t l) {
             auto& it = least[static_cast<std::size_t>(l)];

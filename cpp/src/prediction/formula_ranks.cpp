@@ -19,17 +19,17 @@ constexpr std::size_t kKept = std::size_t{1} << 18U;
 
 class RankClock {
 public:
-    RankClock(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size, const MessageCosts& costs)
+    RankClock(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size, const MessageCosts& costs)
         : routes_(routes),
           who_(ranks),
           size_(size),
           costs_(costs),
           partners_(routes, costs),
           waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal + costs.signal_hop > 0),
-          nodes_(routes.network.nodes()),
-          ranks_(ranks.ranks),
-          links_(costs.link.empty() ? 0 : routes.network.link_slots()),
-          slots_(costs.in_flight > 0 ? ranks.ranks : 0),
+          nodes_(as_size(routes.network.nodes())),
+          ranks_(as_size(ranks.ranks)),
+          links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
+          slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
           walks_(walks(costs)) {}
 
     void run_phase(std::size_t first, std::size_t last, Ends& ends) {
@@ -196,19 +196,19 @@ private:
 
     const Routes& routes_;
     const Ranks& who_;
-    std::span<const std::int64_t> size_;
+    View<const std::int64_t> size_;
     const MessageCosts& costs_;
     Partners partners_;
     bool waits_for_both_;
-    std::vector<Node> nodes_;
-    std::vector<Rank> ranks_;
-    std::vector<Link> links_;
-    std::vector<Slots> slots_;
+    Array<Node> nodes_;
+    Array<Rank> ranks_;
+    Array<Link> links_;
+    Array<Slots> slots_;
     bool keeps_ways_ = true;
-    bool walks_;                        // whether links or their number cost anything
-    std::vector<std::int32_t> ways_;    // links of the transfers of the phase
-    std::vector<std::size_t> offsets_;  // into them
-    std::vector<double> messages_;      // when each of the phase is delivered at the earliest
+    bool walks_;                  // whether links or their number cost anything
+    Array<std::int32_t> ways_;    // links of the transfers of the phase
+    Array<std::size_t> offsets_;  // into them
+    Array<double> messages_;      // when each of the phase is delivered at the earliest
     Exchanges pairs_;
     double last_end_ = 0;
     std::int64_t last_rank_ = -1, phase_ = 0;
@@ -216,8 +216,8 @@ private:
 
 }  // namespace
 
-Ends time_ranks(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size,
-                std::span<const std::int64_t> phase_offsets, const MessageCosts& costs) {
+Ends time_ranks(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                View<const std::int64_t> phase_offsets, const MessageCosts& costs) {
     RankClock clock(routes, ranks, size, costs);
     Ends ends;
     for (std::size_t p = 0; p + 1 < phase_offsets.size(); ++p)

@@ -27,13 +27,13 @@ public:
 
     void set_scale(double mean) { scale_ = mean > 0 ? 1 / mean : 1; }
     void add(std::int32_t p, std::size_t line, double work) {
-        double& load = load_[p * lines_ + line];
+        double& load = load_[cell(p, lines_, line)];
         sum_[p] -= to_the_norm(load * scale_);
         load += work;
         sum_[p] += to_the_norm(load * scale_);
     }
     double norm(std::int32_t p) const { return std::pow(std::max(0.0, sum_[p]), 1 / kNorm) / scale_; }
-    double at(std::int32_t p, std::size_t line) const { return load_[p * lines_ + line]; }
+    double at(std::int32_t p, std::size_t line) const { return load_[cell(p, lines_, line)]; }
     double most(std::int32_t p) const { return *std::max_element(row(p), row(p) + lines_); }
     std::size_t busiest(std::int32_t p) const {
         return static_cast<std::size_t>(std::max_element(row(p), row(p) + lines_) - row(p));
@@ -44,23 +44,26 @@ public:
     }
 
 private:
-    const double* row(std::int32_t p) const { return load_.data() + p * lines_; }
+    const double* row(std::int32_t p) const { return load_.data() + cell(p, lines_, 0); }
 
     std::size_t lines_;
-    std::vector<double> load_, sum_;
+    Array<double> load_, sum_;
     double scale_ = 1;
 };
 
 // Shortest paths over nodes and links that have room.
 class Paths {
 public:
-    Paths(std::int32_t nodes, std::span<const std::int32_t> source, std::span<const std::int32_t> target)
-        : target_(target), offsets_(static_cast<std::size_t>(nodes) + 1, 0), seen_(nodes, 0), by_(nodes, -1) {
+    Paths(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target)
+        : target_(target),
+          offsets_(static_cast<std::size_t>(nodes) + 1, 0),
+          seen_(as_size(nodes), 0),
+          by_(as_size(nodes), -1) {
         for (std::size_t link = 0; link < source.size(); ++link)
             if (source[link] != target[link]) ++offsets_[source[link] + 1];
         for (std::int32_t v = 0; v < nodes; ++v) offsets_[v + 1] += offsets_[v];
         out_.resize(static_cast<std::size_t>(offsets_.back()));
-        std::vector<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
+        Array<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
         for (std::size_t link = 0; link < source.size(); ++link)
             if (source[link] != target[link]) out_[next[source[link]]++] = static_cast<std::int32_t>(link);
         source_ = source;
@@ -70,7 +73,7 @@ public:
 
     // The links of a path from s to t; empty: none. `open(link)`: whether the link and the node it enters have room.
     template <class Open>
-    std::span<const std::int32_t> find(std::int32_t s, std::int32_t t, Open&& open) {
+    View<const std::int32_t> find(std::int32_t s, std::int32_t t, Open&& open) {
         ++stamp_;
         queue_.assign(1, s);
         seen_[s] = stamp_;
@@ -92,17 +95,17 @@ public:
     }
 
 private:
-    std::span<const std::int32_t> source_, target_;
-    std::vector<std::int64_t> offsets_;
-    std::vector<std::uint32_t> seen_;
-    std::vector<std::int32_t> by_, out_, queue_, path_;
+    View<const std::int32_t> source_, target_;
+    Array<std::int64_t> offsets_;
+    Array<std::uint32_t> seen_;
+    Array<std::int32_t> by_, out_, queue_, path_;
     std::uint32_t stamp_ = 0;
 };
 
 class Balancer {
 public:
-    Balancer(const Resources& resources, const Burden& burden, std::vector<std::int32_t> phase,
-             std::span<const std::uint8_t> pinned, const BalanceSearch& search)
+    Balancer(const Resources& resources, const Burden& burden, Array<std::int32_t> phase,
+             View<const std::uint8_t> pinned, const BalanceSearch& search)
         : resources_(resources),
           routes_(resources.routes()),
           burden_(burden),
@@ -110,11 +113,11 @@ public:
           nodes_(routes_.network.nodes()),
           phase_(std::move(phase)),
           phases_(1 + *std::max_element(phase_.begin(), phase_.end())),
-          used_(static_cast<std::size_t>(phases_) * resources.count(), 0),
-          lines_(2 * static_cast<std::size_t>(nodes_) + (burden.link_work.empty() ? 0 : routes_.network.link_slots())),
-          loads_(phases_, lines_),
+          used_(cell(phases_, resources.count(), 0), 0),
+          lines_(as_size(2 * nodes_ + (burden.link_work.empty() ? 0 : routes_.network.link_slots()))),
+          loads_(as_size(phases_), lines_),
           paths_(nodes_, search.link_source, search.link_target),
-          member_(phases_),
+          member_(as_size(phases_)),
           at_(phase_.size(), 0),
           links_(phase_.size()),
           random_(search.seed) {
@@ -135,7 +138,7 @@ public:
     Balanced run() {
         const double least = least_length() * (1 + 1e-12), mean = longest_ / phases_;
         const double cooling = std::log(search_.cold / search_.hot);
-        const auto every = static_cast<std::int64_t>(std::max(phase_.size(), phases_ * lines_) / 16 + 16);
+        const auto every = static_cast<std::int64_t>(std::max(phase_.size(), cell(phases_, lines_, 0)) / 16 + 16);
         if (phases_ > 1 && !free_.empty()) {
             for (std::int64_t step = 0; step < search_.steps && best_.length > least; ++step) {
                 const double part = static_cast<double>(step) / static_cast<double>(search_.steps);
@@ -159,9 +162,7 @@ private:
 
     std::uint32_t below(std::size_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
 
-    std::size_t line_in(std::int32_t k) const {
-        return static_cast<std::size_t>(burden_.serial ? 0 : nodes_) + routes_.target[k];
-    }
+    std::size_t line_in(std::int32_t k) const { return as_size((burden_.serial ? 0 : nodes_) + routes_.target[k]); }
 
     double link_work(std::int32_t link) const {
         if (burden_.link_work.empty()) return 0;
@@ -183,9 +184,7 @@ private:
             for (const std::int32_t link : links_[k]) visit(3 * nodes_ + link);
     }
 
-    std::int32_t& used(std::int32_t p, std::int32_t resource) {
-        return used_[static_cast<std::size_t>(p) * resources_.count() + resource];
-    }
+    std::int32_t& used(std::int32_t p, std::int32_t resource) { return used_[cell(p, resources_.count(), resource)]; }
     bool has_room(std::int32_t p, std::int32_t resource) { return used(p, resource) < resources_.capacity(resource); }
 
     void burden(std::int32_t k, std::int32_t p, double sign) {
@@ -193,7 +192,7 @@ private:
         loads_.add(p, line_in(k), sign * burden_.work[k]);
         if (burden_.link_work.empty()) return;
         for (const std::int32_t link : links_[k])
-            loads_.add(p, 2 * static_cast<std::size_t>(nodes_) + link, sign * burden_.size[k] * link_work(link));
+            loads_.add(p, as_size(2 * nodes_ + link), sign * burden_.size[k] * link_work(link));
     }
 
     void put_in(std::int32_t k, std::int32_t p) {
@@ -331,16 +330,16 @@ private:
     const Burden& burden_;
     const BalanceSearch& search_;
     std::int32_t nodes_;
-    std::vector<std::int32_t> phase_;
+    Array<std::int32_t> phase_;
     std::int32_t phases_;
-    std::vector<std::int32_t> used_;
+    Array<std::int32_t> used_;
     std::size_t lines_;
     Loads loads_;
     Paths paths_;
-    std::vector<std::vector<std::int32_t>> member_;
-    std::vector<std::int32_t> at_, free_;
-    std::vector<std::vector<std::int32_t>> links_, best_links_;
-    std::vector<std::int32_t> old_links_[2];
+    Array<Array<std::int32_t>> member_;
+    Array<std::int32_t> at_, free_;
+    Array<Array<std::int32_t>> links_, best_links_;
+    Array<std::int32_t> old_links_[2];
     Random random_;
     Balanced best_;
     double longest_ = 0, temperature_ = 0;
@@ -349,8 +348,8 @@ private:
 
 }  // namespace
 
-Balanced balance_words(const Resources& resources, const Burden& burden, std::vector<std::int32_t> phase,
-                       std::span<const std::uint8_t> pinned, const BalanceSearch& search) {
+Balanced balance_words(const Resources& resources, const Burden& burden, Array<std::int32_t> phase,
+                       View<const std::uint8_t> pinned, const BalanceSearch& search) {
     return Balancer(resources, burden, std::move(phase), pinned, search).run();
 }
 

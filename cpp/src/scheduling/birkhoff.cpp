@@ -13,8 +13,8 @@ namespace {
 // Ports are lines: node v sends by line v and receives by line nodes + v.
 class Decomposer {
 public:
-    Decomposer(std::int32_t nodes, std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-               std::span<const std::int64_t> size)
+    Decomposer(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target,
+               View<const std::int64_t> size)
         : nodes_(nodes),
           lines_(2 * static_cast<std::size_t>(nodes)),
           rest_(size.begin(), size.end()),
@@ -127,11 +127,11 @@ private:
 
     std::int32_t nodes_;
     std::size_t lines_;
-    std::vector<std::int64_t> rest_, load_;
-    std::vector<std::vector<std::int32_t>> edges_;
-    std::vector<std::int32_t> matched_;
-    std::vector<std::uint32_t> stamp_;
-    std::vector<std::pair<std::int32_t, std::int32_t>> ends_;
+    Array<std::int64_t> rest_, load_;
+    Array<Array<std::int32_t>> edges_;
+    Array<std::int32_t> matched_;
+    Array<std::uint32_t> stamp_;
+    Array<std::pair<std::int32_t, std::int32_t>> ends_;
     std::uint32_t now_ = 0;
     std::int64_t left_ = 0, length_ = 0;
     Pieces pieces_;
@@ -139,8 +139,8 @@ private:
 
 }  // namespace
 
-Pieces decompose_birkhoff(std::int32_t nodes, std::span<const std::int32_t> source,
-                          std::span<const std::int32_t> target, std::span<const std::int64_t> size) {
+Pieces decompose_birkhoff(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target,
+                          View<const std::int64_t> size) {
     return Decomposer(nodes, source, target, size).run();
 }
 

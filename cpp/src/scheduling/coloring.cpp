@@ -22,13 +22,13 @@ constexpr std::int32_t kDummy = -1;
 // every right end has `degree` edges too.
 struct RegularGraph {
     std::int32_t ends = 0, degree = 0;
-    std::vector<Slot> slots;
+    Array<Slot> slots;
 };
 
 // Next-fit: consecutive nodes share a bin while their degrees together stay within `degree`; two neighbouring bins
 // hold more than `degree`, so that there are at most 2 * messages / degree + 1 of them. A colouring of the contracted
 // graph is one of the graph.
-std::int32_t contract(std::vector<std::int32_t>& node_degree, std::int32_t degree) {
+std::int32_t contract(Array<std::int32_t>& node_degree, std::int32_t degree) {
     std::int32_t bin = 0, filled = 0;
     for (std::int32_t& entry : node_degree) {
         if (filled + entry > degree) {
@@ -42,9 +42,8 @@ std::int32_t contract(std::vector<std::int32_t>& node_degree, std::int32_t degre
 }
 
 // A regular multigraph that contains the messages: contracted nodes are its ends, dummy edges fill what is missing.
-RegularGraph make_regular(std::int32_t nodes, std::span<const std::int32_t> source,
-                          std::span<const std::int32_t> target) {
-    std::vector<std::int32_t> left(static_cast<std::size_t>(nodes), 0), right(static_cast<std::size_t>(nodes), 0);
+RegularGraph make_regular(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target) {
+    Array<std::int32_t> left(static_cast<std::size_t>(nodes), 0), right(static_cast<std::size_t>(nodes), 0);
     for (std::size_t m = 0; m < source.size(); ++m) {
         if (source[m] == target[m]) continue;
         ++left[source[m]];
@@ -57,11 +56,11 @@ RegularGraph make_regular(std::int32_t nodes, std::span<const std::int32_t> sour
     const std::uint64_t slots = static_cast<std::uint64_t>(graph.ends) * static_cast<std::uint64_t>(graph.degree);
     if (slots >= std::numeric_limits<Index>::max()) throw std::length_error("coloring: more than 2^32 edges");
     graph.slots.assign(slots, {0, kDummy});
-    std::vector<std::int32_t> row_size(static_cast<std::size_t>(graph.ends), 0), entering(row_size);
+    Array<std::int32_t> row_size(static_cast<std::size_t>(graph.ends), 0), entering(row_size);
     for (std::size_t m = 0; m < source.size(); ++m) {
         if (source[m] == target[m]) continue;
         const std::int32_t row = left[source[m]], end = right[target[m]];
-        graph.slots[static_cast<Index>(row) * graph.degree + row_size[row]++] = {end, static_cast<std::int32_t>(m)};
+        graph.slots[cell(row, graph.degree, row_size[row]++)] = {end, static_cast<std::int32_t>(m)};
         ++entering[end];
     }
     std::int32_t end = 0;
@@ -71,7 +70,7 @@ RegularGraph make_regular(std::int32_t nodes, std::span<const std::int32_t> sour
                 ++end;
                 continue;
             }
-            graph.slots[static_cast<Index>(row) * graph.degree + row_size[row]++] = {end, kDummy};
+            graph.slots[cell(row, graph.degree, row_size[row]++)] = {end, kDummy};
             ++entering[end];
         }
     }
@@ -80,7 +79,7 @@ RegularGraph make_regular(std::int32_t nodes, std::span<const std::int32_t> sour
 
 class Coloring {
 public:
-    Coloring(const RegularGraph& graph, std::span<std::int32_t> phase, std::uint64_t seed)
+    Coloring(const RegularGraph& graph, View<std::int32_t> phase, std::uint64_t seed)
         : ends_(static_cast<Index>(graph.ends)),
           phase_(phase),
           random_(seed),
@@ -90,7 +89,7 @@ public:
           choice_(ends_) {}
 
     void run(RegularGraph& graph) {
-        std::vector<Slot> spare(graph.slots.size());
+        Array<Slot> spare(graph.slots.size());
         color(graph.slots.data(), spare.data(), static_cast<Index>(graph.degree), 0);
     }
 
@@ -195,17 +194,17 @@ private:
     static constexpr Index kFree = std::numeric_limits<Index>::max();
 
     Index ends_;
-    std::span<std::int32_t> phase_;
+    View<std::int32_t> phase_;
     Random random_;
-    std::vector<Index> partner_, last_;  // of edges; of right ends
-    std::vector<Index> mate_, choice_;   // of right ends; of rows
+    Array<Index> partner_, last_;  // of edges; of right ends
+    Array<Index> mate_, choice_;   // of right ends; of rows
 };
 
 }  // namespace
 
-std::vector<std::int32_t> color_ports(std::int32_t nodes, std::span<const std::int32_t> source,
-                                      std::span<const std::int32_t> target, std::uint64_t seed) {
-    std::vector<std::int32_t> phase(source.size(), 0);
+Array<std::int32_t> color_ports(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target,
+                                std::uint64_t seed) {
+    Array<std::int32_t> phase(source.size(), 0);
     RegularGraph graph = make_regular(nodes, source, target);
     Coloring(graph, phase, seed).run(graph);
     return phase;

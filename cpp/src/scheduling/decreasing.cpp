@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "conset/bits.hpp"
 #include "conset/random.hpp"
 #include "conset/stop.hpp"
 
@@ -18,7 +19,7 @@ double uniform(Random& random) { return static_cast<double>(random.next() >> 11U
 // Who must stand in an earlier phase than whom, both ways.
 class Order {
 public:
-    Order(std::size_t transfers, std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+    Order(std::size_t transfers, View<const std::int32_t> first, View<const std::int32_t> second) {
         if (first.empty()) return;
         before_.resize(transfers);
         after_.resize(transfers);
@@ -27,42 +28,42 @@ public:
             before_[second[k]].push_back(first[k]);
         }
     }
-    bool kept(std::int32_t k, std::span<const std::int32_t> phase) const {
+    bool kept(std::int32_t k, View<const std::int32_t> phase) const {
         if (before_.empty()) return true;
         return std::all_of(before_[k].begin(), before_[k].end(), [&](auto i) { return phase[i] < phase[k]; }) &&
                std::all_of(after_[k].begin(), after_[k].end(), [&](auto j) { return phase[k] < phase[j]; });
     }
 
 private:
-    std::vector<std::vector<std::int32_t>> before_, after_;
+    Array<Array<std::int32_t>> before_, after_;
 };
 
 // Phases with who holds what: a slot for each transfer that a phase and a contended resource have room for.
 class State {
 public:
-    State(const Resources& resources, std::span<const double> duration, std::vector<std::int32_t> phase)
+    State(const Resources& resources, View<const double> duration, Array<std::int32_t> phase)
         : duration_(duration), phase_(std::move(phase)), at_(phase_.size(), 0), offsets_(phase_.size() + 1, 0) {
-        const std::int32_t phases = 1 + *std::max_element(phase_.begin(), phase_.end());
+        const std::size_t phases = as_size(1 + *std::max_element(phase_.begin(), phase_.end()));
         member_.resize(phases);
         top_.assign(phases, 0.0);
-        words_ = (static_cast<std::size_t>(phases) + 63) / 64;
+        words_ = (phases + 63) / 64;
         number_rows(resources);
-        holder_.assign(static_cast<std::size_t>(phases) * slots(), -1);
-        used_.assign(static_cast<std::size_t>(phases) * rows(), 0);
+        holder_.assign(phases * slots(), -1);
+        used_.assign(phases * rows(), 0);
         full_.assign(rows() * words_, 0);
         for (std::size_t k = 0; k < phase_.size(); ++k) insert(static_cast<std::int32_t>(k), phase_[k]);
     }
 
     std::int32_t phases() const { return static_cast<std::int32_t>(member_.size()); }
-    std::span<const std::int32_t> phase() const { return phase_; }
-    std::span<const std::int32_t> members(std::int32_t p) const { return member_[p]; }
-    std::span<const std::int32_t> rows_of(std::int32_t k) const {
+    View<const std::int32_t> phase() const { return phase_; }
+    View<const std::int32_t> members(std::int32_t p) const { return member_[p]; }
+    View<const std::int32_t> rows_of(std::int32_t k) const {
         return {held_.data() + offsets_[k], held_.data() + offsets_[k + 1]};
     }
     std::int32_t room(std::int32_t row) const { return slot_[row + 1] - slot_[row]; }
-    std::int32_t used(std::int32_t p, std::int32_t row) const { return used_[p * rows() + row]; }
-    std::span<const std::int32_t> holders(std::int32_t p, std::int32_t row) const {
-        return {holder_.data() + p * slots() + slot_[row], static_cast<std::size_t>(used(p, row))};
+    std::int32_t used(std::int32_t p, std::int32_t row) const { return used_[cell(p, rows(), row)]; }
+    View<const std::int32_t> holders(std::int32_t p, std::int32_t row) const {
+        return {holder_.data() + cell(p, slots(), slot_[row]), static_cast<std::size_t>(used(p, row))};
     }
     double top(std::int32_t p) const { return top_[p]; }
     double length(std::int32_t p, double opening) const { return member_[p].empty() ? 0.0 : top_[p] + opening; }
@@ -79,11 +80,11 @@ public:
         at_[own.back()] = at_[k];
         own.pop_back();
         for (const std::int32_t row : rows_of(k)) {
-            std::int32_t* holder = holder_.data() + p * slots() + slot_[row];
-            std::int32_t& used = used_[p * rows() + row];
+            std::int32_t* holder = holder_.data() + cell(p, slots(), slot_[row]);
+            std::int32_t& used = used_[cell(p, rows(), row)];
             *std::find(holder, holder + used, k) = holder[used - 1];
             --used;
-            full_[row * words_ + p / 64] &= ~(std::uint64_t{1} << (p % 64U));
+            full_[cell(row, words_, word_of(p))] &= ~bit_of(p);
         }
         if (duration_[k] < top_[p]) return;
         top_[p] = 0;
@@ -95,9 +96,9 @@ public:
         at_[k] = static_cast<std::int32_t>(member_[p].size());
         member_[p].push_back(k);
         for (const std::int32_t row : rows_of(k)) {
-            std::int32_t& used = used_[p * rows() + row];
-            holder_[p * slots() + slot_[row] + used++] = k;
-            if (used == room(row)) full_[row * words_ + p / 64] |= std::uint64_t{1} << (p % 64U);
+            std::int32_t& used = used_[cell(p, rows(), row)];
+            holder_[cell(p, slots(), slot_[row] + used++)] = k;
+            if (used == room(row)) full_[cell(row, words_, word_of(p))] |= bit_of(p);
         }
         top_[p] = std::max(top_[p], duration_[k]);
     }
@@ -108,7 +109,7 @@ public:
         double rise = 0;
         for (std::size_t word = 0; word < words_; ++word) {
             std::uint64_t open = ~std::uint64_t{0};
-            for (const std::int32_t row : rows_of(k)) open &= ~full_[row * words_ + word];
+            for (const std::int32_t row : rows_of(k)) open &= ~full_[cell(row, words_, word)];
             for (; open != 0; open &= open - 1) {
                 const auto p = static_cast<std::int32_t>(word * 64) + std::countr_zero(open);
                 if (p >= phases()) break;
@@ -128,8 +129,8 @@ private:
 
     // Resources that can be full get a row.
     void number_rows(const Resources& resources) {
-        const std::vector<std::int32_t> load = resources.loads();
-        std::vector<std::int32_t> row(load.size(), -1);
+        const Array<std::int32_t> load = resources.loads();
+        Array<std::int32_t> row(load.size(), -1);
         slot_.assign(1, 0);
         for (std::int32_t resource = 0; resource < resources.count(); ++resource) {
             if (load[resource] == 0 || load[resource] <= resources.capacity(resource)) continue;
@@ -144,20 +145,20 @@ private:
         }
     }
 
-    std::span<const double> duration_;
-    std::vector<std::int32_t> phase_, at_;
-    std::vector<std::int64_t> offsets_;
-    std::vector<std::int32_t> held_, slot_, holder_, used_;
-    std::vector<std::uint64_t> full_;
+    View<const double> duration_;
+    Array<std::int32_t> phase_, at_;
+    Array<std::int64_t> offsets_;
+    Array<std::int32_t> held_, slot_, holder_, used_;
+    Array<std::uint64_t> full_;
     std::size_t words_ = 1;
-    std::vector<std::vector<std::int32_t>> member_;
-    std::vector<double> top_;
+    Array<Array<std::int32_t>> member_;
+    Array<double> top_;
 };
 
 class Annealer {
 public:
-    Annealer(const Resources& resources, std::span<const double> duration, double opening,
-             std::vector<std::int32_t> phase, const Order& order, std::uint64_t seed)
+    Annealer(const Resources& resources, View<const double> duration, double opening, Array<std::int32_t> phase,
+             const Order& order, std::uint64_t seed)
         : state_(resources, duration, std::move(phase)),
           duration_(duration),
           opening_(opening),
@@ -169,7 +170,7 @@ public:
         best_.assign(state_.phase().begin(), state_.phase().end());
     }
 
-    std::vector<std::int32_t> run(const Annealing& annealing, double least) {
+    Array<std::int32_t> run(const Annealing& annealing, double least) {
         if (state_.phases() < 2) return best_;
         const double mean = length_ / state_.phases();
         const double cooling = std::log(annealing.cold / annealing.hot);
@@ -344,24 +345,24 @@ private:
     }
 
     State state_;
-    std::span<const double> duration_;
+    View<const double> duration_;
     double opening_;
     const Order& order_;
     Random random_;
-    std::vector<std::uint32_t> mark_;
+    Array<std::uint32_t> mark_;
     std::uint32_t stamp_ = 0;
-    std::vector<std::int32_t> chain_, from_, best_;
-    std::vector<Move> moves_, out_;  // done; taken out and without a place
+    Array<std::int32_t> chain_, from_, best_;
+    Array<Move> moves_, out_;  // done; taken out and without a place
     double length_ = 0, best_length_ = 0, temperature_ = 0;
 };
 
 }  // namespace
 
-double least_length(const Resources& resources, std::span<const double> duration, double opening) {
-    std::vector<std::int32_t> order(duration.size()), seen(static_cast<std::size_t>(resources.count()), 0);
+double least_length(const Resources& resources, View<const double> duration, double opening) {
+    Array<std::int32_t> order(duration.size()), seen(static_cast<std::size_t>(resources.count()), 0);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return duration[a] > duration[b]; });
-    std::vector<double> rounds(duration.empty() ? 0 : 1, 0.0);
+    Array<double> rounds(duration.empty() ? 0 : 1, 0.0);
     for (const std::int32_t k : order) {
         rounds[0] = std::max(rounds[0], duration[k]);
         resources.each(static_cast<std::size_t>(k), [&](std::int32_t resource) {
@@ -375,9 +376,9 @@ double least_length(const Resources& resources, std::span<const double> duration
     return std::accumulate(rounds.begin(), rounds.end(), 0.0) + opening * static_cast<double>(rounds.size());
 }
 
-std::vector<std::int32_t> anneal_lengths(const Resources& resources, std::span<const double> duration, double opening,
-                                         std::vector<std::int32_t> phase, std::span<const std::int32_t> first,
-                                         std::span<const std::int32_t> second, const Annealing& annealing) {
+Array<std::int32_t> anneal_lengths(const Resources& resources, View<const double> duration, double opening,
+                                   Array<std::int32_t> phase, View<const std::int32_t> first,
+                                   View<const std::int32_t> second, const Annealing& annealing) {
     if (phase.empty()) return phase;
     const Order order(phase.size(), first, second);
     Annealer annealer(resources, duration, opening, std::move(phase), order, annealing.seed);

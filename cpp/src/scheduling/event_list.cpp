@@ -20,7 +20,7 @@ double uniform(Random& random) { return static_cast<double>(random.next() >> 11U
 
 class EventList {
 public:
-    EventList(const TimeLines& lines, std::span<const double> duration)
+    EventList(const TimeLines& lines, View<const double> duration)
         : lines_(lines),
           duration_(duration),
           factor_(lines.size(), 1.0),
@@ -29,7 +29,7 @@ public:
           held_(static_cast<std::size_t>(lines.count()), 0),
           unfinished_(held_.size(), 0.0),
           waiting_(held_.size()),
-          now_{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)} {}
+          now_{Array<double>(lines.size(), 0.0), Array<double>(lines.size(), 0.0)} {}
 
     // New factors for transfers begin ... end - 1: for each with the chance `share`, else those of the best run so far.
     void draw_factors(std::int64_t begin, std::int64_t end, double noise, double share, Random& random) {
@@ -132,13 +132,13 @@ private:
     }
 
     const TimeLines& lines_;
-    std::span<const double> duration_;
-    std::vector<double> factor_, best_factor_, priority_;
-    std::vector<std::int32_t> held_;
-    std::vector<double> unfinished_;
-    std::vector<std::vector<std::int32_t>> waiting_;
-    std::vector<std::int32_t> candidates_;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    View<const double> duration_;
+    Array<double> factor_, best_factor_, priority_;
+    Array<std::int32_t> held_;
+    Array<double> unfinished_;
+    Array<Array<std::int32_t>> waiting_;
+    Array<std::int32_t> candidates_;
+    std::priority_queue<Event, Array<Event>, std::greater<>> events_;
     Timetable now_;
 };
 
@@ -156,24 +156,23 @@ public:
     }
 
 private:
-    std::vector<std::int64_t> offsets_;
-    std::vector<double> free_;
+    Array<std::int64_t> offsets_;
+    Array<double> free_;
 };
 
 }  // namespace
 
-Timetable time_event_list(const TimeLines& lines, std::span<const std::int64_t> phase_offsets,
-                          std::span<const double> duration, std::span<const std::int32_t> first,
-                          std::span<const std::int32_t> second, std::int32_t restarts, double noise,
-                          std::uint64_t seed) {
+Timetable time_event_list(const TimeLines& lines, View<const std::int64_t> phase_offsets, View<const double> duration,
+                          View<const std::int32_t> first, View<const std::int32_t> second, std::int32_t restarts,
+                          double noise, std::uint64_t seed) {
     constexpr double rounding = 1 + 1e-12;
     EventList list(lines, duration);
     Random random(seed);
     const std::size_t phases = phase_offsets.size() - 1;
-    std::vector<double> best(phases, std::numeric_limits<double>::infinity()), least(phases);
+    Array<double> best(phases, std::numeric_limits<double>::infinity()), least(phases);
     for (std::size_t p = 0; p < phases; ++p) least[p] = rounding * list.least(phase_offsets[p], phase_offsets[p + 1]);
     const Precedence order(lines.size(), first, second);
-    Timetable result{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)};
+    Timetable result{Array<double>(lines.size(), 0.0), Array<double>(lines.size(), 0.0)};
     for (std::int32_t run = 0; run <= restarts; ++run) {
         if (run > 0 && should_stop(true)) break;
         Precedence precedence = order;
@@ -197,13 +196,12 @@ Timetable time_event_list(const TimeLines& lines, std::span<const std::int64_t> 
     return result;
 }
 
-Timetable time_in_order(const TimeLines& lines, std::span<const std::int32_t> order,
-                        std::span<const std::int64_t> batch_offsets, std::span<const double> duration,
-                        std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+Timetable time_in_order(const TimeLines& lines, View<const std::int32_t> order, View<const std::int64_t> batch_offsets,
+                        View<const double> duration, View<const std::int32_t> first, View<const std::int32_t> second) {
     Units units(lines);
     Precedence precedence(lines.size(), first, second);
-    Timetable table{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)};
-    std::vector<double> earliest(first.empty() ? 0 : lines.size(), 0.0);
+    Timetable table{Array<double>(lines.size(), 0.0), Array<double>(lines.size(), 0.0)};
+    Array<double> earliest(first.empty() ? 0 : lines.size(), 0.0);
     for (std::size_t b = 0; b + 1 < batch_offsets.size(); ++b) {
         units.clear();
         std::fill(earliest.begin(), earliest.end(), 0.0);

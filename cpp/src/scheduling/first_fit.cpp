@@ -16,8 +16,8 @@ namespace {
 
 // One stable pass of a radix sort by 16 bits of digit(transfer), smallest first.
 template <class Digit>
-void sort_by_digit(std::vector<std::int32_t>& order, std::vector<std::int32_t>& spare, Digit&& digit) {
-    std::vector<std::int64_t> next(std::size_t{1} << 16U, 0);
+void sort_by_digit(Array<std::int32_t>& order, Array<std::int32_t>& spare, Digit&& digit) {
+    Array<std::int64_t> next(std::size_t{1} << 16U, 0);
     for (const std::int32_t k : order) ++next[digit(k)];
     if (order.empty() || next[digit(order[0])] == static_cast<std::int64_t>(order.size())) return;  // all equal
     std::int64_t sum = 0;
@@ -29,7 +29,7 @@ void sort_by_digit(std::vector<std::int32_t>& order, std::vector<std::int32_t>& 
 
 // Stable, largest key first, by the low `bits` of key(transfer).
 template <class Key>
-void sort_descending(std::vector<std::int32_t>& order, std::vector<std::int32_t>& spare, unsigned bits, Key&& key) {
+void sort_descending(Array<std::int32_t>& order, Array<std::int32_t>& spare, unsigned bits, Key&& key) {
     for (unsigned shift = 0; shift < bits; shift += 16)
         sort_by_digit(order, spare, [&](std::int32_t k) { return 0xffffU - ((key(k) >> shift) & 0xffffU); });
 }
@@ -41,7 +41,7 @@ public:
         : resources_(resources),
           row_of_(static_cast<std::size_t>(resources.count()), kRoomy),
           phase_(resources.routes().size(), 0) {
-        const std::vector<std::int32_t> load = resources.loads();
+        const Array<std::int32_t> load = resources.loads();
         for (std::int32_t resource = 0; resource < resources.count(); ++resource) {
             const std::int32_t capacity = load[resource] == 0 ? 0 : resources.capacity(resource);
             if (load[resource] > capacity) row_of_[resource] = occupancy_.add_row(capacity);
@@ -62,7 +62,7 @@ public:
         return phase_[k] = phase;
     }
 
-    std::vector<std::int32_t> give() { return std::move(phase_); }
+    Array<std::int32_t> give() { return std::move(phase_); }
 
 private:
     static constexpr std::int32_t kRoomy = -1;  // can never be full
@@ -123,17 +123,17 @@ private:
 
     const Resources& resources_;
     Occupancy occupancy_;
-    std::vector<std::int32_t> row_of_, phase_, taken_;
+    Array<std::int32_t> row_of_, phase_, taken_;
     std::int32_t exchange_base_ = 0;
-    std::vector<bool> placed_;
-    std::vector<std::int32_t> by_ends_;
+    Array<bool> placed_;
+    Array<std::int32_t> by_ends_;
 };
 
 // Places transfers as they become ready, the first in `order` first, each after its predecessors.
-void place_ordered(FirstFit& fit, Precedence& precedence, std::span<const std::int32_t> order) {
-    std::vector<std::int32_t> rank(order.size()), start(order.size(), 0);
+void place_ordered(FirstFit& fit, Precedence& precedence, View<const std::int32_t> order) {
+    Array<std::int32_t> rank(order.size()), start(order.size(), 0);
     for (std::size_t at = 0; at < order.size(); ++at) rank[order[at]] = static_cast<std::int32_t>(at);
-    std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
+    std::priority_queue<std::int32_t, Array<std::int32_t>, std::greater<>> ready;
     for (std::size_t k = 0; k < order.size(); ++k)
         if (precedence.ready(k)) ready.push(rank[k]);
     while (!ready.empty()) {
@@ -149,19 +149,19 @@ void place_ordered(FirstFit& fit, Precedence& precedence, std::span<const std::i
 
 }  // namespace
 
-std::vector<std::int32_t> order_longest_first(const Resources& resources, std::span<const std::int64_t> size) {
+Array<std::int32_t> order_longest_first(const Resources& resources, View<const std::int64_t> size) {
     const Routes& routes = resources.routes();
-    std::vector<std::int32_t> order(routes.size()), spare;
+    Array<std::int32_t> order(routes.size()), spare;
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::int32_t>(k);
     {
-        const std::vector<std::int32_t> load = resources.loads();
-        std::vector<float> relative(load.size(), 0);
+        const Array<std::int32_t> load = resources.loads();
+        Array<float> relative(load.size(), 0);
         for (std::size_t resource = 0; resource < load.size(); ++resource) {
             if (load[resource] == 0) continue;
             relative[resource] = static_cast<float>(load[resource]) /
                                  static_cast<float>(resources.capacity(static_cast<std::int32_t>(resource)));
         }
-        std::vector<std::uint32_t> heaviest(routes.size(), 0);  // bits of floats of one sign are in their order
+        Array<std::uint32_t> heaviest(routes.size(), 0);  // bits of floats of one sign are in their order
         for (std::size_t k = 0; k < heaviest.size(); ++k) {
             resources.each(k, [&](std::int32_t resource) {
                 heaviest[k] = std::max(heaviest[k], std::bit_cast<std::uint32_t>(relative[resource]));
@@ -171,14 +171,14 @@ std::vector<std::int32_t> order_longest_first(const Resources& resources, std::s
     }
     if (!size.empty())
         sort_descending(order, spare, 64, [&](std::int32_t k) { return static_cast<std::uint64_t>(size[k]); });
-    std::vector<std::int32_t> hops(routes.size(), 0);
+    Array<std::int32_t> hops(routes.size(), 0);
     for (std::size_t k = 0; k < hops.size(); ++k) routes.each_link(k, [&](std::int32_t) { ++hops[k]; });
     sort_descending(order, spare, 32, [&](std::int32_t k) { return static_cast<std::uint32_t>(hops[k]); });
     return order;
 }
 
-std::vector<std::int32_t> first_fit(const Resources& resources, std::span<const std::int32_t> order,
-                                    std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_t> order,
+                              View<const std::int32_t> first, View<const std::int32_t> second) {
     FirstFit fit(resources);
     Precedence precedence(order.size(), first, second);
     if (precedence.empty()) {

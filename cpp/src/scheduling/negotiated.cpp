@@ -69,8 +69,8 @@ float Negotiation::step() const {
 
 // Fixed routes: numbers rows anew, without those that have room for all that ever ask.
 void Negotiation::keep_rows_that_can_fill(const SlotLimits& limits) {
-    const std::vector<std::int64_t> load = items_.loads();
-    std::vector<std::int32_t> number(load.size(), -1);
+    const Array<std::int64_t> load = items_.loads();
+    Array<std::int32_t> number(load.size(), -1);
     for (std::int32_t row = 0; row < items_.rows(); ++row) {
         if (load[row] == 0) continue;
         std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -91,7 +91,7 @@ void Negotiation::keep_rows_that_can_fill(const SlotLimits& limits) {
         offsets_.push_back(static_cast<std::int64_t>(row_.size()));
     }
     std::partial_sum(users_offsets_.begin(), users_offsets_.end(), users_offsets_.begin());
-    std::vector<std::int64_t> next(users_offsets_.begin(), users_offsets_.end() - 1);
+    Array<std::int64_t> next(users_offsets_.begin(), users_offsets_.end() - 1);
     users_.resize(row_.size());
     for (std::size_t i = 0; i < items_.items(); ++i)
         for (const std::int32_t row : rows_of(i)) users_[next[row]++] = static_cast<std::int32_t>(i);
@@ -126,7 +126,7 @@ void Negotiation::price_all() {
             ledger_->close(row * row_step_ + q, kClosed);
 }
 
-std::span<const std::int32_t> Negotiation::rows_of(std::size_t item) const {
+View<const std::int32_t> Negotiation::rows_of(std::size_t item) const {
     if (items_.free_) return taken_[item];
     return {row_.data() + offsets_[item], row_.data() + offsets_[item + 1]};
 }
@@ -148,9 +148,9 @@ bool Negotiation::sweep(std::int64_t work) {
     if (!first) collect();
     for (const std::int32_t item : todo_) {
         queued_[item] = false;
-        if (!first && !troubled(item)) continue;
+        if (!first && !troubled(as_size(item))) continue;
         if (work_ >= work || stop_asked()) return false;
-        replace(item);
+        replace(as_size(item));
     }
     return true;
 }
@@ -235,7 +235,7 @@ void Negotiation::replace(std::size_t item) {
 // What of a path is limited.
 void Negotiation::note_rows(std::size_t item) {
     const std::int32_t nodes = items_.nodes_;
-    std::vector<std::int32_t>& rows = taken_[item];
+    Array<std::int32_t>& rows = taken_[item];
     rows.clear();
     if (limited_[0]) rows.push_back(items_.source_[item]);
     if (limited_[1]) rows.push_back(nodes + items_.target_[item]);
@@ -267,7 +267,7 @@ const float* Negotiation::order_prices(std::size_t item) {
 
 // The cheapest slot of an item on a fixed route; ties at random.
 std::int32_t Negotiation::cheapest_slot(std::size_t item, const float* order) {
-    const std::span<const std::int32_t> rows = rows_of(item);
+    const View<const std::int32_t> rows = rows_of(item);
     const float* prices = ledger_->prices();
     float lowest = std::numeric_limits<float>::max();
     for (std::size_t q = 0; q < row_step_; q += kLanes) {
@@ -288,8 +288,8 @@ std::int32_t Negotiation::cheapest_slot(std::size_t item, const float* order) {
     return at;
 }
 
-std::vector<std::int32_t> Negotiation::slot_of_messages() const {
-    std::vector<std::int32_t> slot(items_.messages());
+Array<std::int32_t> Negotiation::slot_of_messages() const {
+    Array<std::int32_t> slot(items_.messages());
     for (std::size_t m = 0; m < slot.size(); ++m) slot[m] = std::max(0, slot_[items_.item_[m]]);
     return slot;
 }

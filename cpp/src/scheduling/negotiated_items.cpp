@@ -15,13 +15,13 @@ constexpr std::int64_t kUnlimited = std::int64_t{1} << 30U;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-std::int64_t entry(std::span<const std::int32_t> limit, std::size_t slot) {
+std::int64_t entry(View<const std::int32_t> limit, std::size_t slot) {
     return limit.size() == 1 ? limit[0] : limit[slot];
 }
 
 }  // namespace
 
-NegotiatedItems::NegotiatedItems(const Network& network, const Messages& messages, std::span<const std::int32_t> width,
+NegotiatedItems::NegotiatedItems(const Network& network, const Messages& messages, View<const std::int32_t> width,
                                  bool exchange)
     : nodes_(network.nodes()), links_(network.link_slots()), exchange_(exchange), width_(width.begin(), width.end()) {
     copy_messages(messages);
@@ -39,7 +39,7 @@ NegotiatedItems::NegotiatedItems(const Network& network, const Messages& message
 }
 
 NegotiatedItems::NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const Messages& messages,
-                                 std::span<const std::int32_t> width)
+                                 View<const std::int32_t> width)
     : nodes_(nodes),
       links_(static_cast<std::int32_t>(wiring.source.size())),
       free_(true),
@@ -62,7 +62,7 @@ NegotiatedItems::NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const
     out_link_.resize(static_cast<std::size_t>(out_offsets_.back()));
     out_source_.resize(out_link_.size());
     out_target_.resize(out_link_.size());
-    std::vector<std::int32_t> next(out_offsets_.begin(), out_offsets_.end() - 1);
+    Array<std::int32_t> next(out_offsets_.begin(), out_offsets_.end() - 1);
     for (std::int32_t l = 0; l < links_; ++l) {
         if (wiring.source[l] == wiring.target[l]) continue;
         const std::int32_t at = next[wiring.source[l]]++;
@@ -84,11 +84,11 @@ void NegotiatedItems::pair_messages(const Network& network) {
     const auto ends = [&](std::int32_t m) {
         return std::tuple(std::min(source_[m], target_[m]), std::max(source_[m], target_[m]));
     };
-    std::vector<std::int32_t> order(source_.size());
+    Array<std::int32_t> order(source_.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return ends(a) < ends(b); });
     const Routes routes{network, source_, target_, {}, {}};
-    std::vector<std::int32_t> waiting, links;
+    Array<std::int32_t> waiting, links;
     for (std::size_t k = 0; k < order.size(); ++k) {
         const std::int32_t m = order[k];
         if (k > 0 && ends(order[k - 1]) != ends(m)) {
@@ -117,7 +117,7 @@ void NegotiatedItems::pair_messages(const Network& network) {
     for (const std::int32_t w : waiting) add_item(network, {&w, 1});
 }
 
-void NegotiatedItems::add_item(const Network& network, std::span<const std::int32_t> messages) {
+void NegotiatedItems::add_item(const Network& network, View<const std::int32_t> messages) {
     const Routes routes{network, source_, target_, {}, {}};
     std::int32_t hops = 0;
     for (const std::int32_t m : messages) {
@@ -141,7 +141,7 @@ void NegotiatedItems::add_item(const Network& network, std::span<const std::int3
 void NegotiatedItems::order_items(const Messages& messages) {
     if (messages.first.empty()) return;
     const std::size_t edges = messages.first.size();
-    std::vector<std::int32_t> waits(items(), 0), ready;
+    Array<std::int32_t> waits(items(), 0), ready;
     order_offsets_.assign(items() + 1, 0);
     for (std::size_t k = 0; k < edges; ++k) {
         edge_first_.push_back(item_[messages.first[k]]);
@@ -153,7 +153,7 @@ void NegotiatedItems::order_items(const Messages& messages) {
     std::partial_sum(order_offsets_.begin(), order_offsets_.end(), order_offsets_.begin());
     order_item_.resize(2 * edges);
     order_edge_.resize(2 * edges);
-    std::vector<std::int64_t> next(order_offsets_.begin(), order_offsets_.end() - 1);
+    Array<std::int64_t> next(order_offsets_.begin(), order_offsets_.end() - 1);
     for (std::size_t k = 0; k < edges; ++k) {
         for (const bool earlier : {false, true}) {
             const std::int64_t at = next[earlier ? edge_second_[k] : edge_first_[k]]++;
@@ -185,10 +185,10 @@ void NegotiatedItems::order_items(const Messages& messages) {
 // Breadth first from every target against the direction of the links.
 void NegotiatedItems::measure_distances() {
     constexpr std::uint16_t far = std::numeric_limits<std::uint16_t>::max();
-    std::vector<std::int32_t> in_offsets(static_cast<std::size_t>(nodes_) + 1, 0), in_source(out_target_.size()), queue;
+    Array<std::int32_t> in_offsets(static_cast<std::size_t>(nodes_) + 1, 0), in_source(out_target_.size()), queue;
     for (const std::int32_t v : out_target_) ++in_offsets[v + 1];
     std::partial_sum(in_offsets.begin(), in_offsets.end(), in_offsets.begin());
-    std::vector<std::int32_t> next(in_offsets.begin(), in_offsets.end() - 1);
+    Array<std::int32_t> next(in_offsets.begin(), in_offsets.end() - 1);
     for (std::int32_t v = 0; v < nodes_; ++v)
         for (std::int32_t at = out_offsets_[v]; at < out_offsets_[v + 1]; ++at) in_source[next[out_target_[at]]++] = v;
     distance_row_.assign(static_cast<std::size_t>(nodes_), -1);
@@ -229,15 +229,15 @@ std::int64_t NegotiatedItems::capacity(std::int32_t row, const SlotLimits& limit
     return std::min(kUnlimited, width * entry(limits.link, slot));
 }
 
-std::vector<std::int64_t> NegotiatedItems::loads() const {
-    std::vector<std::int64_t> load(static_cast<std::size_t>(rows()), 0);
+Array<std::int64_t> NegotiatedItems::loads() const {
+    Array<std::int64_t> load(static_cast<std::size_t>(rows()), 0);
     for (const std::int32_t row : row_) ++load[row];
     return load;
 }
 
 std::int32_t NegotiatedItems::least_slots(const SlotLimits& limits) const {
     std::int64_t least = items() > 0 ? 1 : 0;
-    const std::vector<std::int64_t> load = loads();
+    const Array<std::int64_t> load = loads();
     for (std::int32_t row = 0; row < rows(); ++row)
         if (load[row] > 0) least = std::max(least, ceil_div(load[row], capacity(row, limits, 0)));
     for (std::size_t i = 0; i < chain_before_.size(); ++i)

@@ -30,7 +30,7 @@ void PathSearch::start(std::size_t message, const Ledger& ledger, const float* o
 }
 
 std::int32_t PathSearch::find(std::size_t message, const Ledger& ledger, const float* order, Random& random,
-                              std::vector<std::int32_t>& path) {
+                              Array<std::int32_t>& path) {
     const auto nodes = static_cast<std::uint32_t>(items_.nodes_);
     const std::int32_t t = items_.target_[message];
     const auto rows = static_cast<std::size_t>(items_.rows());
@@ -69,7 +69,7 @@ std::int32_t PathSearch::find(std::size_t message, const Ledger& ledger, const f
 }
 
 // Back along the links; the slot of the path.
-std::int32_t PathSearch::trace(std::uint32_t state, std::int32_t source, std::vector<std::int32_t>& path) const {
+std::int32_t PathSearch::trace(std::uint32_t state, std::int32_t source, Array<std::int32_t>& path) const {
     const auto nodes = static_cast<std::uint32_t>(items_.nodes_);
     const std::uint32_t slot = state / nodes;
     path.clear();

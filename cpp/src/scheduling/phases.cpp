@@ -4,11 +4,11 @@
 
 namespace conset {
 
-Phases group_phases(std::span<const std::int32_t> phase) {
+Phases group_phases(View<const std::int32_t> phase) {
     Phases result;
     std::int32_t count = 0;
     for (const std::int32_t p : phase) count = std::max(count, p + 1);
-    std::vector<std::int64_t> next(static_cast<std::size_t>(count), 0);
+    Array<std::int64_t> next(static_cast<std::size_t>(count), 0);
     for (const std::int32_t p : phase) ++next[p];
     result.offsets.push_back(0);
     for (std::int64_t& entry : next) {

@@ -29,7 +29,7 @@ public:
         fill_rows();
     }
 
-    std::vector<std::int32_t> run() {
+    Array<std::int32_t> run() {
         std::size_t left = routes_.size();
         for (std::int32_t phase = 0; left > 0; ++phase) {
             fill_permutation();
@@ -53,7 +53,8 @@ private:
         for (std::size_t k = 0; k < routes_.size(); ++k)
             if (precedence_.ready(k))
                 row_[begin_[routes_.source[k]] + length_[routes_.source[k]]++] = static_cast<std::int32_t>(k);
-        for (std::int32_t v = 0; v < nodes_; ++v) random_.shuffle(std::span(row_).subspan(begin_[v], length_[v]));
+        for (std::int32_t v = 0; v < nodes_; ++v)
+            random_.shuffle(std::span(row_).subspan(as_size(begin_[v]), as_size(length_[v])));
     }
 
     void append(std::int32_t k) {
@@ -128,19 +129,18 @@ private:
     bool exchanges_;
     Precedence precedence_;
     Random random_;
-    std::vector<std::int32_t> phase_;
-    std::vector<std::int64_t> begin_;
-    std::vector<std::int32_t> length_, row_;
-    std::vector<std::int32_t> sender_to_;  // Trecv of the text
-    std::vector<std::int32_t> used_;       // PATHS of the text: transfers on each resource in this permutation
-    std::vector<std::int32_t> placed_;
+    Array<std::int32_t> phase_;
+    Array<std::int64_t> begin_;
+    Array<std::int32_t> length_, row_;
+    Array<std::int32_t> sender_to_;  // Trecv of the text
+    Array<std::int32_t> used_;       // PATHS of the text: transfers on each resource in this permutation
+    Array<std::int32_t> placed_;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> schedule_random(const Resources& resources, bool exchanges,
-                                          std::span<const std::int32_t> first, std::span<const std::int32_t> second,
-                                          std::uint64_t seed) {
+Array<std::int32_t> schedule_random(const Resources& resources, bool exchanges, View<const std::int32_t> first,
+                                    View<const std::int32_t> second, std::uint64_t seed) {
     return RandomSchedule(resources, exchanges, Precedence(resources.routes().size(), first, second), seed).run();
 }
 

@@ -30,8 +30,8 @@ SequentialRouter::SequentialRouter(const RouterGraph& graph, const Connections& 
     for (std::size_t l = 0; l < graph.source.size(); ++l)
         if (graph.source[l] != graph.target[l]) ++out_offsets_[graph.source[l] + 1];
     for (std::size_t v = 0; v < nodes; ++v) out_offsets_[v + 1] += out_offsets_[v];
-    out_link_.resize(out_offsets_[nodes]);
-    std::vector<std::int32_t> at(out_offsets_.begin(), out_offsets_.end() - 1);
+    out_link_.resize(as_size(out_offsets_[nodes]));
+    Array<std::int32_t> at(out_offsets_.begin(), out_offsets_.end() - 1);
     for (std::size_t l = 0; l < graph.source.size(); ++l)
         if (graph.source[l] != graph.target[l]) out_link_[at[graph.source[l]]++] = static_cast<std::int32_t>(l);
     measure_distances();
@@ -55,10 +55,10 @@ SequentialRouter::SequentialRouter(const RouterGraph& graph, const Connections& 
 // Hops from every node to the targets of connections, breadth first against the links.
 void SequentialRouter::measure_distances() {
     const auto nodes = static_cast<std::size_t>(graph_.nodes);
-    std::vector<std::int32_t> in_offsets(nodes + 1, 0), in_link(out_link_.size());
+    Array<std::int32_t> in_offsets(nodes + 1, 0), in_link(out_link_.size());
     for (const std::int32_t l : out_link_) ++in_offsets[graph_.target[l] + 1];
     for (std::size_t v = 0; v < nodes; ++v) in_offsets[v + 1] += in_offsets[v];
-    std::vector<std::int32_t> at(in_offsets.begin(), in_offsets.end() - 1), queue;
+    Array<std::int32_t> at(in_offsets.begin(), in_offsets.end() - 1), queue;
     for (const std::int32_t l : out_link_) in_link[at[graph_.target[l]]++] = l;
     target_row_.assign(nodes, -1);
     std::int32_t rows = 0;
@@ -89,7 +89,7 @@ void SequentialRouter::order_connections() {
     for (const std::int32_t i : connections_.first) ++successor_offsets_[i + 1];
     for (std::size_t i = 0; i < count; ++i) successor_offsets_[i + 1] += successor_offsets_[i];
     successor_.resize(connections_.first.size());
-    std::vector<std::int32_t> at(successor_offsets_.begin(), successor_offsets_.end() - 1), before(count, 0), sorted;
+    Array<std::int32_t> at(successor_offsets_.begin(), successor_offsets_.end() - 1), before(count, 0), sorted;
     for (std::size_t k = 0; k < connections_.first.size(); ++k) {
         successor_[at[connections_.first[k]]++] = connections_.second[k];
         ++before[connections_.second[k]];
@@ -106,9 +106,9 @@ void SequentialRouter::order_connections() {
             height_[sorted[k]] = std::max(height_[sorted[k]], height_[successor_[j]] + 1);
 }
 
-std::int64_t SequentialRouter::route(std::span<const std::int32_t> order) {
+std::int64_t SequentialRouter::route(View<const std::int32_t> order) {
     std::int64_t out = 0;
-    std::vector<std::int32_t> sorted(order.begin(), order.end());
+    Array<std::int32_t> sorted(order.begin(), order.end());
     if (!height_.empty())  // whoever has the longest chain behind it goes first, so predecessors do
         std::stable_sort(sorted.begin(), sorted.end(),
                          [&](std::int32_t a, std::int32_t b) { return height_[a] > height_[b]; });
@@ -117,11 +117,11 @@ std::int64_t SequentialRouter::route(std::span<const std::int32_t> order) {
 }
 
 std::int64_t SequentialRouter::rip_up(std::int32_t rounds, double share) {
-    std::vector<std::int32_t> out;
+    Array<std::int32_t> out;
     for (std::size_t i = 0; i < phase_.size(); ++i)
         if (phase_[i] < 0) out.push_back(static_cast<std::int32_t>(i));
     const auto threshold = static_cast<std::uint32_t>(share * 65536);
-    std::vector<std::int32_t> again;
+    Array<std::int32_t> again;
     for (; rounds > 0 && !out.empty() && !stop_asked(); --rounds) {
         again = out;
         for (std::size_t i = 0; i < phase_.size(); ++i) {
@@ -162,9 +162,8 @@ bool SequentialRouter::place(std::int32_t i) {
     return true;
 }
 
-bool SequentialRouter::fits(std::span<const std::int32_t> limit, std::span<const double> rate, std::int32_t row,
-                            std::size_t cell, std::int32_t i, const std::vector<std::int32_t>& use,
-                            const std::vector<float>& most) const {
+bool SequentialRouter::fits(View<const std::int32_t> limit, View<const double> rate, std::int32_t row, std::size_t cell,
+                            std::int32_t i, const Array<std::int32_t>& use, const Array<float>& most) const {
     if (!limit.empty() && use[cell] >= limit[row]) return false;
     if (demands_.demand.empty()) return true;
     const double demand = std::max<double>(most[cell], demands_.demand[i]);
@@ -250,7 +249,7 @@ bool SequentialRouter::search(std::int32_t i) {
 
 void SequentialRouter::take(std::int32_t i, std::int32_t phase, std::uint32_t place) {
     phase_[i] = phase;
-    std::vector<std::int32_t>& path = path_[i];
+    Array<std::int32_t>& path = path_[i];
     path.clear();
     for (std::size_t at = place; reached_[at].link >= 0;) {
         path.push_back(reached_[at].link);
@@ -270,7 +269,7 @@ void SequentialRouter::take(std::int32_t i, std::int32_t phase, std::uint32_t pl
         for (const std::int32_t l : path)
             link_most_[at_link(phase, l)] = std::max(link_most_[at_link(phase, l)], demand);
     }
-    std::vector<std::int32_t>& nodes = full_[phase];
+    Array<std::int32_t>& nodes = full_[phase];
     const auto visit = [&](std::int32_t node) {
         const std::int32_t use = channels_[at_node(phase, node)]++;
         if (static_cast<std::size_t>(use) + 2 > nodes.size()) nodes.resize(static_cast<std::size_t>(use) + 2, 0);

@@ -5,7 +5,6 @@
 #include <queue>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "conset/random.hpp"
 #include "conset/scheduling/precedence.hpp"
@@ -36,17 +35,17 @@ public:
     void clear() { taken_.clear(); }
 
 private:
-    std::vector<Interval> taken_;
+    Array<Interval> taken_;
 };
 
 class Table {
 public:
     explicit Table(const TimeLines& lines) : lines_(lines), units_(static_cast<std::size_t>(lines.count())) {
-        for (std::int32_t line = 0; line < lines.count(); ++line) units_[line].resize(lines.room(line));
+        for (std::int32_t line = 0; line < lines.count(); ++line) units_[line].resize(as_size(lines.room(line)));
     }
 
     // The first gap of `length` from `time` on in all lines of transfer k; takes it.
-    double place(std::size_t k, double time, double length) {
+    double place(std::integral auto k, double time, double length) {
         if (length <= 0) return time;
         for (bool moved = true; moved;) {
             moved = false;
@@ -77,14 +76,14 @@ private:
     }
 
     const TimeLines& lines_;
-    std::vector<std::vector<Unit>> units_;
+    Array<Array<Unit>> units_;
 };
 
 // One phase: per processor its transfers, longest first; processors by work left.
 class Scheduler {
 public:
-    Scheduler(const TimeLines& lines, std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-              std::span<const double> duration, Precedence& precedence, Random& random)
+    Scheduler(const TimeLines& lines, View<const std::int32_t> source, View<const std::int32_t> target,
+              View<const double> duration, Precedence& precedence, Random& random)
         : source_(source),
           target_(target),
           duration_(duration),
@@ -94,7 +93,7 @@ public:
           tie_(lines.size()),
           scheduled_(lines.size(), false),
           earliest_(lines.size(), 0.0),
-          result_{std::vector<double>(lines.size(), 0.0), std::vector<double>(lines.size(), 0.0)} {
+          result_{Array<double>(lines.size(), 0.0), Array<double>(lines.size(), 0.0)} {
         std::iota(tie_.begin(), tie_.end(), 0);
         random_.shuffle(std::span(tie_));
     }
@@ -121,7 +120,7 @@ private:
     using Entry = std::tuple<double, std::uint64_t, std::int32_t>;  // work left, a random tie, processor
 
     void gather(std::int64_t begin, std::int64_t end) {
-        std::vector<std::int32_t> node;
+        Array<std::int32_t> node;
         for (std::int64_t k = begin; k < end; ++k) node.insert(node.end(), {source_[k], target_[k]});
         std::sort(node.begin(), node.end());
         node.erase(std::unique(node.begin(), node.end()), node.end());
@@ -157,7 +156,7 @@ private:
     bool stale(std::int32_t at, double left) const { return open_[at] == 0 || left != left_[at]; }
 
     std::int32_t longest_ready(std::int32_t at) {
-        std::vector<std::int32_t>& own = own_[at];
+        Array<std::int32_t>& own = own_[at];
         std::size_t& next = next_[at];
         while (next < own.size() && scheduled_[own[next]]) ++next;
         for (std::size_t k = next; k < own.size(); ++k)
@@ -184,29 +183,29 @@ private:
         push(at);
     }
 
-    std::span<const std::int32_t> source_, target_;
-    std::span<const double> duration_;
+    View<const std::int32_t> source_, target_;
+    View<const double> duration_;
     Precedence& precedence_;
     Random& random_;
     Table table_;
-    std::vector<std::int32_t> tie_;
-    std::vector<bool> scheduled_;
-    std::vector<double> earliest_;
+    Array<std::int32_t> tie_;
+    Array<bool> scheduled_;
+    Array<double> earliest_;
     Timetable result_;
-    std::vector<std::vector<std::int32_t>> own_;
-    std::vector<std::size_t> next_;
-    std::vector<std::int32_t> open_, idle_;
-    std::vector<double> left_;
-    std::vector<std::pair<std::int32_t, std::int32_t>> ends_;
+    Array<Array<std::int32_t>> own_;
+    Array<std::size_t> next_;
+    Array<std::int32_t> open_, idle_;
+    Array<double> left_;
+    Array<std::pair<std::int32_t, std::int32_t>> ends_;
     std::int64_t first_ = 0;
     std::priority_queue<Entry> queue_;
 };
 
 }  // namespace
 
-Timetable time_as(const TimeLines& lines, std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-                  std::span<const std::int64_t> phase_offsets, std::span<const double> duration,
-                  std::span<const std::int32_t> first, std::span<const std::int32_t> second, std::uint64_t seed) {
+Timetable time_as(const TimeLines& lines, View<const std::int32_t> source, View<const std::int32_t> target,
+                  View<const std::int64_t> phase_offsets, View<const double> duration, View<const std::int32_t> first,
+                  View<const std::int32_t> second, std::uint64_t seed) {
     Random random(seed);
     Precedence precedence(lines.size(), first, second);
     Scheduler scheduler(lines, source, target, duration, precedence, random);

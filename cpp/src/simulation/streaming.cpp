@@ -2,8 +2,8 @@
 
 namespace conset {
 
-std::vector<double> Rates::capacities(std::int32_t links, std::int32_t nodes) const {
-    std::vector<double> result;
+Array<double> Rates::capacities(std::int32_t links, std::int32_t nodes) const {
+    Array<double> result;
     result.reserve(static_cast<std::size_t>(links) + 3 * static_cast<std::size_t>(nodes));
     for (std::int32_t l = 0; l < links; ++l) result.push_back(capacity(l));
     for (const double rate : {out, in, node}) result.insert(result.end(), static_cast<std::size_t>(nodes), rate);

@@ -13,7 +13,7 @@ constexpr double kKeep = 1e-11;  // relative: a rate that would change by less s
 
 }  // namespace
 
-Streams::Streams(std::vector<double> capacity) : shared_(static_cast<std::int32_t>(capacity.size())) {
+Streams::Streams(Array<double> capacity) : shared_(static_cast<std::int32_t>(capacity.size())) {
     resources_.resize(capacity.size());
     for (std::size_t r = 0; r < capacity.size(); ++r) resources_[r].capacity = capacity[r];
     over_.assign(capacity.size(), 0);
@@ -44,7 +44,7 @@ void Streams::change(std::int32_t resource) {
     changed_.push_back(resource);
 }
 
-std::int32_t Streams::add(std::int32_t message, std::span<const Use> uses, double limit, double bytes, double now) {
+std::int32_t Streams::add(std::int32_t message, View<const Use> uses, double limit, double bytes, double now) {
     if (free_.empty()) open_slot();
     const std::int32_t slot = free_.back();
     free_.pop_back();

@@ -1,18 +1,17 @@
 // Loads counted by hand on a line of four nodes.
+#include "conset/array.hpp"
 #include "conset/network/loads.hpp"
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 namespace conset {
 namespace {
 
-using Ints = std::vector<std::int32_t>;
+using Ints = Array<std::int32_t>;
 
 // Phase 0: 0→3, 1→3, 2→0, 2→2 (inside a node). Phase 1: none. Phase 2: 3→2.
 const Ints source{0, 1, 2, 2, 3}, target{3, 3, 0, 2, 2};
-const std::vector<std::int64_t> offsets{0, 4, 4, 5};
+const Array<std::int64_t> offsets{0, 4, 4, 5};
 
 TEST(Loads, CountPortsLinksAndChannelsOfEachPhase) {
     const Network line = Network::box({4}, false, Tie::parity);
@@ -36,7 +35,7 @@ TEST(Loads, CountPerUnitOfWidthRoundedUp) {
 TEST(Loads, FollowStoredRoutes) {
     const Network ring = Network::box({4}, true, Tie::plus);
     const Ints from{0}, to{1};
-    const std::vector<std::int64_t> one{0, 1}, route{0, 3};
+    const Array<std::int64_t> one{0, 1}, route{0, 3};
     const Ints links{1, 7, 5};  // the long way: 0→3→2→1
     const Ints width{1};
     const Loads loads = count_loads({ring, from, to, route, links}, one, width);

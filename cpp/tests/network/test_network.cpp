@@ -1,20 +1,19 @@
 // Routes of every family, by hand and by what must hold for all pairs.
 #include <gtest/gtest.h>
 
-#include <vector>
-
+#include "conset/array.hpp"
 #include "conset/network/network.hpp"
 
 namespace conset {
 namespace {
 
-std::vector<std::int32_t> nodes_of(const Network& network, std::int32_t s, std::int32_t t) {
-    std::vector<std::int32_t> nodes{s};
+Array<std::int32_t> nodes_of(const Network& network, std::int32_t s, std::int32_t t) {
+    Array<std::int32_t> nodes{s};
     network.walk(s, t, [&](std::int32_t, std::int32_t node) { nodes.push_back(node); });
     return nodes;
 }
 
-using Nodes = std::vector<std::int32_t>;
+using Nodes = Array<std::int32_t>;
 
 TEST(Network, MeshTakesTheLastCoordinateFirst) {
     const Network mesh = Network::box({3, 4}, false, Tie::parity);  // node = 4 * row + column

@@ -1,16 +1,16 @@
 // Formulas with a pencil: overheads 5 and 7, latency 3 and 2 a link, a unit of time per byte at ports.
+#include "conset/array.hpp"
 #include "conset/prediction/formula.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <vector>
 
 namespace conset {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-using Sizes = std::vector<std::int64_t>;
+using Sizes = Array<std::int64_t>;
 
 class Formulas : public testing::Test {
 protected:
@@ -53,9 +53,9 @@ protected:
     Ends ranks(const Sizes& phases) const { return time_ranks(routes(), {sender, receiver, 4}, size, phases, given()); }
 
     Network network = Network::box({4}, false, Tie::plus);  // link 2v leads up from node v
-    std::vector<std::int32_t> sender, receiver, width{1};
-    std::vector<std::int64_t> size;
-    std::vector<double> up_to{kInfinite}, send{5}, receive{7}, latency{3}, hop{2}, link;
+    Array<std::int32_t> sender, receiver, width{1};
+    Array<std::int64_t> size;
+    Array<double> up_to{kInfinite}, send{5}, receive{7}, latency{3}, hop{2}, link;
     MessageCosts costs{};
 };
 
@@ -136,11 +136,11 @@ TEST_F(Formulas, SetUpsOfABatchAddUpAtARank) {
     add(0, 2, 10);
     costs.setup = 6;
     const Formula together = batches({0, 1, 2}, {0, 2});
-    EXPECT_EQ(together.busy, (std::vector<double>{6 + 25, 2 * 6 + 2 * 5 + 20}));
+    EXPECT_EQ(together.busy, (Array<double>{6 + 25, 2 * 6 + 2 * 5 + 20}));
     EXPECT_EQ(together.setups, (Sizes{1, 2}));
     EXPECT_EQ(static_cast<Busy>(together.kind[1]), Busy::send);
     const Formula apart = batches({0, 1, 2}, {0, 1, 2});
-    EXPECT_EQ(apart.busy, (std::vector<double>{31, 31}));
+    EXPECT_EQ(apart.busy, (Array<double>{31, 31}));
     EXPECT_EQ(apart.setups, (Sizes{1, 1}));
 }
 
@@ -158,8 +158,8 @@ TEST_F(Formulas, LoadSlowsALinkDownBeyondItsTolerance) {
     EXPECT_EQ(one_batch().busy[0], 5 + 3 + 2 + 20 + 7) << "from when the nearer one is there";
     costs.blocking = 1;
     expect(5 + 3 + 2 + 40 + 7, Busy::link, 2);
-    EXPECT_EQ(batches({0, 1, 2}, {0, 2}, true).busy, (std::vector<double>{29, 37})) << "each phase has a load of one";
-    EXPECT_EQ(batches({0, 1, 2}, {0, 2}, false).busy, (std::vector<double>{29, 57}));
+    EXPECT_EQ(batches({0, 1, 2}, {0, 2}, true).busy, (Array<double>{29, 37})) << "each phase has a load of one";
+    EXPECT_EQ(batches({0, 1, 2}, {0, 2}, false).busy, (Array<double>{29, 57}));
     costs.tolerance = 2;
     EXPECT_EQ(one_batch().busy[0], 37);
 }
@@ -180,9 +180,9 @@ TEST_F(Formulas, BytesThatMeetCountLessAtANode) {
 TEST_F(Formulas, ABatchForgetsTheOneBefore) {
     network = Network::crossbar(4);
     for (int k = 0; k < 3; ++k) add(0, 1, 10 + k);
-    EXPECT_EQ(batches({0, 1, 2, 3}, {0, 1, 2, 3}).busy, (std::vector<double>{25, 26, 27}));
+    EXPECT_EQ(batches({0, 1, 2, 3}, {0, 1, 2, 3}).busy, (Array<double>{25, 26, 27}));
     EXPECT_EQ(batches({0, 1, 1, 3}, {0, 1, 2, 3}).kind[1], -1) << "a phase of nothing";
-    EXPECT_EQ(batches({0, 1, 2, 3}, {0, 2, 3}).busy, (std::vector<double>{25, 36, 27}));
+    EXPECT_EQ(batches({0, 1, 2, 3}, {0, 2, 3}).busy, (Array<double>{25, 36, 27}));
 }
 
 TEST_F(Formulas, ARankWaitsForItsOwnMessagesAlone) {
@@ -191,21 +191,21 @@ TEST_F(Formulas, ARankWaitsForItsOwnMessagesAlone) {
     add(1, 0, 10);
     add(3, 2, 10);
     Ends ends = ranks({0, 2, 4});
-    EXPECT_EQ(ends.end, (std::vector<double>{47, 74}));
+    EXPECT_EQ(ends.end, (Array<double>{47, 74}));
     EXPECT_EQ(ends.rank, (Sizes{3, 2}));
     EXPECT_EQ(ends.setups, (Sizes{0, 0}));
     costs.setup = 6;
     ends = ranks({0, 2, 4});
-    EXPECT_EQ(ends.end, (std::vector<double>{53, 86}));
+    EXPECT_EQ(ends.end, (Array<double>{53, 86}));
     EXPECT_EQ(ends.setups, (Sizes{1, 2}));
 }
 
 TEST_F(Formulas, AChainOfRanks) {
     for (std::int32_t v = 0; v < 3; ++v) add(v, v + 1, 10);
-    EXPECT_EQ(ranks({0, 1, 2, 3}).end, (std::vector<double>{27, 54, 81}));
+    EXPECT_EQ(ranks({0, 1, 2, 3}).end, (Array<double>{27, 54, 81}));
     costs.signal = 2;
     costs.signal_hop = 2;
-    EXPECT_EQ(ranks({0, 1, 2, 3}).end, (std::vector<double>{31, 58, 85})) << "the next one has signalled before";
+    EXPECT_EQ(ranks({0, 1, 2, 3}).end, (Array<double>{31, 58, 85})) << "the next one has signalled before";
 }
 
 TEST_F(Formulas, AnExchangeWaitsForBothSignals) {
@@ -217,7 +217,7 @@ TEST_F(Formulas, AnExchangeWaitsForBothSignals) {
     costs.signal = 4;
     costs.exchange = 0.5;
     // rank 1 enters at 29, and its signal is there at 33; node 1 has 20 B of which all meet
-    EXPECT_EQ(ranks({0, 1, 3}).end, (std::vector<double>{29, 33 + 25}));
+    EXPECT_EQ(ranks({0, 1, 3}).end, (Array<double>{29, 33 + 25}));
 }
 
 TEST_F(Formulas, ARanksSlotsInAPhase) {
@@ -232,9 +232,9 @@ TEST_F(Formulas, ARanksSlotsInAPhase) {
 TEST_F(Formulas, TheLeastOnEachLink) {
     add(0, 2, 1);
     add(1, 3, 1);
-    const std::vector<double> value{5, 3};
+    const Array<double> value{5, 3};
     EXPECT_EQ(least_on_links(routes(), value),
-              (std::vector<double>{5, kInfinite, 3, kInfinite, 3, kInfinite, kInfinite, kInfinite}));
+              (Array<double>{5, kInfinite, 3, kInfinite, 3, kInfinite, kInfinite, kInfinite}));
 }
 
 }  // namespace

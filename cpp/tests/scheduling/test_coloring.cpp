@@ -1,4 +1,5 @@
 // Colouring: exactly the largest degree, on every kind of multigraph.
+#include "conset/array.hpp"
 #include "conset/scheduling/coloring.hpp"
 
 #include <gtest/gtest.h>
@@ -13,14 +14,14 @@ using testing_::Pattern;
 void expect_exact(std::int32_t nodes, const Pattern& pattern, std::int32_t degree, std::uint64_t seed = 1) {
     const auto phase = color_ports(nodes, pattern.source, pattern.target, seed);
     const Network crossbar = Network::crossbar(nodes);
-    const std::vector<std::int32_t> width{1};
+    const Array<std::int32_t> width{1};
     const Resources ports({crossbar, pattern.source, pattern.target, {}, {}}, width, {1, 1, 0, 0, false});
     testing_::expect_within_limits(ports, phase);
     EXPECT_EQ(testing_::phases(phase), degree);
 }
 
 std::int32_t largest_degree(std::int32_t nodes, const Pattern& pattern) {
-    std::vector<std::int32_t> sends(nodes, 0), receives(nodes, 0);
+    Array<std::int32_t> sends(as_size(nodes), 0), receives(as_size(nodes), 0);
     std::int32_t degree = 0;
     for (std::size_t m = 0; m < pattern.source.size(); ++m) {
         if (pattern.source[m] == pattern.target[m]) continue;

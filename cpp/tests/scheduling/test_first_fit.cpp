@@ -1,4 +1,5 @@
 // First fit: limits of every kind, the order of placing, and the bit rows beneath.
+#include "conset/array.hpp"
 #include "conset/scheduling/first_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -57,17 +58,17 @@ TEST(FirstFit, OrdersByRouteSizeAndLoad) {
     const Network line = Network::box({4}, false, Tie::parity);
     const Pattern pattern{{0, 1, 2, 0, 1}, {1, 2, 3, 3, 3}};  // hops 1, 1, 1, 3, 2
     const Limits limits{1, 1, 1, 0, false};
-    const std::vector<std::int64_t> size{5, 5, 5, 1, 1};
+    const Array<std::int64_t> size{5, 5, 5, 1, 1};
     // Link 0→1 carries 2, 1→2 and 2→3 carry 3, receive port 3 takes 3: of the short ones 0→1 is lightest.
     EXPECT_EQ(order_longest_first(resources_of(line, pattern, limits), size), (Ints{3, 4, 1, 2, 0}));
     EXPECT_EQ(order_longest_first(resources_of(line, pattern, limits), {}), (Ints{3, 4, 1, 2, 0}));
-    const std::vector<std::int64_t> other{std::int64_t{1} << 40, 1, 2, 1, 1};
+    const Array<std::int64_t> other{std::int64_t{1} << 40, 1, 2, 1, 1};
     EXPECT_EQ(order_longest_first(resources_of(line, pattern, limits), other), (Ints{3, 4, 0, 2, 1}));
 }
 
 TEST(FirstFit, KeepsEveryLimit) {
-    const std::vector<Limits> many{{1, 1, 0, 0, false}, {1, 1, 1, 0, false}, {2, 3, 2, 0, false}, {0, 0, 0, 4, false},
-                                   {0, 0, 3, 5, false}, {1, 1, 1, 0, true},  {2, 2, 0, 0, true},  {0, 0, 0, 0, true}};
+    const Array<Limits> many{{1, 1, 0, 0, false}, {1, 1, 1, 0, false}, {2, 3, 2, 0, false}, {0, 0, 0, 4, false},
+                             {0, 0, 3, 5, false}, {1, 1, 1, 0, true},  {2, 2, 0, 0, true},  {0, 0, 0, 0, true}};
     for (const Network& network :
          {Network::box({4, 3}, true, Tie::parity), Network::hypercube(3), Network::crossbar(9)}) {
         for (const Limits& limits : many) {

@@ -1,4 +1,5 @@
 // Negotiated assignment: the ledger's prices, the cheapest path against one found slowly, limits of every kind.
+#include "conset/array.hpp"
 #include "conset/scheduling/negotiated.hpp"
 
 #include <gtest/gtest.h>
@@ -62,13 +63,14 @@ struct Graph {
 // The price of the cheapest path from s to t in one slot, by relaxing all links again and again.
 float slow_price(const Graph& graph, const Ledger& ledger, std::int32_t nodes, std::size_t first, std::int32_t s,
                  std::int32_t t) {
-    std::vector<float> price(static_cast<std::size_t>(nodes), 1e9F);
-    price[s] = ledger.price(first + s) + ledger.price(first + nodes + t) + ledger.price(first + 2 * nodes + s);
+    Array<float> price(static_cast<std::size_t>(nodes), 1e9F);
+    const auto price_of = [&](auto row) { return ledger.price(first + as_size(row)); };
+    price[s] = price_of(s) + price_of(nodes + t) + price_of(2 * nodes + s);
     for (std::int32_t round = 0; round < nodes; ++round)
         for (std::size_t l = 0; l < graph.source.size(); ++l)
             price[graph.target[l]] =
-                std::min(price[graph.target[l]], price[graph.source[l]] + ledger.price(first + 3 * nodes + l) +
-                                                     ledger.price(first + 2 * nodes + graph.target[l]));
+                std::min(price[graph.target[l]], price[graph.source[l]] + price_of(as_size(3 * nodes) + l) +
+                                                     price_of(2 * nodes + graph.target[l]));
     return price[t];
 }
 
@@ -88,11 +90,11 @@ TEST(PathSearch, FindsTheCheapestPathOfAllSlots) {
             ledger.cell(at).discount = row < 2 * nodes || row >= 3 * nodes ? 1 : 0;
         }
         ledger.price_all(0.5);
-        std::vector<float> order(slots, 0);
+        Array<float> order(slots, 0);
         order[seed % slots] = 100;
         float least = 1e9F;
         for (std::int32_t q = 0; q < slots; ++q)
-            least = std::min(least, order[q] + slow_price(graph, ledger, nodes, rows * q, 0, 7));
+            least = std::min(least, order[q] + slow_price(graph, ledger, nodes, rows * as_size(q), 0, 7));
         PathSearch search(items, slots);
         for (int again = 0; again < 3; ++again) {  // a search leaves nothing behind
             Ints path;
@@ -103,7 +105,8 @@ TEST(PathSearch, FindsTheCheapestPathOfAllSlots) {
             for (const std::int32_t link : items.links_of(path)) {
                 EXPECT_EQ(graph.source[link], node);
                 node = graph.target[link];
-                price += ledger.price(first + 3 * nodes + link) + ledger.price(first + 2 * nodes + node);
+                price +=
+                    ledger.price(first + as_size(3 * nodes + link)) + ledger.price(first + as_size(2 * nodes + node));
             }
             EXPECT_EQ(node, 7);
             EXPECT_NEAR(price, least, 1e-4);

@@ -1,9 +1,11 @@
 // Random schedules: permutations, free links, waiting; and the generator beneath.
+#include "conset/array.hpp"
 #include "conset/scheduling/random_schedule.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
 
 #include "conset/scheduling/phases.hpp"
 #include "instances.hpp"
@@ -26,9 +28,9 @@ TEST(Random, GivesThePublishedNumbersOfSplitmix64) {
 TEST(Random, ShufflesToAPermutation) {
     Random random(7);
     std::array<int, 50> values{};
-    for (int k = 0; k < 50; ++k) values[k] = k;
+    std::iota(values.begin(), values.end(), 0);
     auto shuffled = values;
-    random.shuffle(std::span<int>(shuffled));
+    random.shuffle(View<int>(shuffled));
     EXPECT_NE(shuffled, values);
     std::sort(shuffled.begin(), shuffled.end());
     EXPECT_EQ(shuffled, values);
@@ -78,9 +80,9 @@ TEST(RandomSchedule, WaitsForEarlierPermutations) {
 TEST(Phases, GroupMessagesAndCloseUp) {
     const Ints phase{5, 2, 5, 2, 9};
     const Phases phases = group_phases(phase);
-    EXPECT_EQ(phases.offsets, (std::vector<std::int64_t>{0, 2, 4, 5}));
+    EXPECT_EQ(phases.offsets, (Array<std::int64_t>{0, 2, 4, 5}));
     EXPECT_EQ(phases.message, (Ints{1, 3, 0, 2, 4}));
-    EXPECT_EQ(group_phases({}).offsets, (std::vector<std::int64_t>{0}));
+    EXPECT_EQ(group_phases({}).offsets, (Array<std::int64_t>{0}));
 }
 
 }  // namespace

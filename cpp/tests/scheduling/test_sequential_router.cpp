@@ -1,4 +1,5 @@
 // Sequential router: limits of every kind, detours, orders, rip-up, demands; routes are paths.
+#include "conset/array.hpp"
 #include "conset/scheduling/sequential_router.hpp"
 
 #include <gtest/gtest.h>
@@ -130,14 +131,14 @@ TEST(SequentialRouter, KeepsAnOrderAndLeavesRoomForWhatComesAfter) {
     const Ints from{0, 1, 2, 3}, to{1, 2, 3, 4}, first{2, 1, 0}, second{1, 0, 3};
     SequentialRouter router({9, wires.source, wires.target}, {from, to, first, second}, {}, {}, 4, 1, 9);
     EXPECT_EQ(router.route(indices(4)), 0);
-    EXPECT_EQ(router.phase(), (std::vector<std::int32_t>{2, 1, 0, 3}));
+    EXPECT_EQ(router.phase(), (Array<std::int32_t>{2, 1, 0, 3}));
     SequentialRouter short_of_one({9, wires.source, wires.target}, {from, to, first, second}, {}, {}, 3, 1, 9);
     EXPECT_GT(short_of_one.route(indices(4)), 0);
 }
 
 TEST(SequentialRouter, SharesOnlyAsFarAsDemandsAllow) {
     const Ints source{0, 1}, target{1, 0}, from{0, 0, 0, 0}, to{1, 1, 1, 1};
-    const std::vector<double> demand{4, 5, 0, 0}, node{20, 20}, link{10, 10};
+    const Array<double> demand{4, 5, 0, 0}, node{20, 20}, link{10, 10};
     SequentialRouter router({2, source, target}, {from, to, {}, {}}, {}, {demand, node, node, link}, 3, 1, 0);
     EXPECT_EQ(router.route(indices(4)), 0);
     std::map<std::int32_t, std::int32_t> users;
@@ -149,7 +150,7 @@ TEST(SequentialRouter, SameSeedSameRoutes) {
     const Wires wires = torus(4);
     const testing_::Pattern pattern = testing_::all_to_all(16);
     const Ints channels(16, 12);
-    std::vector<std::vector<std::int32_t>> found;
+    Array<Array<std::int32_t>> found;
     for (const std::uint64_t seed : {1U, 1U, 2U}) {
         SequentialRouter router({wires.nodes, wires.source, wires.target}, {pattern.source, pattern.target, {}, {}},
                                 {channels, {}, {}, {}}, {}, 6, 1, seed);

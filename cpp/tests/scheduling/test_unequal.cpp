@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/balance.hpp"
 #include "conset/scheduling/birkhoff.hpp"
 #include "conset/scheduling/decreasing.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 using testing_::Ints;
 using testing_::Pattern;
-using Doubles = std::vector<double>;
+using Doubles = Array<double>;
 
 const Ints narrow{1};
 
@@ -31,9 +32,9 @@ Pattern leaving(std::int32_t nodes, std::size_t messages, std::uint64_t seed) {
     return kept;
 }
 
-std::vector<std::int64_t> draw_sizes(std::size_t count, std::uint64_t seed) {
+Array<std::int64_t> draw_sizes(std::size_t count, std::uint64_t seed) {
     Random random(seed);
-    std::vector<std::int64_t> size(count);
+    Array<std::int64_t> size(count);
     for (auto& entry : size) entry = 1 + random.below(1000);
     return size;
 }
@@ -79,7 +80,7 @@ TEST(Birkhoff, TakesExactlyThePortBound) {
         const Pattern pattern = leaving(7, 1 + 5 * seed, seed);
         const auto size = draw_sizes(pattern.source.size(), seed);
         const Pieces pieces = decompose_birkhoff(7, pattern.source, pattern.target, size);
-        std::vector<std::int64_t> load(14, 0), rest = size;
+        Array<std::int64_t> load(14, 0), rest = size;
         for (std::size_t k = 0; k < size.size(); ++k) {
             load[pattern.source[k]] += size[k];
             load[7 + pattern.target[k]] += size[k];
@@ -129,7 +130,7 @@ TEST(Timetables, AreSoundAndReplayedToTheSameEnd) {
                 const auto size = draw_sizes(60, seed);
                 const Doubles duration(size.begin(), size.end());
                 const Ints first{0, 1, 4}, second{1, 2, 7};
-                const std::vector<std::int64_t> offsets{0, 60};
+                const Array<std::int64_t> offsets{0, 60};
                 const Timetable list = time_event_list(lines, offsets, duration, first, second, 10, 0.3, seed);
                 const Timetable text =
                     time_as(lines, pattern.source, pattern.target, offsets, duration, first, second, seed);
@@ -156,7 +157,7 @@ TEST(Balance, MovesWithinLimitsOverRoutesThatExist) {
     const auto size = draw_sizes(100, 6);
     const Doubles work(size.begin(), size.end()), no_links;
     const Ints start = first_fit(resources, order_longest_first(resources, size), {}, {});
-    std::vector<std::uint8_t> pinned(100, 0);
+    Array<std::uint8_t> pinned(100, 0);
     pinned[3] = pinned[50] = 1;
     Ints from, to;
     for (std::int32_t link = 0; link < torus.link_slots(); ++link) {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/flow.hpp"
 #include "conset/simulation/release/release.hpp"
 #include "conset/simulation/wormhole/wormhole.hpp"
@@ -18,8 +18,7 @@ struct Given {
     explicit Given(Network of) : network(std::move(of)) {}
 
     // Between ranks, which are nodes unless `on_nodes` says where they are.
-    void add(std::int32_t s, std::int32_t t, std::int64_t size, Time at = 0,
-             const std::vector<std::int32_t>& after = {}) {
+    void add(std::int32_t s, std::int32_t t, std::int64_t size, Time at = 0, const Array<std::int32_t>& after = {}) {
         sender.push_back(s);
         receiver.push_back(t);
         source.push_back(s);
@@ -29,7 +28,7 @@ struct Given {
         deps.insert(deps.end(), after.begin(), after.end());
         dep_offsets.push_back(static_cast<std::int64_t>(deps.size()));
     }
-    void on_nodes(const std::vector<std::int32_t>& node) {
+    void on_nodes(const Array<std::int32_t>& node) {
         for (std::size_t m = 0; m < sender.size(); ++m) {
             source[m] = node[static_cast<std::size_t>(sender[m])];
             target[m] = node[static_cast<std::size_t>(receiver[m])];
@@ -47,14 +46,14 @@ struct Given {
     }
 
     Network network;
-    std::vector<std::int32_t> sender, receiver, source, target, deps, order;
-    std::vector<std::int64_t> bytes, dep_offsets{0}, phase_offsets;
-    std::vector<Time> time;
-    std::vector<Time> send{0}, receive{0}, copy{0}, latency{0}, hop{0};
+    Array<std::int32_t> sender, receiver, source, target, deps, order;
+    Array<std::int64_t> bytes, dep_offsets{0}, phase_offsets;
+    Array<Time> time;
+    Array<Time> send{0}, receive{0}, copy{0}, latency{0}, hop{0};
     Execution<Time> execution;
     // rates of flow and wormhole
-    std::vector<double> link{kInfinite};
-    std::vector<std::int32_t> width{1};
+    Array<double> link{kInfinite};
+    Array<std::int32_t> width{1};
     double out = 1, in = 1, node = kInfinite, exchange_weight = 1;
     std::int32_t lanes = 8;
 };

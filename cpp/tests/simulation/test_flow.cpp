@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/random.hpp"
 #include "conset/simulation/flow/flow.hpp"
 #include "conset/simulation/flow/sharing.hpp"
@@ -18,12 +18,12 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 struct Open {
-    std::vector<std::int32_t> route;
+    Array<std::int32_t> route;
     double weight;
 };
 
 // Rates of all open flows by the textbook: raise one level, freeze what the next full resource carries.
-std::map<std::int32_t, double> fill(const std::map<std::int32_t, Open>& open, std::vector<double> left) {
+std::map<std::int32_t, double> fill(const std::map<std::int32_t, Open>& open, Array<double> left) {
     std::map<std::int32_t, double> rate;
     while (rate.size() < open.size()) {
         double least = kNone;
@@ -50,13 +50,12 @@ std::map<std::int32_t, double> fill(const std::map<std::int32_t, Open>& open, st
 // Flows come and go at random; after each event every rate is compared. `flows` at once decides which solver works.
 void compare(std::int32_t resources, std::size_t flows, int events, bool groups, bool limits = false) {
     Random random(7);
-    std::vector<double> capacity;
+    Array<double> capacity;
     for (std::int32_t r = 0; r < resources; ++r) capacity.push_back(static_cast<double>(8 + random.below(3) * 4));
-    std::vector<double> all = capacity;
+    Array<double> all = capacity;
     std::map<std::int32_t, Open> open;
-    std::map<std::int32_t, std::vector<std::int32_t>> routes;
-    Sharing sharing(capacity,
-                    [&](std::int32_t member, std::vector<std::int32_t>& route) { route = routes.at(member); });
+    std::map<std::int32_t, Array<std::int32_t>> routes;
+    Sharing sharing(capacity, [&](std::int32_t member, Array<std::int32_t>& route) { route = routes.at(member); });
     sharing.record_changes();
     std::map<std::int32_t, double> rates;
     std::int32_t next = 0;
@@ -105,15 +104,15 @@ TEST(Sharing, ManyResourcesOfWhichFewFill) { compare(60, 400, 12, false); }
 TEST(Sharing, FlowsOfOneRouteAreMembersOfOne) { compare(9, 120, 40, true); }
 
 TEST(Sharing, OneMemberTakesAtMostItsLimit) {
-    Sharing sharing({16}, [](std::int32_t, std::vector<std::int32_t>& route) { route.push_back(0); });
+    Sharing sharing({16}, [](std::int32_t, Array<std::int32_t>& route) { route.push_back(0); });
     for (std::int32_t m = 0; m < 3; ++m) {
         sharing.add(1, 1, 8, m, 80, 0);
         sharing.solve(0);
     }
     EXPECT_NEAR(sharing.next_end(), 15, 1e-9);  // 16 / 3 each, not 8
-    std::vector<std::int32_t> ended;
+    Array<std::int32_t> ended;
     sharing.end_until(15.000001, 15, [&](std::int32_t m, std::int32_t) { ended.push_back(m); });
-    EXPECT_EQ(ended, (std::vector<std::int32_t>{0, 1, 2}));
+    EXPECT_EQ(ended, (Array<std::int32_t>{0, 1, 2}));
     sharing.add(1, 1, 8, 3, 80, 15);
     sharing.solve(15);
     EXPECT_NEAR(sharing.next_end(), 25, 1e-9);  // alone at 8
@@ -131,18 +130,18 @@ protected:
 };
 
 TEST_F(FlowRow, SharesLinksEqually) {
-    const std::vector<std::int32_t> source{0, 1, 2, 2, 0, 3}, target{3, 2, 3, 3, 1, 3};
-    const std::vector<std::int64_t> bytes{160, 320, 160, 80, 0, 64};
+    const Array<std::int32_t> source{0, 1, 2, 2, 0, 3}, target{3, 2, 3, 3, 1, 3};
+    const Array<std::int64_t> bytes{160, 320, 160, 80, 0, 64};
     for (std::size_t m = 0; m < source.size(); ++m) given.add(source[m], target[m], bytes[m]);
     const Simulated result = test::flow(given, true);
-    const std::vector<double> expected{33, 34, 25, 15, 4, 0};
+    const Array<double> expected{33, 34, 25, 15, 4, 0};
     for (std::size_t m = 0; m < expected.size(); ++m) EXPECT_NEAR(result.times.end[m], expected[m], 1e-9);
     EXPECT_EQ(result.link_bytes[2], 480);  // 1→2 up: A and B
     EXPECT_EQ(result.link_bytes[4], 400);
-    EXPECT_EQ(result.out_bytes, (std::vector<std::int64_t>{160, 320, 240, 0}));
-    EXPECT_EQ(result.in_bytes, (std::vector<std::int64_t>{0, 0, 320, 400}));
+    EXPECT_EQ(result.out_bytes, (Array<std::int64_t>{160, 320, 240, 0}));
+    EXPECT_EQ(result.in_bytes, (Array<std::int64_t>{0, 0, 320, 400}));
     EXPECT_NEAR(result.link_busy[2], 30, 1e-9);  // B from 4 on
-    std::vector<double> carried(source.size(), 0), rate(source.size(), 0), since(source.size(), 0);
+    Array<double> carried(source.size(), 0), rate(source.size(), 0), since(source.size(), 0);
     for (std::size_t k = 0; k < result.rate.size(); ++k) {
         const auto m = static_cast<std::size_t>(result.rate_message[k]);
         carried[m] += rate[m] * (result.rate_time[k] - since[m]);
@@ -156,8 +155,8 @@ TEST_F(FlowRow, ACycleOfDependenciesIsADeadlock) {
     given.add(0, 1, 8, 0, {1});
     given.add(1, 2, 8, 0, {0});
     const Simulated result = test::flow(given);
-    EXPECT_EQ(result.cycle.message, (std::vector<std::int32_t>{0, 1}));
-    EXPECT_EQ(result.times.end, (std::vector<double>{kNone, kNone}));
+    EXPECT_EQ(result.cycle.message, (Array<std::int32_t>{0, 1}));
+    EXPECT_EQ(result.times.end, (Array<double>{kNone, kNone}));
 }
 
 }  // namespace

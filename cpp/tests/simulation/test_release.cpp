@@ -1,12 +1,12 @@
 // The life of a message, step by step with a pencil: the engine alone on both clocks, with a network in which every
 // message flows at 1 B per unit of time; then `flow` and `wormhole`, where the same must come out.
+#include "conset/array.hpp"
 #include "conset/simulation/release/release.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "simulation/given.hpp"
 
@@ -81,7 +81,7 @@ template <class Model>
 class Life : public testing::Test {
 protected:
     using Time = typename Model::Time;
-    using Values = std::vector<Time>;
+    using Values = Array<Time>;
     Life() : given(Network::box({4}, false, Tie::plus)) {
         given.send = {5};
         given.receive = {7};
@@ -140,7 +140,7 @@ TYPED_TEST(Life, SendsOfARankFollowEachOtherAtItsProcessor) {
     given.add(0, 1, 10);
     given.add(0, 2, 10);
     const auto times = this->run();
-    EXPECT_EQ(times.start, (std::vector<typename TypeParam::Time>{0, 0})) << "slots without limit";
+    EXPECT_EQ(times.start, (Array<typename TypeParam::Time>{0, 0})) << "slots without limit";
     EXPECT_EQ(times.sent[1], 20);
     EXPECT_EQ(times.end[0], 10 + 5 + 10 + 7);
     EXPECT_EQ(times.end[1], 20 + 7 + 10 + 7);
@@ -150,10 +150,10 @@ TYPED_TEST(Life, ASlotIsFreeOnceTheBytesHaveLeft) {
     auto& given = this->given;
     for (const int t : {1, 2, 1}) given.add(0, t, 10);
     given.execution.in_flight = 1;
-    EXPECT_EQ(this->run().start, (std::vector<typename TypeParam::Time>{0, 20, 42})) << "not at delivery, 27 and 49";
+    EXPECT_EQ(this->run().start, (Array<typename TypeParam::Time>{0, 20, 42})) << "not at delivery, 27 and 49";
     given.bytes = {5, 5, 5};
     given.execution.in_flight = 2;
-    EXPECT_EQ(this->run().start, (std::vector<typename TypeParam::Time>{0, 0, 15}));
+    EXPECT_EQ(this->run().start, (Array<typename TypeParam::Time>{0, 0, 15}));
 }
 
 TYPED_TEST(Life, SlotsAreTakenInPostingOrder) {
@@ -162,7 +162,7 @@ TYPED_TEST(Life, SlotsAreTakenInPostingOrder) {
     given.add(0, 2, 10);
     given.order = {1, 0};
     given.execution.in_flight = 1;
-    EXPECT_EQ(this->run().start, (std::vector<typename TypeParam::Time>{22, 0}));
+    EXPECT_EQ(this->run().start, (Array<typename TypeParam::Time>{22, 0}));
 }
 
 TYPED_TEST(Life, InAScheduleTheFirstOfAListHoldsUpTheOthers) {
@@ -172,7 +172,7 @@ TYPED_TEST(Life, InAScheduleTheFirstOfAListHoldsUpTheOthers) {
     given.add(0, 2, 10);
     EXPECT_EQ(this->run().start[2], 0) << "a trace without slots has no lists";
     given.phase_offsets = {0, 3};
-    EXPECT_EQ(this->run().start, (std::vector<typename TypeParam::Time>{0, 27, 27}));
+    EXPECT_EQ(this->run().start, (Array<typename TypeParam::Time>{0, 27, 27}));
 }
 
 TYPED_TEST(Life, ReceivesFollowEachOtherAtTheirProcessor) {
@@ -180,8 +180,8 @@ TYPED_TEST(Life, ReceivesFollowEachOtherAtTheirProcessor) {
     given.add(1, 0, 2);
     given.add(2, 0, 2, 1);
     const auto times = this->run();
-    EXPECT_EQ(times.left, (std::vector<typename TypeParam::Time>{12, 15}));
-    EXPECT_EQ(times.end, (std::vector<typename TypeParam::Time>{19, 26}));
+    EXPECT_EQ(times.left, (Array<typename TypeParam::Time>{12, 15}));
+    EXPECT_EQ(times.end, (Array<typename TypeParam::Time>{19, 26}));
 }
 
 TYPED_TEST(Life, OneProcessorSendsAndReceivesInOrderOfReadiness) {
@@ -217,7 +217,7 @@ TYPED_TEST(Life, ADependentStartsAtTheDelivery) {
     given.add(1, 2, 10, 0, {0});
     given.add(2, 3, 10, 60, {1});
     const auto times = this->run();
-    EXPECT_EQ(times.start, (std::vector<typename TypeParam::Time>{0, 27, 60}));
+    EXPECT_EQ(times.start, (Array<typename TypeParam::Time>{0, 27, 60}));
     EXPECT_EQ(times.end[2], 87);
 }
 
@@ -227,9 +227,9 @@ TYPED_TEST(Life, ASetUpIsWorkOfBothEnds) {
     given.add(1, 2, 10);
     given.phase_offsets = {0, 1, 2};
     given.execution.setup = 6;
-    EXPECT_EQ(this->run().end, (std::vector<typename TypeParam::Time>{33, 12 + 27})) << "rank 1 pays two in a row";
+    EXPECT_EQ(this->run().end, (Array<typename TypeParam::Time>{33, 12 + 27})) << "rank 1 pays two in a row";
     given.execution.policy = Policy::local;
-    EXPECT_EQ(this->run().end, (std::vector<typename TypeParam::Time>{33, 33 + 6 + 27}));
+    EXPECT_EQ(this->run().end, (Array<typename TypeParam::Time>{33, 33 + 6 + 27}));
 }
 
 TYPED_TEST(Life, LocalLetsARankGoOnWhenItsOwnAreDelivered) {
@@ -240,7 +240,7 @@ TYPED_TEST(Life, LocalLetsARankGoOnWhenItsOwnAreDelivered) {
     given.add(3, 2, 10);
     given.phase_offsets = {0, 2, 4};
     given.execution.policy = Policy::local;
-    EXPECT_EQ(this->run().start, (std::vector<typename TypeParam::Time>{0, 0, 27, 47}));
+    EXPECT_EQ(this->run().start, (Array<typename TypeParam::Time>{0, 0, 27, 47}));
 }
 
 TYPED_TEST(Life, AReadySignalIsWorkAtBothEndsAndLatency) {
@@ -265,11 +265,11 @@ TYPED_TEST(Life, AnExchangeWaitsForBothSignals) {
     given.execution.signal_send = given.execution.signal_receive = 1;
     given.execution.signal_hop = 2;
     auto times = this->run();
-    EXPECT_EQ(times.start, (std::vector<typename TypeParam::Time>{4, 35, 31}));
+    EXPECT_EQ(times.start, (Array<typename TypeParam::Time>{4, 35, 31}));
     EXPECT_EQ(times.sent[2], 37) << "after the signal";
     given.execution.exchanges = true;
     times = this->run();
-    EXPECT_EQ(times.start, (std::vector<typename TypeParam::Time>{4, 35, 35}));
+    EXPECT_EQ(times.start, (Array<typename TypeParam::Time>{4, 35, 35}));
 }
 
 TYPED_TEST(Life, ABarrierOpensAGroupForAll) {
@@ -280,7 +280,7 @@ TYPED_TEST(Life, ABarrierOpensAGroupForAll) {
     given.phase_offsets = {0, 1, 1, 2, 3};  // the second phase is empty
     given.execution.policy = Policy::barrier;
     given.execution.barrier = 9;
-    using Values = std::vector<typename TypeParam::Time>;
+    using Values = Array<typename TypeParam::Time>;
     EXPECT_EQ(this->run().start, (Values{0, 36, 72}));
     given.execution.first_barrier = true;
     EXPECT_EQ(this->run().start, (Values{9, 45, 81}));
@@ -295,7 +295,7 @@ TYPED_TEST(Life, ReceivesInListOrderOrFirstComeFirstServed) {
     given.add(0, 1, 10, 1);
     given.add(2, 1, 2);
     given.execution.receives = 1;
-    using Values = std::vector<typename TypeParam::Time>;
+    using Values = Array<typename TypeParam::Time>;
     auto times = this->run();
     EXPECT_EQ(times.flowed, (Values{11, 28})) << "the receive is in use until delivery";
     EXPECT_EQ(times.end, (Values{28, 37}));
@@ -326,7 +326,7 @@ TYPED_TEST(Life, WithoutAReceiveItIsBuffered) {
     given.execution.in_flight = 1;
     given.execution.eager = 20;
     given.execution.buffers = 2;
-    using Values = std::vector<typename TypeParam::Time>;
+    using Values = Array<typename TypeParam::Time>;
     auto times = this->run();
     EXPECT_EQ(times.left, (Values{25, 12, 12 + 20}));
     EXPECT_EQ(times.end, (Values{32, 32 + 7 + 4, 39})) << "copied out when its receive is there";
@@ -338,9 +338,9 @@ TYPED_TEST(Life, WithoutAReceiveItIsBuffered) {
 }
 
 TEST(ExchangePartners, TheKthOfEachDirectionMeet) {
-    const std::vector<std::int32_t> source{0, 1, 0, 2, 1, 3, 0}, target{1, 0, 1, 2, 0, 0, 3};
-    const std::vector<std::int64_t> phases{0, 6, 7};
-    EXPECT_EQ(exchange_partners(source, target, phases), (std::vector<std::int32_t>{1, 0, 4, -1, 2, -1, -1}));
+    const Array<std::int32_t> source{0, 1, 0, 2, 1, 3, 0}, target{1, 0, 1, 2, 0, 0, 3};
+    const Array<std::int64_t> phases{0, 6, 7};
+    EXPECT_EQ(exchange_partners(source, target, phases), (Array<std::int32_t>{1, 0, 4, -1, 2, -1, -1}));
 }
 
 TEST(Processors, OneAfterTheOtherAndPreempted) {
@@ -440,8 +440,8 @@ TEST_P(Fluids, ACycleOfDependences) {
     given.add(1, 2, 8, 0, {2});
     given.add(2, 3, 8, 0, {1});
     const Simulated result = run();
-    EXPECT_EQ(result.cycle.message, (std::vector<std::int32_t>{1, 2}));
-    EXPECT_EQ(result.cycle.place, (std::vector<std::int32_t>{-1, -1})) << "deliveries, no resources";
+    EXPECT_EQ(result.cycle.message, (Array<std::int32_t>{1, 2}));
+    EXPECT_EQ(result.cycle.place, (Array<std::int32_t>{-1, -1})) << "deliveries, no resources";
     EXPECT_EQ(result.times.end[0], 25);
     EXPECT_EQ(result.times.end[1], test::kInfinite);
 }
@@ -451,8 +451,8 @@ TEST_P(Fluids, ACycleThroughAReceive) {
     given.add(2, 1, 8);
     given.execution.receives = 1;
     const Simulated result = run();
-    EXPECT_EQ(result.cycle.message, (std::vector<std::int32_t>{0, 1}));
-    EXPECT_EQ(result.cycle.place, (std::vector<std::int32_t>{-1, links() + 4 + 1}));
+    EXPECT_EQ(result.cycle.message, (Array<std::int32_t>{0, 1}));
+    EXPECT_EQ(result.cycle.place, (Array<std::int32_t>{-1, links() + 4 + 1}));
 }
 
 TEST_P(Fluids, ACycleThroughABuffer) {
@@ -464,8 +464,8 @@ TEST_P(Fluids, ACycleThroughABuffer) {
     const Simulated result = run();
     EXPECT_EQ(result.buffered, 1);
     EXPECT_EQ(result.buffered_most, 2);
-    EXPECT_EQ(result.cycle.message, (std::vector<std::int32_t>{0, 2, 1}));
-    EXPECT_EQ(result.cycle.place, (std::vector<std::int32_t>{-1, links() + 2 * 4 + 1, links() + 4 + 1}));
+    EXPECT_EQ(result.cycle.message, (Array<std::int32_t>{0, 2, 1}));
+    EXPECT_EQ(result.cycle.place, (Array<std::int32_t>{-1, links() + 2 * 4 + 1, links() + 4 + 1}));
 }
 
 TEST_P(Fluids, ASlotAndALaterPhaseWaitForEachOther) {
@@ -473,9 +473,9 @@ TEST_P(Fluids, ASlotAndALaterPhaseWaitForEachOther) {
     given.add(1, 0, 2);
     given.phase_offsets = {0, 1, 2};
     given.execution.policy = Policy::barrier;
-    EXPECT_EQ(run().cycle.message, (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(run().cycle.message, (Array<std::int32_t>{0, 1}));
     given.execution.policy = Policy::local;
-    EXPECT_EQ(run().cycle.message, (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(run().cycle.message, (Array<std::int32_t>{0, 1}));
 }
 
 TEST_P(Fluids, BytesStandStillWhileTheirReceiverSends) {
@@ -516,18 +516,18 @@ TEST(HeldBy, FlowNamesWhatLimitsAMessageAtItsEnd) {
     given.in = 1;
     const std::int32_t links = given.network.link_slots();
     const auto held = [&] { return test::flow(given).held_by; };
-    EXPECT_EQ(held(), (std::vector<std::int32_t>{4, links + 4 + 0})) << "the link 2 → 3; the port into 0";
+    EXPECT_EQ(held(), (Array<std::int32_t>{4, links + 4 + 0})) << "the link 2 → 3; the port into 0";
     given.width = {2};  // one message takes one unit of a wide link
-    EXPECT_EQ(held(), (std::vector<std::int32_t>{4, links + 4 + 0}));
+    EXPECT_EQ(held(), (Array<std::int32_t>{4, links + 4 + 0}));
     given.width = {1};
     given.node = 0.25;
     given.exchange_weight = 0.5;
     given.execution.exchanges = true;
-    EXPECT_EQ(held(), (std::vector<std::int32_t>{links + 2 * 4 + 0, links + 2 * 4 + 0})) << "node 0 has both";
+    EXPECT_EQ(held(), (Array<std::int32_t>{links + 2 * 4 + 0, links + 2 * 4 + 0})) << "node 0 has both";
     given.node = 10;
-    EXPECT_EQ(held(), (std::vector<std::int32_t>{4, links + 4 + 0})) << "the solver with weights says the same";
+    EXPECT_EQ(held(), (Array<std::int32_t>{4, links + 4 + 0})) << "the solver with weights says the same";
     given.width = {2};
-    EXPECT_EQ(held(), (std::vector<std::int32_t>{4, links + 4 + 0}));
+    EXPECT_EQ(held(), (Array<std::int32_t>{4, links + 4 + 0}));
 }
 
 }  // namespace

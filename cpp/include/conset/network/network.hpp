@@ -10,7 +10,8 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -21,23 +22,23 @@ class Network {
 public:
     // A mesh (`wrap` false), torus or ring. Side 2 never wraps. `wrap` false on a torus is its no-wrap routing:
     // the slots are the same.
-    static Network box(std::vector<std::int32_t> sides, bool wrap, Tie tie);
+    static Network box(Array<std::int32_t> sides, bool wrap, Tie tie);
     static Network hypercube(std::int32_t dims);
     static Network crossbar(std::int32_t nodes);
     // A graph with, for each endpoint t and node v, the first link from v towards t (-1: none, or v == t).
-    static Network next_links(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                              std::vector<std::int32_t> link_target, std::vector<std::int32_t> next_link);
+    static Network next_links(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                              Array<std::int32_t> link_target, Array<std::int32_t> next_link);
     // The table that `next_links` takes, of shortest paths: entry t * nodes + v is the lowest link from v to a
     // neighbour nearest to endpoint t, -1 at t and where t is out of reach. Links are sorted by (source, target), so it
     // leads to the lowest such neighbour. Breadth first from each endpoint against the links: O(endpoints * (nodes +
     // links)).
-    static std::vector<std::int32_t> shortest_links(std::int32_t endpoints, std::int32_t nodes,
-                                                    const std::vector<std::int32_t>& link_source,
-                                                    const std::vector<std::int32_t>& link_target);
+    static Array<std::int32_t> shortest_links(std::int32_t endpoints, std::int32_t nodes,
+                                              const Array<std::int32_t>& link_source,
+                                              const Array<std::int32_t>& link_target);
     // A graph with stored routes: links of (s, t) are route_links[route_offsets[s * endpoints + t] ...].
-    static Network route_table(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                               std::vector<std::int32_t> link_target, std::vector<std::int64_t> route_offsets,
-                               std::vector<std::int32_t> route_links);
+    static Network route_table(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                               Array<std::int32_t> link_target, Array<std::int64_t> route_offsets,
+                               Array<std::int32_t> route_links);
 
     std::int32_t nodes() const { return nodes_; }
     std::int32_t endpoints() const { return endpoints_; }
@@ -68,8 +69,8 @@ public:
 
 private:
     // A graph that knows its links, not yet its routes.
-    static Network graph(std::int32_t endpoints, std::int32_t nodes, std::vector<std::int32_t> link_source,
-                         std::vector<std::int32_t> link_target);
+    static Network graph(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                         Array<std::int32_t> link_target);
 
     template <class Visit>
     std::int32_t walk_box(std::int32_t s, std::int32_t t, Visit&& visit) const;
@@ -79,9 +80,9 @@ private:
     Tie tie_ = Tie::parity;
     bool wrap_ = false;
     std::int32_t nodes_ = 0, endpoints_ = 0, link_slots_ = 0, dims_ = 0;
-    std::vector<std::int32_t> sides_, strides_;
-    std::vector<std::int32_t> link_source_, link_target_, next_link_, route_links_;
-    std::vector<std::int64_t> route_offsets_;
+    Array<std::int32_t> sides_, strides_;
+    Array<std::int32_t> link_source_, link_target_, next_link_, route_links_;
+    Array<std::int64_t> route_offsets_;
 };
 
 // A tie on a cycle of `side` nodes, decided at the source: `at` is its coordinate in the dimension of the tie.

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
+#include "conset/array.hpp"
 #include "conset/network/network.hpp"
 
 namespace conset {
@@ -12,17 +12,17 @@ namespace conset {
 // links[offsets[k] ... offsets[k + 1]], chosen by a compiler; else the network's own route is walked.
 struct Routes {
     const Network& network;
-    std::span<const std::int32_t> source, target;
-    std::span<const std::int64_t> offsets;
-    std::span<const std::int32_t> links;
+    View<const std::int32_t> source, target;
+    View<const std::int64_t> offsets;
+    View<const std::int32_t> links;
 
     std::size_t size() const { return source.size(); }
 
     // Whether transfer k uses the network at all: messages inside a node use no port, link or channel.
-    bool leaves(std::size_t k) const { return source[k] != target[k]; }
+    bool leaves(std::integral auto k) const { return source[k] != target[k]; }
 
     template <class Visit>  // visit(link)
-    void each_link(std::size_t k, Visit&& visit) const {
+    void each_link(std::integral auto k, Visit&& visit) const {
         if (offsets.empty()) {
             network.walk(source[k], target[k], [&](std::int32_t link, std::int32_t) { visit(link); });
             return;
@@ -31,7 +31,7 @@ struct Routes {
     }
 
     template <class Visit>  // visit(node), both ends included; nothing for a transfer inside a node
-    void each_node(std::size_t k, Visit&& visit) const {
+    void each_node(std::integral auto k, Visit&& visit) const {
         if (!leaves(k)) return;
         visit(source[k]);
         if (!network.has_links()) {

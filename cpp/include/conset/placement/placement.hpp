@@ -6,9 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/network.hpp"
 
 namespace conset {
@@ -19,7 +18,7 @@ public:
     explicit Distances(const Network& network);
 
     std::int32_t operator()(std::int32_t u, std::int32_t v) const {
-        if (!table_.empty()) return table_[static_cast<std::size_t>(u) * static_cast<std::size_t>(endpoints_) + v];
+        if (!table_.empty()) return table_[cell(u, endpoints_, v)];
         return measure(u, v);
     }
 
@@ -32,14 +31,14 @@ private:
 
     const Network& network_;
     std::int32_t endpoints_;
-    std::vector<std::int32_t> table_;
+    Array<std::int32_t> table_;
 };
 
 // Who talks to whom, in compressed sparse rows: neighbours of rank r are neighbour[offsets[r] ... offsets[r + 1]].
 struct PatternGraph {
-    std::span<const std::int64_t> offsets;
-    std::span<const std::int32_t> neighbour;
-    std::span<const double> weight;
+    View<const std::int64_t> offsets;
+    View<const std::int32_t> neighbour;
+    View<const double> weight;
 
     std::int32_t ranks() const { return static_cast<std::int32_t>(offsets.size()) - 1; }
 
@@ -51,16 +50,15 @@ struct PatternGraph {
 
 // `out` holds the messages by source, `in` the same by target. `node[r]` holds rank r at the start; the result costs no
 // more. `steps` swaps of two places are tried. Time O(steps * degree), memory O(messages + endpoints^2 up to a limit).
-std::vector<std::int32_t> anneal_placement(const Network& network, const PatternGraph& out, const PatternGraph& in,
-                                           std::vector<std::int32_t> node, std::int32_t ranks_per_node,
-                                           std::int64_t steps, std::uint64_t seed);
+Array<std::int32_t> anneal_placement(const Network& network, const PatternGraph& out, const PatternGraph& in,
+                                     Array<std::int32_t> node, std::int32_t ranks_per_node, std::int64_t steps,
+                                     std::uint64_t seed);
 
 // The network cut in two again and again: `order` lists its endpoints so that part k is
 // order[low[k] ... high[k]], cut at middle[k], larger parts first, down to single nodes. `graph` counts both directions
 // of a pair at both its ends. Time O(messages * log(messages) * log(nodes)) per pass, memory O(messages).
-std::vector<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph,
-                                           std::span<const std::int32_t> order, std::span<const std::int32_t> low,
-                                           std::span<const std::int32_t> middle, std::span<const std::int32_t> high,
-                                           std::int32_t ranks_per_node, std::uint64_t seed);
+Array<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph, View<const std::int32_t> order,
+                                     View<const std::int32_t> low, View<const std::int32_t> middle,
+                                     View<const std::int32_t> high, std::int32_t ranks_per_node, std::uint64_t seed);
 
 }  // namespace conset

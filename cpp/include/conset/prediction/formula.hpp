@@ -12,21 +12,20 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 
 namespace conset {
 
 // What a message costs. Rates are inverted, so that 0 is no cost; times are in seconds, sizes in bytes.
 struct MessageCosts {
-    std::span<const double> up_to;                        // sizes up to which an entry of the next four holds
-    std::span<const double> send, receive, latency, hop;  // overheads; latency once, and per link
-    double out, in, node, copy;                           // [s/B]; copy: inside a node
-    double exchange;                                      // what a byte counts in `node` where both directions meet
-    std::span<const double> link;                         // [s/B] of the whole width, per slot or single; empty: none
-    std::span<const std::int32_t> width;                  // per slot or single
+    View<const double> up_to;                        // sizes up to which an entry of the next four holds
+    View<const double> send, receive, latency, hop;  // overheads; latency once, and per link
+    double out, in, node, copy;                      // [s/B]; copy: inside a node
+    double exchange;                                 // what a byte counts in `node` where both directions meet
+    View<const double> link;                         // [s/B] of the whole width, per slot or single; empty: none
+    View<const std::int32_t> width;                  // per slot or single
     double tolerance, blocking;
     double setup;               // of a phase, on both processors of each of its ranks
     double signal, signal_hop;  // a ready signal; 0 where the policy sends none
@@ -38,7 +37,7 @@ struct MessageCosts {
 
 // Who sends and who receives transfer k; ranks are 0 ... ranks - 1.
 struct Ranks {
-    std::span<const std::int32_t> sender, receiver;
+    View<const std::int32_t> sender, receiver;
     std::int32_t ranks;
 };
 
@@ -48,28 +47,28 @@ inline constexpr int kBusyKinds = 10;
 struct Formula {
     // Per phase: the time since its batch began that the busiest resource needs for all phases up to this one [s],
     // which it is (a Busy and the index of a node, link, transfer or rank), and how many set-ups are part of it.
-    std::vector<double> busy;
-    std::vector<std::int32_t> kind;
-    std::vector<std::int64_t> index, setups;
+    Array<double> busy;
+    Array<std::int32_t> kind;
+    Array<std::int64_t> index, setups;
 };
 
 // Batches are phases batch_offsets[b] ... batch_offsets[b + 1]; work adds up inside a batch. Loads of links and
 // exchanges are counted in each phase (`phase_by_phase`) or in the whole batch.
-Formula time_batches(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size,
-                     std::span<const std::int64_t> phase_offsets, std::span<const std::int64_t> batch_offsets,
+Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                     View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets,
                      bool phase_by_phase, const MessageCosts& costs);
 
 // When all ranks have ended phase 0 ... p, where a rank enters a phase when its own messages of the one before are
 // delivered: shape (phases), and which rank ends last.
 struct Ends {
-    std::vector<double> end;
-    std::vector<std::int64_t> rank, setups;
+    Array<double> end;
+    Array<std::int64_t> rank, setups;
 };
 
-Ends time_ranks(const Routes& routes, const Ranks& ranks, std::span<const std::int64_t> size,
-                std::span<const std::int64_t> phase_offsets, const MessageCosts& costs);
+Ends time_ranks(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                View<const std::int64_t> phase_offsets, const MessageCosts& costs);
 
 // The least of `value[k]` over the transfers on each link; infinite on a link without any.
-std::vector<double> least_on_links(const Routes& routes, std::span<const double> value);
+Array<double> least_on_links(const Routes& routes, View<const double> value);
 
 }  // namespace conset

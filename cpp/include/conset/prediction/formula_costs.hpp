@@ -8,6 +8,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "conset/array.hpp"
 #include "conset/prediction/formula.hpp"
 
 namespace conset::formula {
@@ -15,7 +16,7 @@ namespace conset::formula {
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
 template <class T>
-T entry(std::span<const T> values, std::size_t k) {
+T entry(View<const T> values, std::size_t k) {
     return values.size() == 1 ? values[0] : values[k];
 }
 
@@ -105,7 +106,9 @@ private:
 class Partners {
 public:
     Partners(const Routes& routes, const MessageCosts& costs)
-        : routes_(routes), used_(costs.exchange < 1 && costs.node > 0), at_(used_ ? routes.network.nodes() : 0) {}
+        : routes_(routes),
+          used_(costs.exchange < 1 && costs.node > 0),
+          at_(used_ ? as_size(routes.network.nodes()) : 0) {}
 
     void meet(std::size_t first, std::size_t last) {
         if (!used_) return;
@@ -140,7 +143,7 @@ private:
 
     const Routes& routes_;
     bool used_;
-    std::vector<Count> at_;
+    Array<Count> at_;
     Exchanges exchanges_;
     std::int64_t scope_ = 0;
 };
@@ -167,7 +170,7 @@ public:
 
 private:
     double free_ = 0;
-    std::priority_queue<double, std::vector<double>, std::greater<>> held_;
+    std::priority_queue<double, Array<double>, std::greater<>> held_;
 };
 
 // Whether routes need to be walked.

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/resources.hpp"
 
 namespace conset {
@@ -16,7 +15,7 @@ namespace conset {
 // `size[k]` times link_work[link] (one entry for all links, or none where links cost nothing).
 struct Burden {
     bool serial;
-    std::span<const double> work, size, link_work;
+    View<const double> work, size, link_work;
 };
 
 struct BalanceSearch {
@@ -24,19 +23,19 @@ struct BalanceSearch {
     double hot, cold;  // temperatures, in parts of the mean length of a phase
     std::uint64_t seed;
     // Where routes may change: the nodes each link slot joins (a slot that is no link joins a node to itself).
-    std::span<const std::int32_t> link_source, link_target;
+    View<const std::int32_t> link_source, link_target;
 };
 
 struct Balanced {
-    std::vector<std::int32_t> phase;
-    std::vector<std::int64_t> offsets;  // routes: links[offsets[k]] ... of transfer k
-    std::vector<std::int32_t> links;
+    Array<std::int32_t> phase;
+    Array<std::int64_t> offsets;  // routes: links[offsets[k]] ... of transfer k
+    Array<std::int32_t> links;
     double length;  // the sum over phases of the busiest line
 };
 
 // Better phases than `phase`, as many at most, within the limits of `resources`; `pinned` transfers stay where they
 // are.
-Balanced balance_words(const Resources& resources, const Burden& burden, std::vector<std::int32_t> phase,
-                       std::span<const std::uint8_t> pinned, const BalanceSearch& search);
+Balanced balance_words(const Resources& resources, const Burden& burden, Array<std::int32_t> phase,
+                       View<const std::uint8_t> pinned, const BalanceSearch& search);
 
 }  // namespace conset

@@ -5,21 +5,21 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
 // Phase p sends `part[k]` bytes of transfer `transfer[k]`, offsets[p] <= k < offsets[p + 1]. Every node sends and
 // receives at most one in a phase; the largest parts of all phases add up to the most bytes out of or into a node.
 struct Pieces {
-    std::vector<std::int64_t> offsets;
-    std::vector<std::int32_t> transfer;
-    std::vector<std::int64_t> part;
+    Array<std::int64_t> offsets;
+    Array<std::int32_t> transfer;
+    Array<std::int64_t> part;
 };
 
 // No transfer may stay in its node: source[k] != target[k].
-Pieces decompose_birkhoff(std::int32_t nodes, std::span<const std::int32_t> source,
-                          std::span<const std::int32_t> target, std::span<const std::int64_t> size);
+Pieces decompose_birkhoff(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target,
+                          View<const std::int64_t> size);
 
 }  // namespace conset

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/resources.hpp"
 
 namespace conset {
@@ -19,12 +18,12 @@ struct Annealing {
 };
 
 // No phases under these limits take less than this: with `opening` for each, the sum of the i-th longest transfers.
-double least_length(const Resources& resources, std::span<const double> duration, double opening);
+double least_length(const Resources& resources, View<const double> duration, double opening);
 
 // Better phases from `phase`, by moves within as many: the sum over phases that hold a transfer of `opening` and its
 // longest duration[k]. `phase` must keep the limits (no exchanges) and the order given by pairs (first[k], second[k]).
-std::vector<std::int32_t> anneal_lengths(const Resources& resources, std::span<const double> duration, double opening,
-                                         std::vector<std::int32_t> phase, std::span<const std::int32_t> first,
-                                         std::span<const std::int32_t> second, const Annealing& annealing);
+Array<std::int32_t> anneal_lengths(const Resources& resources, View<const double> duration, double opening,
+                                   Array<std::int32_t> phase, View<const std::int32_t> first,
+                                   View<const std::int32_t> second, const Annealing& annealing);
 
 }  // namespace conset

@@ -7,20 +7,19 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/resources.hpp"
 
 namespace conset {
 
 // Transfers in the order longest route, largest size, heaviest resource (load relative to capacity) first, ties by
 // index. `size[k]`, or an empty span where all are equal.
-std::vector<std::int32_t> order_longest_first(const Resources& resources, std::span<const std::int64_t> size);
+Array<std::int32_t> order_longest_first(const Resources& resources, View<const std::int64_t> size);
 
 // The phase of each transfer, from 0, when they are placed in `order`. Where pairs (first[k], second[k]) are given a
 // transfer waits until all before it are placed, then those ready go by `order`, into phases after their predecessors'.
-std::vector<std::int32_t> first_fit(const Resources& resources, std::span<const std::int32_t> order,
-                                    std::span<const std::int32_t> first, std::span<const std::int32_t> second);
+Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_t> order,
+                              View<const std::int32_t> first, View<const std::int32_t> second);
 
 }  // namespace conset

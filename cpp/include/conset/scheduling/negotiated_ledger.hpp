@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -27,7 +28,7 @@ public:
     const float* prices() const { return price_.data(); }
     float price(std::size_t at) const { return price_[at]; }
     bool overused(std::size_t at) const { return cells_[at].room < 0; }
-    const std::vector<std::uint32_t>& over() const { return over_; }
+    const Array<std::uint32_t>& over() const { return over_; }
 
     // A price that nothing pays.
     void close(std::size_t at, float price) { price_[at] = price; }
@@ -81,9 +82,9 @@ private:
     }
 
     float base_, pressure_ = 1;
-    std::vector<Cell> cells_;
-    std::vector<float> price_;
-    std::vector<std::uint32_t> over_;
+    Array<Cell> cells_;
+    Array<float> price_;
+    Array<std::uint32_t> over_;
 };
 
 }  // namespace conset

@@ -9,9 +9,8 @@
 
 #include <bit>
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/negotiated.hpp"
 
 namespace conset {
@@ -28,7 +27,7 @@ public:
     // The slot for `message`, whose `path` (positions in the list of links by node) is found with it; `order` (a price
     // for each slot) may be null.
     std::int32_t find(std::size_t message, const Ledger& ledger, const float* order, Random& random,
-                      std::vector<std::int32_t>& path);
+                      Array<std::int32_t>& path);
 
     std::int64_t steps() const { return steps_; }
 
@@ -45,11 +44,11 @@ private:
         return bits << 32U | std::uint64_t{std::min<std::uint32_t>(left, most_left_)} << state_bits_ | (state ^ mask_);
     }
     void start(std::size_t message, const Ledger& ledger, const float* order, Random& random);
-    std::int32_t trace(std::uint32_t state, std::int32_t source, std::vector<std::int32_t>& path) const;
+    std::int32_t trace(std::uint32_t state, std::int32_t source, Array<std::int32_t>& path) const;
 
     const NegotiatedItems& items_;
-    std::vector<State> states_;        // slot * nodes + node
-    std::vector<std::uint64_t> heap_;  // the least key on top
+    Array<State> states_;        // slot * nodes + node
+    Array<std::uint64_t> heap_;  // the least key on top
     std::int32_t slots_;
     std::uint32_t state_bits_, most_left_, mask_ = 0, run_ = 0;
     std::int64_t steps_ = 0;

@@ -5,8 +5,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
+#include "conset/bits.hpp"
 
 namespace conset {
 
@@ -25,11 +26,10 @@ public:
     }
 
     // The first phase from `start` on in which none of `rows` is full.
-    std::int32_t find(std::span<const std::int32_t> rows, std::int32_t start) const {
-        std::size_t word = static_cast<std::size_t>(start) / 64;
+    std::int32_t find(View<const std::int32_t> rows, std::int32_t start) const {
+        std::size_t word = word_of(start);
         for (const std::int32_t row : rows) word = std::max(word, static_cast<std::size_t>(first_open_[row]));
-        std::uint64_t below =
-            word == static_cast<std::size_t>(start) / 64 ? (std::uint64_t{1} << (start % 64U)) - 1 : 0;
+        std::uint64_t below = word == word_of(start) ? bit_of(start) - 1 : 0;
         for (; word < words_; word += kBlock, below = 0) {
             std::array<std::uint64_t, kBlock> taken{below};
             for (const std::int32_t row : rows) {
@@ -43,8 +43,8 @@ public:
     }
 
     bool full(std::int32_t row, std::int32_t phase) const {
-        const std::size_t word = static_cast<std::size_t>(phase) / 64;
-        return word < words_ && (full_[static_cast<std::size_t>(row) * stride() + word] >> (phase % 64U) & 1U) != 0;
+        const std::size_t word = word_of(phase);
+        return word < words_ && (full_[cell(row, stride(), word)] & bit_of(phase)) != 0;
     }
 
     // One more message takes `row` in `phase`, in which it must not be full.
@@ -54,10 +54,10 @@ public:
 
     // From now on `row` is full in `phase`.
     void mark(std::int32_t row, std::int32_t phase) {
-        const std::size_t word = static_cast<std::size_t>(phase) / 64;
+        const std::size_t word = word_of(phase);
         if (word >= words_) grow(word + 1);
         std::uint64_t* bits = full_.data() + static_cast<std::size_t>(row) * stride();
-        bits[word] |= std::uint64_t{1} << (phase % 64U);
+        bits[word] |= bit_of(phase);
         std::int32_t& open = first_open_[row];
         while (static_cast<std::size_t>(open) < words_ && ~bits[open] == 0) ++open;
     }
@@ -71,10 +71,10 @@ private:
 
     // Counts in binary, one bit plane after the other, 64 phases a word; whether the capacity is reached.
     bool count(std::int32_t row, std::int32_t phase) {
-        const std::size_t word = static_cast<std::size_t>(phase) / 64;
+        const std::size_t word = word_of(phase);
         if (word >= words_) grow(word + 1);
         std::uint64_t* plane = used_.data() + (static_cast<std::size_t>(counter_[row]) * words_ + word) * planes_;
-        std::uint64_t carry = std::uint64_t{1} << (phase % 64U);
+        std::uint64_t carry = bit_of(phase);
         for (std::size_t k = 0; k < planes_ && carry != 0; ++k) {
             const std::uint64_t before = plane[k];
             plane[k] ^= carry;
@@ -82,26 +82,26 @@ private:
         }
         const auto capacity = static_cast<std::uint32_t>(capacity_[row]);
         for (std::size_t k = 0; k < planes_; ++k)
-            if ((plane[k] >> (phase % 64U) & 1U) != (capacity >> k & 1U)) return false;
+            if (((plane[k] & bit_of(phase)) != 0) != ((capacity >> k & 1U) != 0)) return false;
         return true;
     }
 
     // Room for `words` words and a quarter more, rows copied one by one.
     void grow(std::size_t words) {
         const std::size_t room = words + words / 4 + 1, old_stride = stride(), kept = words_;
-        std::vector<std::uint64_t> used(static_cast<std::size_t>(counters_) * room * planes_, 0);
+        Array<std::uint64_t> used(static_cast<std::size_t>(counters_) * room * planes_, 0);
         for (std::size_t k = 0; k < static_cast<std::size_t>(counters_); ++k)
             std::copy_n(used_.data() + k * kept * planes_, kept * planes_, used.data() + k * room * planes_);
         used_ = std::move(used);
         words_ = room;
-        std::vector<std::uint64_t> full(capacity_.size() * stride(), 0);
+        Array<std::uint64_t> full(capacity_.size() * stride(), 0);
         for (std::size_t row = 0; row < capacity_.size(); ++row)
             std::copy_n(full_.data() + row * old_stride, kept, full.data() + row * stride());
         full_ = std::move(full);
     }
 
-    std::vector<std::int32_t> capacity_, counter_, first_open_;
-    std::vector<std::uint64_t> full_, used_;
+    Array<std::int32_t> capacity_, counter_, first_open_;
+    Array<std::uint64_t> full_, used_;
     std::size_t words_ = 0, planes_ = 0;
     std::int32_t counters_ = 0;
 };

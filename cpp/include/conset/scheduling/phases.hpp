@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
 struct Phases {
-    std::vector<std::int64_t> offsets;  // phase p holds message[offsets[p]] ... message[offsets[p + 1] - 1]
-    std::vector<std::int32_t> message;  // rising inside a phase
+    Array<std::int64_t> offsets;  // phase p holds message[offsets[p]] ... message[offsets[p + 1] - 1]
+    Array<std::int32_t> message;  // rising inside a phase
 };
 
 // `phase[message]`, from 0, in any numbering: empty phases vanish. Time and memory O(messages + largest phase).
-Phases group_phases(std::span<const std::int32_t> phase);
+Phases group_phases(View<const std::int32_t> phase);
 
 }  // namespace conset

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
 class Precedence {
 public:
     // Message first[k] ends before message second[k] starts; the order must have no cycle.
-    Precedence(std::size_t messages, std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+    Precedence(std::size_t messages, View<const std::int32_t> first, View<const std::int32_t> second) {
         if (first.empty()) return;
         waits_.assign(messages, 0);
         offsets_.assign(messages + 1, 0);
@@ -20,24 +20,24 @@ public:
         }
         for (std::size_t m = 0; m < messages; ++m) offsets_[m + 1] += offsets_[m];
         successor_.resize(first.size());
-        std::vector<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
+        Array<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
         for (std::size_t k = 0; k < first.size(); ++k) successor_[next[first[k]]++] = second[k];
     }
 
     bool empty() const { return waits_.empty(); }
-    bool ready(std::size_t message) const { return waits_.empty() || waits_[message] == 0; }
+    bool ready(std::integral auto message) const { return waits_.empty() || waits_[message] == 0; }
 
     // Message is placed: calls visit(successor, whether it is ready now).
     template <class Visit>
-    void release(std::size_t message, Visit&& visit) {
+    void release(std::integral auto message, Visit&& visit) {
         if (waits_.empty()) return;
         for (std::int64_t k = offsets_[message]; k < offsets_[message + 1]; ++k)
             visit(successor_[k], --waits_[successor_[k]] == 0);
     }
 
 private:
-    std::vector<std::int32_t> waits_, successor_;
-    std::vector<std::int64_t> offsets_;
+    Array<std::int32_t> waits_, successor_;
+    Array<std::int64_t> offsets_;
 };
 
 }  // namespace conset

@@ -6,9 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/resources.hpp"
 
 namespace conset {
@@ -16,8 +15,7 @@ namespace conset {
 // The permutation of each transfer. A node sends and receives one transfer in each; a link carries
 // resources.limits().link of them per unit of width (0: any number). `exchanges`: a node that receives already tries
 // to send to that partner first. Where pairs (first[k], second[k]) are given a transfer waits for all before it.
-std::vector<std::int32_t> schedule_random(const Resources& resources, bool exchanges,
-                                          std::span<const std::int32_t> first, std::span<const std::int32_t> second,
-                                          std::uint64_t seed);
+Array<std::int32_t> schedule_random(const Resources& resources, bool exchanges, View<const std::int32_t> first,
+                                    View<const std::int32_t> second, std::uint64_t seed);
 
 }  // namespace conset

@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 
 namespace conset {
@@ -19,7 +18,7 @@ struct Limits {
 class Resources {
 public:
     // `width[link]` for every link slot, or a single entry for all of them.
-    Resources(const Routes& routes, std::span<const std::int32_t> width, const Limits& limits)
+    Resources(const Routes& routes, View<const std::int32_t> width, const Limits& limits)
         : routes_(routes), width_(width), limits_(limits), nodes_(routes.network.nodes()) {}
 
     std::int32_t count() const { return 3 * nodes_ + routes_.network.link_slots(); }
@@ -28,7 +27,7 @@ public:
 
     // Calls visit(resource) for all that transfer k takes of what is limited.
     template <class Visit>
-    void each(std::size_t k, Visit&& visit) const {
+    void each(std::integral auto k, Visit&& visit) const {
         if (!routes_.leaves(k)) return;
         if (limits_.send > 0) visit(routes_.source[k]);
         if (limits_.receive > 0) visit(nodes_ + routes_.target[k]);
@@ -47,15 +46,15 @@ public:
     }
 
     // How many transfers take each resource in all.
-    std::vector<std::int32_t> loads() const {
-        std::vector<std::int32_t> load(static_cast<std::size_t>(count()), 0);
+    Array<std::int32_t> loads() const {
+        Array<std::int32_t> load(static_cast<std::size_t>(count()), 0);
         for (std::size_t k = 0; k < routes_.size(); ++k) each(k, [&](std::int32_t resource) { ++load[resource]; });
         return load;
     }
 
     // No fewer phases than the busiest resource needs.
     std::int32_t least_phases() const {
-        const std::vector<std::int32_t> load = loads();
+        const Array<std::int32_t> load = loads();
         std::int32_t least = routes_.size() > 0 ? 1 : 0;
         for (std::int32_t resource = 0; resource < count(); ++resource)
             if (load[resource] > 0) least = std::max(least, (load[resource] - 1) / capacity(resource) + 1);
@@ -64,7 +63,7 @@ public:
 
 private:
     Routes routes_;
-    std::span<const std::int32_t> width_;
+    View<const std::int32_t> width_;
     Limits limits_;
     std::int32_t nodes_;
 };

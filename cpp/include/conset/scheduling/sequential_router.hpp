@@ -9,35 +9,34 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/random.hpp"
 
 namespace conset {
 
 // What may meet in one phase; a span is empty where there is no limit.
 struct RouterLimits {
-    std::span<const std::int32_t> channels, send, receive;  // by node
-    std::span<const std::int32_t> link;                     // by link
+    View<const std::int32_t> channels, send, receive;  // by node
+    View<const std::int32_t> link;                     // by link
 };
 
 // Rates that connections share evenly, and what each demands of them; all empty where nothing is demanded.
 struct RouterDemands {
-    std::span<const double> demand;         // by connection [B/s], 0: nothing
-    std::span<const double> send, receive;  // by node [B/s]
-    std::span<const double> link;           // by link [B/s]
+    View<const double> demand;         // by connection [B/s], 0: nothing
+    View<const double> send, receive;  // by node [B/s]
+    View<const double> link;           // by link [B/s]
 };
 
 // Links of the network; a link from a node to itself is none. Connection i leads from node `from[i]` to node `to[i]`.
 struct RouterGraph {
     std::int32_t nodes;
-    std::span<const std::int32_t> source, target;
+    View<const std::int32_t> source, target;
 };
 
 struct Connections {
-    std::span<const std::int32_t> from, to;
-    std::span<const std::int32_t> first, second;  // connection first[k] needs an earlier phase than second[k]
+    View<const std::int32_t> from, to;
+    View<const std::int32_t> first, second;  // connection first[k] needs an earlier phase than second[k]
 };
 
 class SequentialRouter {
@@ -47,17 +46,17 @@ public:
                      const RouterDemands& demands, std::int32_t phases, std::int32_t weight, std::uint64_t seed);
 
     // Routes `order`, predecessors first where there are any. Returns how many stay out.
-    std::int64_t route(std::span<const std::int32_t> order);
+    std::int64_t route(View<const std::int32_t> order);
 
     // At most `rounds` of rip-up, each with this share of the routes. Returns how many stay out.
     std::int64_t rip_up(std::int32_t rounds, double share);
 
-    const std::vector<std::int32_t>& phase() const { return phase_; }  // -1: stays out
+    const Array<std::int32_t>& phase() const { return phase_; }  // -1: stays out
 
     // Nodes of every route, ends included; none for what stays out.
     struct Paths {
-        std::vector<std::int64_t> offsets;
-        std::vector<std::int32_t> nodes;
+        Array<std::int64_t> offsets;
+        Array<std::int32_t> nodes;
     };
     Paths paths() const;
 
@@ -84,8 +83,8 @@ private:
     void take(std::int32_t i, std::int32_t phase, std::uint32_t place);
     void remove(std::int32_t i);
     std::int64_t ahead(std::int32_t i, std::int32_t phase, std::int32_t node) const;
-    bool fits(std::span<const std::int32_t> limit, std::span<const double> rate, std::int32_t row, std::size_t cell,
-              std::int32_t i, const std::vector<std::int32_t>& use, const std::vector<float>& most) const;
+    bool fits(View<const std::int32_t> limit, View<const double> rate, std::int32_t row, std::size_t cell,
+              std::int32_t i, const Array<std::int32_t>& use, const Array<float>& most) const;
     std::size_t at_node(std::int32_t phase, std::int32_t node) const {
         return static_cast<std::size_t>(phase) * static_cast<std::size_t>(graph_.nodes) +
                static_cast<std::size_t>(node);
@@ -100,19 +99,19 @@ private:
     RouterDemands demands_;
     std::int32_t phases_, weight_;
     Random random_;
-    std::vector<std::int32_t> out_offsets_, out_link_;
-    std::vector<std::int32_t> target_row_;
-    std::vector<std::uint16_t> distance_;
-    std::vector<std::int32_t> channels_, send_, receive_, link_;  // in use, by phase and node or link
-    std::vector<float> send_most_, receive_most_, link_most_;     // largest demand there
-    std::vector<std::vector<std::int32_t>> full_;                 // [phase][channels in use]: nodes
-    std::vector<std::int32_t> least_;                             // [phase]: fewest channels in use at a node
-    std::vector<std::int32_t> phase_;
-    std::vector<std::vector<std::int32_t>> path_;  // links
-    std::vector<std::int32_t> successor_offsets_, successor_, earliest_, height_;
-    std::vector<Reached> reached_;
+    Array<std::int32_t> out_offsets_, out_link_;
+    Array<std::int32_t> target_row_;
+    Array<std::uint16_t> distance_;
+    Array<std::int32_t> channels_, send_, receive_, link_;  // in use, by phase and node or link
+    Array<float> send_most_, receive_most_, link_most_;     // largest demand there
+    Array<Array<std::int32_t>> full_;                       // [phase][channels in use]: nodes
+    Array<std::int32_t> least_;                             // [phase]: fewest channels in use at a node
+    Array<std::int32_t> phase_;
+    Array<Array<std::int32_t>> path_;  // links
+    Array<std::int32_t> successor_offsets_, successor_, earliest_, height_;
+    Array<Reached> reached_;
     std::uint64_t searches_ = 0;
-    std::vector<State> heap_;
+    Array<State> heap_;
 };
 
 }  // namespace conset

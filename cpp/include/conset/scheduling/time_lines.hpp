@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 
 namespace conset {
@@ -14,13 +13,14 @@ class TimeLines {
 public:
     // `width[link]` for every link slot, or a single entry. `serial`: a node has one line for what it sends and
     // receives. Lines that can never be full have no number.
-    TimeLines(const Routes& routes, std::span<const std::int32_t> width, bool serial)
+    TimeLines(const Routes& routes, View<const std::int32_t> width, bool serial)
         : nodes_(routes.network.nodes()), in_(serial ? 0 : nodes_), offsets_(routes.size() + 1, 0) {
-        std::vector<std::int32_t> load(static_cast<std::size_t>(2 * nodes_) + routes.network.link_slots(), 0);
+        Array<std::int32_t> load(as_size(2 * nodes_ + routes.network.link_slots()), 0);
         for (std::size_t k = 0; k < routes.size(); ++k) each(routes, k, [&](std::int32_t line) { ++load[line]; });
-        std::vector<std::int32_t> number(load.size(), -1);
-        for (std::size_t line = 0; line < load.size(); ++line) {
-            const bool port = line < static_cast<std::size_t>(2 * nodes_);
+        Array<std::int32_t> number(load.size(), -1);
+        const auto lines = static_cast<std::int32_t>(load.size());
+        for (std::int32_t line = 0; line < lines; ++line) {
+            const bool port = line < 2 * nodes_;
             const std::int32_t room = port ? 1 : width[width.size() == 1 ? 0 : line - 2 * nodes_];
             if (load[line] <= room) continue;
             number[line] = count();
@@ -41,13 +41,13 @@ public:
     std::int32_t room(std::int32_t line) const { return room_[line]; }
 
     // The lines transfer k holds, each once.
-    std::span<const std::int32_t> of(std::size_t k) const {
+    View<const std::int32_t> of(std::integral auto k) const {
         return {held_.data() + offsets_[k], held_.data() + offsets_[k + 1]};
     }
 
 private:
     template <class Visit>
-    void each(const Routes& routes, std::size_t k, Visit&& visit) const {
+    void each(const Routes& routes, std::integral auto k, Visit&& visit) const {
         if (!routes.leaves(k)) return;
         visit(routes.source[k]);
         visit(in_ + routes.target[k]);
@@ -55,13 +55,13 @@ private:
     }
 
     std::int32_t nodes_, in_;
-    std::vector<std::int32_t> room_, held_;
-    std::vector<std::int64_t> offsets_;
+    Array<std::int32_t> room_, held_;
+    Array<std::int64_t> offsets_;
 };
 
 // Start and end of every transfer, counted from the start of its phase.
 struct Timetable {
-    std::vector<double> start, end;
+    Array<double> start, end;
 };
 
 }  // namespace conset

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/time_lines.hpp"
 
 namespace conset {
@@ -14,8 +14,8 @@ namespace conset {
 // The timetable of each phase. The processor with the most work left schedules its longest transfer, in either
 // direction, into the first gap of all lines it holds; ties at random. A transfer is scheduled after those before it,
 // pairs (first[k], second[k]) of transfers of one phase.
-Timetable time_as(const TimeLines& lines, std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-                  std::span<const std::int64_t> phase_offsets, std::span<const double> duration,
-                  std::span<const std::int32_t> first, std::span<const std::int32_t> second, std::uint64_t seed);
+Timetable time_as(const TimeLines& lines, View<const std::int32_t> source, View<const std::int32_t> target,
+                  View<const std::int64_t> phase_offsets, View<const double> duration, View<const std::int32_t> first,
+                  View<const std::int32_t> second, std::uint64_t seed);
 
 }  // namespace conset

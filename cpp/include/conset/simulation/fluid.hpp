@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "conset/array.hpp"
 #include "conset/simulation/simulated.hpp"
 #include "conset/simulation/streaming.hpp"
 #include "conset/stop.hpp"
@@ -83,7 +84,7 @@ protected:
     // From the first message that is not delivered to what it waits for, `waits_for(m)`, until one repeats.
     template <class WaitsFor>
     void trace_waits(WaitsFor&& waits_for) {
-        std::vector<std::int32_t> seen_at(messages_.size(), -1);
+        Array<std::int32_t> seen_at(messages_.size(), -1);
         WaitCycle& cycle = result_.cycle;
         std::int32_t m = 0;
         while (release_.is_delivered(m)) ++m;

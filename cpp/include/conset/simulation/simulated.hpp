@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/release/release.hpp"
 
 namespace conset {
@@ -12,12 +12,12 @@ namespace conset {
 // for both ports together (`flow`) or a node's system buffers (`wormhole`), -1 for none.
 struct Simulated {
     Times<double> times;
-    std::vector<std::int32_t> held_by;  // by message
-    std::vector<double> blocked;        // by message: how long its header waited in all; `wormhole` only
-    std::vector<std::int64_t> link_bytes, out_bytes, in_bytes;
-    std::vector<double> link_busy, out_busy, in_busy;
-    std::vector<double> rate_time, rate;  // every change, where recorded
-    std::vector<std::int32_t> rate_message;
+    Array<std::int32_t> held_by;  // by message
+    Array<double> blocked;        // by message: how long its header waited in all; `wormhole` only
+    Array<std::int64_t> link_bytes, out_bytes, in_bytes;
+    Array<double> link_busy, out_busy, in_busy;
+    Array<double> rate_time, rate;  // every change, where recorded
+    Array<std::int32_t> rate_message;
     std::int64_t events = 0, solves = 0, work = 0;
     std::int64_t buffered = 0;       // messages that system buffers took
     double buffered_most = 0;        // [B] at any rank at one time

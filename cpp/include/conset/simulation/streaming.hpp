@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 #include "conset/simulation/release/release.hpp"
 #include "conset/simulation/streams.hpp"
@@ -16,8 +15,8 @@ namespace conset {
 
 // Rates [B per time]; an infinite one limits nothing.
 struct Rates {
-    std::span<const double> link;         // per unit of width: by slot, or one for all
-    std::span<const std::int32_t> width;  // by slot, or one for all
+    View<const double> link;         // per unit of width: by slot, or one for all
+    View<const std::int32_t> width;  // by slot, or one for all
     double out = 0, in = 0, node = 0;
     double exchange_weight = 1;
 
@@ -25,7 +24,7 @@ struct Rates {
     // The narrowest link, by its unit of width, on the way of m; -1 without any.
     std::int32_t narrowest_link(const Routes& routes, std::int32_t m) const;
     // Of every link, then port out, port in and both together of every node.
-    std::vector<double> capacities(std::int32_t links, std::int32_t nodes) const;
+    Array<double> capacities(std::int32_t links, std::int32_t nodes) const;
 };
 
 class Streaming {
@@ -69,9 +68,9 @@ private:
     const Release<double>& release_;
     std::int32_t links_, nodes_;
     Streams streams_;
-    std::vector<std::int32_t> slot_;  // by message
-    std::vector<Streams::Use> uses_;
-    std::vector<std::vector<std::int32_t>> into_;  // what flows into each rank, where its sends hold it
+    Array<std::int32_t> slot_;  // by message
+    Array<Streams::Use> uses_;
+    Array<Array<std::int32_t>> into_;  // what flows into each rank, where its sends hold it
 };
 
 }  // namespace conset

@@ -17,11 +17,10 @@
 
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <tuple>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/heap.hpp"
 
 namespace conset {
@@ -35,11 +34,11 @@ public:
         double weight;
     };
 
-    explicit Streams(std::vector<double> capacity);
+    explicit Streams(Array<double> capacity);
 
     // Bytes of `message` flow from now on, at most at `limit`; `uses` hold resource and weight. Rates are right after
     // `solve`. Returns its slot, valid until it ends.
-    std::int32_t add(std::int32_t message, std::span<const Use> uses, double limit, double bytes, double now);
+    std::int32_t add(std::int32_t message, View<const Use> uses, double limit, double bytes, double now);
     // What the stream in `slot` counts in resources first ... last - 1 from now on.
     void weigh(std::int32_t slot, std::int32_t first, std::int32_t last, double weight);
     // Whether a stream stands still from now on; a new one does not.
@@ -75,11 +74,11 @@ private:
         std::int32_t held_by = -1;
         Mark mark = kKept;
         bool listed = false, held = false;
-        std::vector<Use> uses;  // the last is its own limit
+        Array<Use> uses;  // the last is its own limit
     };
     struct Resource {
         double capacity = 0, busy = 0, busy_since = 0;
-        std::vector<std::pair<std::int32_t, std::int32_t>> members;  // (slot, which use)
+        Array<std::pair<std::int32_t, std::int32_t>> members;  // (slot, which use)
     };
     using End = std::tuple<double, std::int32_t, std::uint32_t, std::int32_t>;  // time, message, version, slot
 
@@ -98,14 +97,14 @@ private:
     void take_rates(double now);
 
     std::int32_t shared_ = 0;  // resources before the streams' own limits
-    std::vector<Stream> streams_;
-    std::vector<Resource> resources_;
-    std::vector<char> over_, touched_flag_, changed_flag_, stale_;  // by resource
+    Array<Stream> streams_;
+    Array<Resource> resources_;
+    Array<char> over_, touched_flag_, changed_flag_, stale_;  // by resource
     FlowHeap by_level_;
-    std::vector<std::int32_t> free_, fresh_, changed_, touched_, part_, scratch_;
-    std::vector<std::pair<double, double>> below_;  // (weight, level) of streams held elsewhere
-    std::vector<End> ends_;
-    std::vector<std::pair<std::int32_t, double>> changes_;
+    Array<std::int32_t> free_, fresh_, changed_, touched_, part_, scratch_;
+    Array<std::pair<double, double>> below_;  // (weight, level) of streams held elsewhere
+    Array<End> ends_;
+    Array<std::pair<std::int32_t, double>> changes_;
     std::int64_t solves_ = 0, work_ = 0;
     bool recording_ = false;
 };

@@ -97,7 +97,7 @@ Phases SquareExchange::phases(std::int32_t contention) const {
     Phases result;
     result.offsets.reserve(static_cast<std::size_t>((steps() + contention - 1) / contention + 1));
     result.message.reserve(static_cast<std::size_t>(nodes * (nodes - 1)));
-    std::vector<Block> rows(static_cast<std::size_t>(m_)), columns(rows);  // of this factor pair and types, by label
+    Array<Block> rows(static_cast<std::size_t>(m_)), columns(rows);  // of this factor pair and types, by label
     for (std::int64_t g = 0; g < steps(); ++g) {
         if (g % contention == 0) result.offsets.push_back(static_cast<std::int64_t>(result.message.size()));
         const Group group = group_of(g);

@@ -29,7 +29,7 @@ ExchangePacking Ejection::run(std::int32_t target, std::int64_t moves) {
 // Everything as it stands but the smallest phase, whose items are outside; the last phase takes its number.
 void Ejection::build(std::int32_t phases) {
     phases_ = phases;
-    std::vector<std::int32_t> size(static_cast<std::size_t>(phases) + 1, 0);
+    Array<std::int32_t> size(static_cast<std::size_t>(phases) + 1, 0);
     for (const std::int32_t p : packing_.phase) ++size[p];
     const auto smallest = static_cast<std::int32_t>(std::min_element(size.begin(), size.end()) - size.begin());
     first_holder_.assign(search_.capacity_.size() + 1, 0);
@@ -72,7 +72,7 @@ void Ejection::take_out(std::int32_t item, std::int64_t move) {
     packing_.phase[item] = kNobody;
     place_outside_[item] = static_cast<std::int32_t>(outside_.size());
     outside_.push_back(item);
-    tabu_[static_cast<std::size_t>(item) * phases_ + phase] =
+    tabu_[cell(item, phases_, phase)] =
         static_cast<std::int32_t>(move + 10 + static_cast<std::int64_t>(random_() % 10 + outside_.size()));
     ++thrown_[item];
 }
@@ -103,7 +103,7 @@ void Ejection::move_in(std::int32_t item, std::int64_t move) {
     std::int64_t best_alternative = -1;
     for (std::int64_t a = search_.items_.offsets[item]; a < search_.items_.offsets[item + 1]; ++a)
         for (std::int32_t p = 0; p < phases_; ++p) {
-            if (tabu_[static_cast<std::size_t>(item) * phases_ + p] > move) continue;
+            if (tabu_[cell(item, phases_, p)] > move) continue;
             const std::int32_t cost = blockers(a, p, least);
             if (cost > least) continue;
             ties = cost < least ? 1 : ties + 1;
@@ -115,7 +115,7 @@ void Ejection::move_in(std::int32_t item, std::int64_t move) {
         }
     if (best_phase < 0) return;
     blockers(best_alternative, best_phase, 1 << 20);
-    const std::vector<std::int32_t> victims(found_);
+    const Array<std::int32_t> victims(found_);
     for (const std::int32_t victim : victims) take_out(victim, move);
     const std::int32_t at = place_outside_[item], last = outside_.back();
     outside_[at] = last;

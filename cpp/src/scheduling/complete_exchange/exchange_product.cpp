@@ -11,22 +11,22 @@ struct Partial {
 
 struct Walk {
     const ExchangeProduct& product;
-    std::vector<std::size_t> table;  // where each axis's tables start
+    Array<std::size_t> table;  // where each axis's tables start
     std::int32_t source = 0;
     std::int64_t nodes = 1;
-    std::vector<std::int32_t>& step;
+    Array<std::int32_t>& step;
 
     std::size_t axes() const { return product.sides.size(); }
 
-    void last_axis(std::int32_t prefix, const std::vector<Partial>& partial) const {
+    void last_axis(std::int32_t prefix, const Array<Partial>& partial) const {
         const std::size_t k = axes() - 1;
         const std::int32_t side = product.sides[k], stride = product.strides[k], x = source / stride % side;
-        const std::int32_t leading = product.group_stride[k * static_cast<std::size_t>(product.variants)];
-        const std::size_t row = table[k] + static_cast<std::size_t>(x) * side;
+        const std::int32_t leading = product.group_stride[cell(k, product.variants, 0)];
         for (std::int32_t y = 0; y < side; ++y) {
             const std::int32_t target = prefix + y * stride;
             if (target == source) continue;
-            const std::int32_t permutation = product.permutation[row + y], label = product.label[row + y];
+            const std::size_t at = table[k] + cell(x, side, y);
+            const std::int32_t permutation = product.permutation[at], label = product.label[at];
             const Partial& rest = partial[product.variant[permutation]];
             const std::int32_t group = permutation * leading + rest.group, modulus = product.modulus[group];
             const std::int32_t sum =
@@ -37,15 +37,14 @@ struct Walk {
         }
     }
 
-    void axis(std::size_t k, std::int32_t prefix, const std::vector<Partial>& partial) const {
+    void axis(std::size_t k, std::int32_t prefix, const Array<Partial>& partial) const {
         if (k + 1 == axes()) return last_axis(prefix, partial);
         const std::int32_t side = product.sides[k], stride = product.strides[k], x = source / stride % side;
-        std::vector<Partial> next(partial);
+        Array<Partial> next(partial);
         for (std::int32_t y = 0; y < side; ++y) {
             for (std::int32_t v = 0; v < product.variants; ++v) {
-                const std::size_t at = table[k] + (static_cast<std::size_t>(v) * side + x) * side + y;
-                const std::int32_t group_stride =
-                    product.group_stride[k * static_cast<std::size_t>(product.variants) + v];
+                const std::size_t at = table[k] + cell(cell(v, side, x), side, y);
+                const std::int32_t group_stride = product.group_stride[cell(k, product.variants, v)];
                 next[v] = {partial[v].group + product.permutation[at] * group_stride,
                            partial[v].label + product.label[at]};
             }
@@ -56,25 +55,25 @@ struct Walk {
 
 }  // namespace
 
-std::vector<std::int32_t> product_steps(const ExchangeProduct& product) {
-    std::vector<std::int32_t> step;
+Array<std::int32_t> product_steps(const ExchangeProduct& product) {
+    Array<std::int32_t> step;
     Walk walk{product, {}, 0, 1, step};
     std::size_t start = 0;
     for (std::int32_t side : product.sides) {
         walk.table.push_back(start);
-        start += static_cast<std::size_t>(product.variants) * side * side;
+        start += as_size(product.variants) * as_size(side) * as_size(side);
         walk.nodes *= side;
     }
     step.resize(static_cast<std::size_t>(walk.nodes * (walk.nodes - 1)));
-    const std::vector<Partial> nothing(static_cast<std::size_t>(product.variants), Partial{0, 0});
+    const Array<Partial> nothing(static_cast<std::size_t>(product.variants), Partial{0, 0});
     for (; walk.source < walk.nodes; ++walk.source) walk.axis(0, 0, nothing);
     return step;
 }
 
-std::vector<std::int64_t> merge_phases(std::int32_t nodes, std::span<const std::int64_t> offsets,
-                                       std::span<const std::int32_t> message, std::int32_t most) {
-    std::vector<std::int64_t> merged{0};
-    std::vector<std::int32_t> sent(static_cast<std::size_t>(nodes), -1),
+Array<std::int64_t> merge_phases(std::int32_t nodes, View<const std::int64_t> offsets, View<const std::int32_t> message,
+                                 std::int32_t most) {
+    Array<std::int64_t> merged{0};
+    Array<std::int32_t> sent(static_cast<std::size_t>(nodes), -1),
         received(sent);  // the merged phase of the last one
     std::int32_t held = 0, current = 0;
     for (std::size_t p = 0; p + 1 < offsets.size(); ++p) {

@@ -13,7 +13,7 @@ namespace conset {
 
 namespace {
 
-Occupancy empty_occupancy(const std::vector<std::int32_t>& capacity) {
+Occupancy empty_occupancy(const Array<std::int32_t>& capacity) {
     Occupancy occupancy;
     for (const std::int32_t most : capacity) occupancy.add_row(most);
     return occupancy;
@@ -34,7 +34,7 @@ void each_resource(const Network& network, std::int32_t message, Visit&& visit) 
 ExchangeSearch::ExchangeSearch(const Network& network, std::int32_t contention, const ExchangeItems& items)
     : items_(items) {
     const auto resources = static_cast<std::size_t>(2 * network.nodes() + network.link_slots());
-    std::vector<std::int32_t> row_of(resources, -1);
+    Array<std::int32_t> row_of(resources, -1);
     row_offsets_.reserve(items.message.size() + 1);
     row_offsets_.push_back(0);
     for (const std::int32_t message : items.message) {
@@ -67,11 +67,11 @@ std::int32_t ExchangeSearch::place(Occupied& occupied, std::int32_t item, std::i
     return best;
 }
 
-ExchangePacking ExchangeSearch::fill(std::span<const std::int32_t> start) const {
-    ExchangePacking packing{std::vector<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
+ExchangePacking ExchangeSearch::fill(View<const std::int32_t> start) const {
+    ExchangePacking packing{Array<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
     packing.chosen.assign(items_.offsets.begin(), items_.offsets.end() - 1);
     Occupancy occupied = empty_occupancy(capacity_);
-    std::vector<std::int32_t> order;
+    Array<std::int32_t> order;
     for (std::int32_t i = 0; i < items(); ++i) {
         const auto taken = rows(packing.chosen[i]);
         const bool kept = start[i] >= 0 && std::none_of(taken.begin(), taken.end(),
@@ -92,15 +92,15 @@ ExchangePacking ExchangeSearch::fill(std::span<const std::int32_t> start) const 
 
 ExchangePacking ExchangeSearch::peel(std::uint64_t seed) const {
     std::mt19937_64 random(seed);
-    ExchangePacking packing{std::vector<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
+    ExchangePacking packing{Array<std::int32_t>(static_cast<std::size_t>(items()), -1), {}};
     packing.chosen.assign(items_.offsets.begin(), items_.offsets.end() - 1);
-    std::vector<std::int32_t> remaining(capacity_.size(), 0), used(capacity_.size(), 0),
+    Array<std::int32_t> remaining(capacity_.size(), 0), used(capacity_.size(), 0),
         left(static_cast<std::size_t>(items()));
     std::iota(left.begin(), left.end(), 0);
     std::shuffle(left.begin(), left.end(), random);
     for (std::int64_t offset : packing.chosen)
         for (const std::int32_t row : rows(offset)) ++remaining[row];
-    std::vector<std::pair<std::int64_t, std::int32_t>> order;
+    Array<std::pair<std::int64_t, std::int32_t>> order;
     for (std::int32_t phase = 0; !left.empty(); ++phase) {
         order.clear();
         for (const std::int32_t i : left) {
@@ -130,7 +130,7 @@ ExchangePacking ExchangeSearch::peel(std::uint64_t seed) const {
 ExchangePacking ExchangeSearch::reorder(ExchangePacking packing, std::int32_t target, std::int64_t rounds,
                                         std::uint64_t seed) const {
     std::mt19937_64 random(seed);
-    std::vector<std::int32_t> order(packing.phase.size()), key, size, next;
+    Array<std::int32_t> order(packing.phase.size()), key, size, next;
     for (std::int64_t round = 0; round < rounds; ++round) {
         const std::int32_t phases = 1 + *std::max_element(packing.phase.begin(), packing.phase.end());
         if (phases <= target || stop_asked()) break;

@@ -12,8 +12,7 @@ namespace {
 
 class Packing {
 public:
-    Packing(std::int32_t rows, std::span<const std::int32_t> load, std::span<const std::int32_t> capacity,
-            std::uint64_t seed)
+    Packing(std::int32_t rows, View<const std::int32_t> load, View<const std::int32_t> capacity, std::uint64_t seed)
         : rows_(static_cast<std::size_t>(rows)),
           load_(load),
           random_(seed),
@@ -30,7 +29,7 @@ public:
     }
 
     std::int64_t cost() const { return cost_; }
-    std::vector<std::int32_t> give() { return std::move(bin_); }
+    Array<std::int32_t> give() { return std::move(bin_); }
 
     void step(double temperature) {
         const std::uint32_t i = random_.below(items_);
@@ -83,18 +82,17 @@ private:
     }
 
     std::size_t rows_;
-    std::span<const std::int32_t> load_;
+    View<const std::int32_t> load_;
     Random random_;
     std::uint32_t items_, bins_;
-    std::vector<std::int32_t> bin_, over_;
+    Array<std::int32_t> bin_, over_;
     std::int64_t cost_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> pack_orbits(std::int32_t rows, std::span<const std::int32_t> load,
-                                      std::span<const std::int32_t> capacity, const Cooling& cooling,
-                                      std::uint64_t seed) {
+Array<std::int32_t> pack_orbits(std::int32_t rows, View<const std::int32_t> load, View<const std::int32_t> capacity,
+                                const Cooling& cooling, std::uint64_t seed) {
     Packing packing(rows, load, capacity, seed);
     constexpr std::int64_t hold = 1024;  // steps at one temperature
     const double fall =
@@ -107,7 +105,7 @@ std::vector<std::int32_t> pack_orbits(std::int32_t rows, std::span<const std::in
         }
         packing.step(temperature);
     }
-    return packing.cost() == 0 ? packing.give() : std::vector<std::int32_t>{};
+    return packing.cost() == 0 ? packing.give() : Array<std::int32_t>{};
 }
 
 }  // namespace conset

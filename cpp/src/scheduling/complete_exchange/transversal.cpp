@@ -9,7 +9,7 @@ namespace {
 
 class Search {
 public:
-    Search(std::int32_t n, std::span<const std::int32_t> symbol, std::int32_t most, std::uint64_t seed)
+    Search(std::int32_t n, View<const std::int32_t> symbol, std::int32_t most, std::uint64_t seed)
         : n_(n),
           symbol_(symbol),
           most_(most),
@@ -27,9 +27,9 @@ public:
         }
     }
 
-    std::vector<std::int32_t> run() {
+    Array<std::int32_t> run() {
         for (std::int64_t move = 1; move <= 2000LL * n_; ++move) {
-            std::vector<std::int32_t> holes;
+            Array<std::int32_t> holes;
             for (std::int32_t x = 0; x < n_; ++x)
                 if (target_[x] < 0) holes.push_back(x);
             if (holes.empty()) return target_;
@@ -43,7 +43,7 @@ public:
 
 private:
     std::size_t size() const { return static_cast<std::size_t>(n_); }
-    std::int32_t at(std::int32_t x, std::int32_t y) const { return symbol_[static_cast<std::size_t>(x) * size() + y]; }
+    std::int32_t at(std::int32_t x, std::int32_t y) const { return symbol_[cell(x, n_, y)]; }
     std::int32_t below(std::int32_t count) {
         return static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(count));
     }
@@ -81,13 +81,13 @@ private:
         if (y < 0) return;
         count(x, y, -1);
         target_[x] = source_[y] = holder_[at(x, y)] = -1;
-        tabu_[static_cast<std::size_t>(x) * size() + y] = move + 5 + below(10);
+        tabu_[cell(x, n_, y)] = move + 5 + below(10);
     }
 
     void fill(std::int32_t x, std::int64_t move) {
         std::int32_t best = -1, least = 3, ties = 0;
         for (std::int32_t y = 0; y < n_; ++y) {
-            if (tabu_[static_cast<std::size_t>(x) * size() + y] > move || !fits(x, y)) continue;
+            if (tabu_[cell(x, n_, y)] > move || !fits(x, y)) continue;
             const std::int32_t a = source_[y], b = holder_[at(x, y)];
             const std::int32_t ejected = (a >= 0) + (b >= 0 && b != a);
             if (ejected > least) continue;
@@ -102,17 +102,17 @@ private:
     }
 
     std::int32_t n_;
-    std::span<const std::int32_t> symbol_;
+    View<const std::int32_t> symbol_;
     std::int32_t most_;
     std::mt19937_64 random_;
-    std::vector<std::int32_t> target_, source_, holder_, up_, down_;
-    std::vector<std::int64_t> tabu_;
+    Array<std::int32_t> target_, source_, holder_, up_, down_;
+    Array<std::int64_t> tabu_;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> find_transversal(std::int32_t n, std::span<const std::int32_t> symbol, std::int32_t most,
-                                           std::uint64_t seed) {
+Array<std::int32_t> find_transversal(std::int32_t n, View<const std::int32_t> symbol, std::int32_t most,
+                                     std::uint64_t seed) {
     return Search(n, symbol, most, seed).run();
 }
 

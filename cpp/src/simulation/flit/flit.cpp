@@ -133,7 +133,7 @@ private:
         }
     }
 
-    static void take(std::vector<std::int64_t>& to, std::vector<std::int64_t>& from) {
+    static void take(Array<std::int64_t>& to, Array<std::int64_t>& from) {
         to = std::move(from);
         std::replace(to.begin(), to.end(), kNeverOf<std::int64_t>, std::int64_t{-1});
     }
@@ -341,21 +341,21 @@ private:
     std::uint32_t nodes_;
     Events<std::int64_t> events_;
     Release<std::int64_t> release_;
-    std::vector<std::int32_t> departing_;
-    std::vector<std::int32_t> first_, last_, behind_in_queue_;  // queues of nodes: first, last, next of a message
+    Array<std::int32_t> departing_;
+    Array<std::int32_t> first_, last_, behind_in_queue_;  // queues of nodes: first, last, next of a message
     FlitWorms worms_;
-    std::vector<Router> routers_;
-    std::vector<std::int32_t> queues_;  // of every lane: worms that are to come through
-    std::vector<FlitFar> ahead_,
+    Array<Router> routers_;
+    Array<std::int32_t> queues_;  // of every lane: worms that are to come through
+    Array<FlitFar> ahead_,
         behind_;  // of every port of every router: along the link out of it, against the one in
-    std::vector<FlitSource> sources_;
+    Array<FlitSource> sources_;
     FlitBusy busy_, sending_, credited_;
     // Mailboxes: those of routers, from the first node on those of nodes, and the sink.
     std::uint32_t first_node_, sink_;
-    std::vector<FlitMailbox<Mask>> boxes_;
+    Array<FlitMailbox<Mask>> boxes_;
     std::array<FlitBusy, 4> reached_;  // mailboxes to look into in each of the next cycles
     FlitComing delivered_;
-    std::vector<std::int32_t> parts_left_;
+    Array<std::int32_t> parts_left_;
     std::int64_t now_ = 0, watched_;
     FlitTimes times_;
 };

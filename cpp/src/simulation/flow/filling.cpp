@@ -4,9 +4,9 @@ namespace conset {
 
 void FlowFilling::leave() {
     watch_.leave();
-    std::vector<Snapshot>().swap(snapshots_);
-    std::vector<Segment>().swap(segments_);
-    std::vector<std::int32_t>().swap(frozen_);
+    Array<Snapshot>().swap(snapshots_);
+    Array<Segment>().swap(segments_);
+    Array<std::int32_t>().swap(frozen_);
     snapshots_used_ = 0;
 }
 
@@ -65,7 +65,7 @@ std::size_t FlowFilling::usable_snapshots() {
     return keep;
 }
 
-void FlowFilling::apply_changes(std::vector<Saved>& states) const {
+void FlowFilling::apply_changes(Array<Saved>& states) const {
     const auto apply = [&](std::int32_t f, double weight, double count) {
         const auto& flow = table_.flows[f];
         for (const std::int32_t w : watch_.hops(flow)) {
@@ -129,7 +129,7 @@ void FlowFilling::fill_from(std::size_t keep, double now) {
 }
 
 void FlowFilling::freeze(std::int32_t watched, double level, double now) {
-    const std::int32_t resource = watch_.resource(static_cast<std::size_t>(watched));
+    const std::int32_t resource = watch_.resource(watched);
     const std::size_t first = frozen_.size();
     for (const std::int32_t f : watch_.flows(static_cast<std::size_t>(watched))) {
         std::uint64_t& word = unfrozen_[static_cast<std::uint32_t>(f) / 64];  // closed flows are never unfrozen

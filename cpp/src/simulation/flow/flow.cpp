@@ -26,9 +26,9 @@ public:
         if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts) {
             streaming_ = std::make_unique<Streaming>(routes_, messages_, rates, release_);
         } else {
-            sharing_ = std::make_unique<Sharing>(
-                rates.capacities(links_, nodes_),
-                [this](std::int32_t m, std::vector<std::int32_t>& route) { find_route(m, route); });
+            sharing_ =
+                std::make_unique<Sharing>(rates.capacities(links_, nodes_),
+                                          [this](std::int32_t m, Array<std::int32_t>& route) { find_route(m, route); });
             alone_ = !routes.offsets.empty() || distinct();
         }
         if (!record) return;
@@ -88,7 +88,7 @@ private:
     bool distinct() const {
         const auto nodes = static_cast<std::size_t>(nodes_);
         if (nodes > kMostNodes || messages_.size() > nodes * nodes) return false;
-        std::vector<bool> seen(nodes * nodes, false);
+        Array<bool> seen(nodes * nodes, false);
         for (std::size_t m = 0; m < messages_.size(); ++m) {
             auto place =
                 seen[static_cast<std::size_t>(routes_.source[m]) * nodes + static_cast<std::size_t>(routes_.target[m])];
@@ -99,7 +99,7 @@ private:
     }
 
     // The resources of a message; what one of its kind can take at most.
-    double find_route(std::int32_t m, std::vector<std::int32_t>& route) const {
+    double find_route(std::int32_t m, Array<std::int32_t>& route) const {
         const Rates& rates = costs_.rates;
         double limit = kNever;
         routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) {
@@ -191,8 +191,8 @@ private:
     std::unique_ptr<Streaming> streaming_;
     bool nested_;  // whether a stream may begin while another message ends
     bool record_, alone_ = false;
-    std::vector<std::int32_t> timers_;  // a heap of messages whose latency passes
-    std::vector<std::int32_t> route_;
+    Array<std::int32_t> timers_;  // a heap of messages whose latency passes
+    Array<std::int32_t> route_;
 };
 
 }  // namespace

@@ -21,9 +21,9 @@ void FlowRipple::take_over(std::int32_t f, const ServiceClock& clock) {
 }
 
 void FlowRipple::leave() {
-    std::vector<Flow>().swap(flows_);
-    std::vector<std::int32_t>().swap(hops_);
-    std::vector<std::vector<std::int32_t>>().swap(lists_);
+    Array<Flow>().swap(flows_);
+    Array<std::int32_t>().swap(hops_);
+    Array<Array<std::int32_t>>().swap(lists_);
     ends_ = FlowHeap();
     by_level_ = FlowHeap();
 }
@@ -56,7 +56,7 @@ void FlowRipple::attach(std::int32_t f) {
 // Lists forget closed flows, so that memory follows the open ones and numbers can be given again.
 void FlowRipple::forget_closed() {
     for (std::size_t r = 0; r < lists_.size(); ++r) each_open(static_cast<std::int32_t>(r), [](std::int32_t) {});
-    std::vector<std::int32_t> kept;
+    Array<std::int32_t> kept;
     table_.each_flow([&](std::int32_t f) {
         Flow& flow = flows_[f];
         const auto route = route_of(flow);

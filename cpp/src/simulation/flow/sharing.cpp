@@ -11,7 +11,7 @@ constexpr double kCrowded = 10;  // flows per resource in use from which on fill
 
 }  // namespace
 
-Sharing::Sharing(std::vector<double> capacity, FlowTable::RouteOf route_of)
+Sharing::Sharing(Array<double> capacity, FlowTable::RouteOf route_of)
     : table_(std::move(capacity), std::move(route_of)),
       ripple_(table_),
       filler_(table_),
@@ -45,7 +45,7 @@ std::int32_t Sharing::open(std::uint64_t key, double weight, double limit, std::
     if (limit < kNever || !table_.limit.empty()) {
         table_.limit.resize(table_.flows.size(), kNever);
         table_.limit[f] = limit;
-        table_.grow(table_.fixed + table_.flows.size());
+        table_.grow(as_size(table_.fixed) + table_.flows.size());
     }
     if (key != kAlone) {
         key_.resize(table_.flows.size(), kAlone);

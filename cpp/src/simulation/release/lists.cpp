@@ -7,9 +7,9 @@
 
 namespace conset {
 
-std::vector<std::int32_t> exchange_partners(std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-                                            std::span<const std::int64_t> phase_offsets) {
-    std::vector<std::int32_t> partner(source.size(), -1), order;
+Array<std::int32_t> exchange_partners(View<const std::int32_t> source, View<const std::int32_t> target,
+                                      View<const std::int64_t> phase_offsets) {
+    Array<std::int32_t> partner(source.size(), -1), order;
     const auto low = [&](std::int32_t m) { return std::min(source[m], target[m]); };
     const auto high = [&](std::int32_t m) { return std::max(source[m], target[m]); };
     for (std::size_t p = 0; p + 1 < phase_offsets.size(); ++p) {
@@ -79,7 +79,7 @@ void Release<Time>::number_phases() {
 template <class Time>
 void Release<Time>::make_lists() {
     const auto ranks = static_cast<std::size_t>(ranks_);
-    const auto rows = [&](std::span<const std::int32_t> rank) {
+    const auto rows = [&](View<const std::int32_t> rank) {
         return Rows::by(ranks, left_, messages_.order, [&](std::int32_t m) { return rank[m]; });
     };
     if (in_lists_) {
@@ -103,7 +103,7 @@ void Release<Time>::list_dependents() {
     for (const std::int32_t d : messages_.deps) ++dependents_.offsets[d + 1];
     for (std::size_t m = 0; m < left_; ++m) dependents_.offsets[m + 1] += dependents_.offsets[m];
     dependents_.items.resize(messages_.deps.size());
-    std::vector<std::int64_t> at(dependents_.offsets.begin(), dependents_.offsets.end() - 1);
+    Array<std::int64_t> at(dependents_.offsets.begin(), dependents_.offsets.end() - 1);
     for (std::size_t m = 0; m < left_; ++m)
         for (std::int64_t k = messages_.dep_offsets[m]; k < messages_.dep_offsets[m + 1]; ++k)
             dependents_.items[at[messages_.deps[k]]++] = static_cast<std::int32_t>(m);

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace conset {
 
 template <class Time>
 void Release<Time>::begin() {
-    std::vector<typename Events<Time>::Event> releases;
+    Array<typename Events<Time>::Event> releases;
     for (std::size_t m = 0; m < messages_.time.size(); ++m)
         if (messages_.time[m] > 0)
             releases.push_back({messages_.time[m], static_cast<std::int32_t>(m), EventKind::gate, kRelease});

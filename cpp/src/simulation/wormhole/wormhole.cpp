@@ -135,7 +135,7 @@ private:
     Channels channels_;
     bool record_;
     std::deque<std::pair<double, std::int32_t>> hops_;  // headers under way where all hops take the same: in order
-    std::vector<double> longest_;
+    Array<double> longest_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The closed form against its own inverse, its loads link by link, and the search against an exhaustive small case.
+#include "conset/array.hpp"
 #include "conset/scheduling/complete_exchange/complete_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ Ends ends_of(std::int32_t message, std::int32_t nodes) {
 void expect_valid(const Network& network, const Phases& phases, std::int32_t contention) {
     const std::int32_t nodes = network.nodes();
     ASSERT_EQ(phases.message.size(), static_cast<std::size_t>(nodes) * static_cast<std::size_t>(nodes - 1));
-    std::vector<bool> seen(phases.message.size(), false);
+    Array<bool> seen(phases.message.size(), false);
     for (std::size_t p = 0; p + 1 < phases.offsets.size(); ++p) {
         std::set<std::int32_t> senders, receivers;
         std::map<std::int32_t, std::int32_t> load;
@@ -75,21 +76,21 @@ TEST(SquareExchange, RefusesOtherSides) {
 
 TEST(MergePhases, StopsAtTheLimitAndBeforeASenderOrReceiverRepeats) {
     // Three nodes: 0->1 | 1->2 | 2->0, 0->2 would repeat the sender 0 of the first.
-    const std::vector<std::int64_t> offsets{0, 1, 2, 4};
-    const std::vector<std::int32_t> message{0, 3, 4, 1};
+    const Array<std::int64_t> offsets{0, 1, 2, 4};
+    const Array<std::int32_t> message{0, 3, 4, 1};
     EXPECT_EQ(merge_phases(3, offsets, message, 1), offsets);
-    EXPECT_EQ(merge_phases(3, offsets, message, 3), (std::vector<std::int64_t>{0, 2, 4}));
+    EXPECT_EQ(merge_phases(3, offsets, message, 3), (Array<std::int64_t>{0, 2, 4}));
 }
 
 TEST(Transversal, IsAPermutationWithDistinctSymbolsOfSmallLoad) {
     const std::int32_t n = 8;  // cyclic square: y - x; n is even, so it has none, and the search must say so
-    std::vector<std::int32_t> cyclic(n * n), steep(49);
+    Array<std::int32_t> cyclic(n * n), steep(49);
     for (std::int32_t x = 0; x < n; ++x)
         for (std::int32_t y = 0; y < n; ++y) cyclic[x * n + y] = (y - x + n) % n;
     EXPECT_TRUE(find_transversal(n, cyclic, n, 1).empty());
     for (std::int32_t x = 0; x < 7; ++x)
         for (std::int32_t y = 0; y < 7; ++y) steep[x * 7 + y] = (y - x + 7) % 7;
-    const std::vector<std::int32_t> found = find_transversal(7, steep, 4, 1);
+    const Array<std::int32_t> found = find_transversal(7, steep, 4, 1);
     ASSERT_EQ(found.size(), 7U);
     std::set<std::int32_t> targets(found.begin(), found.end()), symbols;
     for (std::int32_t x = 0; x < 7; ++x) symbols.insert(steep[x * 7 + found[x]]);
@@ -100,8 +101,8 @@ TEST(Transversal, IsAPermutationWithDistinctSymbolsOfSmallLoad) {
 // A 3 x 3 mesh: 72 messages, 8 from each node, so no fewer than 8 phases.
 TEST(ExchangeSearch, EveryPartReturnsAPackingThatKeepsTheLimits) {
     const Network mesh = Network::box({3, 3}, false, Tie::parity);
-    std::vector<std::int64_t> offsets(73);
-    std::vector<std::int32_t> message(72), nowhere(72, -1);
+    Array<std::int64_t> offsets(73);
+    Array<std::int32_t> message(72), nowhere(72, -1);
     for (std::int32_t k = 0; k < 73; ++k) offsets[k] = k;
     for (std::int32_t k = 0; k < 72; ++k) message[k] = k;
     for (const std::int32_t contention : {1, 2}) {
@@ -124,11 +125,11 @@ TEST(ExchangeSearch, EveryPartReturnsAPackingThatKeepsTheLimits) {
 
 TEST(ExchangeSearch, KeepsWhatFitsWhereItStands) {
     const Network mesh = Network::box({3, 3}, false, Tie::parity);
-    std::vector<std::int64_t> offsets{0, 1, 2, 3};
-    std::vector<std::int32_t> message{0, 1, 8};  // 0->1 and 0->2 share their sender, 1->0 neither
+    Array<std::int64_t> offsets{0, 1, 2, 3};
+    Array<std::int32_t> message{0, 1, 8};  // 0->1 and 0->2 share their sender, 1->0 neither
     const ExchangeSearch search(mesh, 1, {offsets, message});
-    const std::vector<std::int32_t> start{5, 5, 5};
-    EXPECT_EQ(search.fill(start).phase, (std::vector<std::int32_t>{5, 0, 5}));
+    const Array<std::int32_t> start{5, 5, 5};
+    EXPECT_EQ(search.fill(start).phase, (Array<std::int32_t>{5, 0, 5}));
 }
 
 }  // namespace

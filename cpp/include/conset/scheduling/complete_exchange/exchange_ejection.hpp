@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <random>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/scheduling/complete_exchange/exchange_search.hpp"
 
 namespace conset {
@@ -32,11 +32,11 @@ private:
     ExchangePacking packing_;
     std::mt19937_64 random_;
     std::int32_t phases_ = 0;
-    std::vector<std::int64_t> first_holder_;
-    std::vector<std::int32_t> holder_, outside_, place_outside_, found_;
-    std::vector<std::int32_t> tabu_;    // [item * phases + phase]: the move until which it may not return
-    std::vector<std::int64_t> mark_;    // [item]: the evaluation that counted it last
-    std::vector<std::int64_t> thrown_;  // [item]: how often it was thrown out; breaks ties towards the patient
+    Array<std::int64_t> first_holder_;
+    Array<std::int32_t> holder_, outside_, place_outside_, found_;
+    Array<std::int32_t> tabu_;    // [item * phases + phase]: the move until which it may not return
+    Array<std::int64_t> mark_;    // [item]: the evaluation that counted it last
+    Array<std::int64_t> thrown_;  // [item]: how often it was thrown out; breaks ties towards the patient
     std::int64_t evaluation_ = 0;
 };
 

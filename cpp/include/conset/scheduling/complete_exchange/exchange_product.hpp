@@ -11,30 +11,30 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
 // The last axis leads: its permutation chooses, for every other axis, which of `variants` decompositions is used.
 struct ExchangeProduct {
-    std::span<const std::int32_t> sides, strides;  // per axis; node = sum of coordinate * stride
+    View<const std::int32_t> sides, strides;  // per axis; node = sum of coordinate * stride
     std::int32_t variants;
-    std::span<const std::int32_t> permutation, label;    // axis after axis: [variant][x][y]
-    std::span<const std::int32_t> group_stride;          // [axis][variant]
-    std::span<const std::int32_t> variant;               // [permutation of the last axis]
-    std::span<const std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
-    std::span<const std::int32_t> cells;  // two axes: slot of labels (a, b) at a * cell_columns + b; or empty
+    View<const std::int32_t> permutation, label;    // axis after axis: [variant][x][y]
+    View<const std::int32_t> group_stride;          // [axis][variant]
+    View<const std::int32_t> variant;               // [permutation of the last axis]
+    View<const std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
+    View<const std::int32_t> cells;                 // two axes: slot of labels (a, b) at a * cell_columns + b; or empty
     std::int32_t cell_columns;
     std::int32_t merge;  // consecutive slots of a group that share a step
 };
 
 // The step of each message s (N-1) + t - (t > s).
-std::vector<std::int32_t> product_steps(const ExchangeProduct& product);
+Array<std::int32_t> product_steps(const ExchangeProduct& product);
 
 // Merges consecutive phases: at most `most` of them, and never a sender or receiver twice. Greedy, which is optimal for
 // a given order because a shorter window is never harder to fill. Returns the new offsets.
-std::vector<std::int64_t> merge_phases(std::int32_t nodes, std::span<const std::int64_t> offsets,
-                                       std::span<const std::int32_t> message, std::int32_t most);
+Array<std::int64_t> merge_phases(std::int32_t nodes, View<const std::int64_t> offsets, View<const std::int32_t> message,
+                                 std::int32_t most);
 
 }  // namespace conset

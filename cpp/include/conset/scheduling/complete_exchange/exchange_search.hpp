@@ -16,9 +16,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/network.hpp"
 
 namespace conset {
@@ -26,14 +25,14 @@ namespace conset {
 // Item i is one of message[offsets[i]] ... message[offsets[i + 1] - 1]; the message from s to t of N nodes has the
 // index s (N-1) + t - (t > s).
 struct ExchangeItems {
-    std::span<const std::int64_t> offsets;
-    std::span<const std::int32_t> message;
+    View<const std::int64_t> offsets;
+    View<const std::int32_t> message;
 };
 
 // Where each item stands: its phase, and the position in `message` of the alternative taken.
 struct ExchangePacking {
-    std::vector<std::int32_t> phase;
-    std::vector<std::int64_t> chosen;
+    Array<std::int32_t> phase;
+    Array<std::int64_t> chosen;
 };
 
 class ExchangeSearch {
@@ -41,7 +40,7 @@ public:
     ExchangeSearch(const Network& network, std::int32_t contention, const ExchangeItems& items);
 
     // First fit, longest routes first; items with start[i] >= 0 are kept there as far as they fit, phase by phase.
-    ExchangePacking fill(std::span<const std::int32_t> start) const;
+    ExchangePacking fill(View<const std::int32_t> start) const;
 
     // Fills phase after phase from the busiest remaining resources.
     ExchangePacking peel(std::uint64_t seed) const;
@@ -57,15 +56,15 @@ public:
 
 private:
     friend class Ejection;
-    std::span<const std::int32_t> rows(std::int64_t alternative) const {
+    View<const std::int32_t> rows(std::int64_t alternative) const {
         return {rows_.data() + row_offsets_[alternative], rows_.data() + row_offsets_[alternative + 1]};
     }
     template <class Occupied>
     std::int32_t place(Occupied& occupied, std::int32_t item, std::int64_t first, std::int64_t& chosen) const;
 
     ExchangeItems items_;
-    std::vector<std::int64_t> row_offsets_;
-    std::vector<std::int32_t> rows_, capacity_;  // rows of resources of each alternative; capacity of each row
+    Array<std::int64_t> row_offsets_;
+    Array<std::int32_t> rows_, capacity_;  // rows of resources of each alternative; capacity of each row
 };
 
 }  // namespace conset

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -18,8 +18,7 @@ struct Cooling {
 };
 
 // The bin of every item, or nothing where no step led to an assignment without excess.
-std::vector<std::int32_t> pack_orbits(std::int32_t rows, std::span<const std::int32_t> load,
-                                      std::span<const std::int32_t> capacity, const Cooling& cooling,
-                                      std::uint64_t seed);
+Array<std::int32_t> pack_orbits(std::int32_t rows, View<const std::int32_t> load, View<const std::int32_t> capacity,
+                                const Cooling& cooling, std::uint64_t seed);
 
 }  // namespace conset

@@ -12,12 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
-std::vector<std::int32_t> find_transversal(std::int32_t n, std::span<const std::int32_t> symbol, std::int32_t most,
-                                           std::uint64_t seed);
+Array<std::int32_t> find_transversal(std::int32_t n, View<const std::int32_t> symbol, std::int32_t most,
+                                     std::uint64_t seed);
 
 }  // namespace conset

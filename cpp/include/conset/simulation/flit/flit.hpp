@@ -37,9 +37,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 #include "conset/simulation/release/release.hpp"
 
@@ -51,11 +50,11 @@ enum class FlitRing : std::uint8_t { open, up, up_across, down, down_across };
 
 // The routers' ports. Port numbers order the allocators' turns; a router's last port is its node.
 struct FlitNetwork {
-    std::int32_t ports;                               // of a router, its node included
-    std::span<const std::int32_t> link_source;        // router each link leaves; one entry per slot here and below
-    std::span<const std::int32_t> out_port, in_port;  // at its source and at its target; -1 where a slot is no link
-    std::span<const std::uint8_t> ring;               // a FlitRing
-    std::int32_t lanes, buffer;                       // virtual channels a port, flits a lane; ports * lanes <= 63
+    std::int32_t ports;                          // of a router, its node included
+    View<const std::int32_t> link_source;        // router each link leaves; one entry per slot here and below
+    View<const std::int32_t> out_port, in_port;  // at its source and at its target; -1 where a slot is no link
+    View<const std::uint8_t> ring;               // a FlitRing
+    std::int32_t lanes, buffer;                  // virtual channels a port, flits a lane; ports * lanes <= 63
 };
 
 // What is sent, in `flits` by message, each at least 1. When it may go and what processors do for it is the business of
@@ -63,7 +62,7 @@ struct FlitNetwork {
 struct FlitWorkload {
     Routes routes;
     Messages<std::int64_t> messages;
-    std::span<const std::int32_t> flits;
+    View<const std::int32_t> flits;
     std::int64_t worm_flits;  // longer messages travel as several worms; 0: never
 };
 
@@ -74,7 +73,7 @@ struct FlitWatch {
 
 struct FlitTimes {
     // Cycle of the first flit's injection, then as `Times` has them; -1 where it did not come to that.
-    std::vector<std::int64_t> start, slot, sent, left, end;
+    Array<std::int64_t> start, slot, sent, left, end;
     std::int64_t moves = 0;          // flits that crossed a switch
     std::int64_t cycles = 0;         // cycles that were looked at
     std::int64_t stopped = 0;        // the cycle at which it ended

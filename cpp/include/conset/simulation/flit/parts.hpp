@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flit/router.hpp"
 
 namespace conset {
@@ -52,18 +52,18 @@ public:
     }
 
 private:
-    std::vector<std::uint64_t> words_;
+    Array<std::uint64_t> words_;
 };
 
 // Events of the next cycles: what is put in for cycle t comes out at t; at most three cycles ahead.
 class FlitComing {
 public:
     void put(std::int64_t cycle, std::uint32_t what) { slots_[cycle & 3].push_back(what); }
-    std::vector<std::uint32_t>& at(std::int64_t cycle) { return slots_[cycle & 3]; }
+    Array<std::uint32_t>& at(std::int64_t cycle) { return slots_[cycle & 3]; }
     bool empty(std::int64_t cycle) const { return slots_[cycle & 3].empty(); }
 
 private:
-    std::array<std::vector<std::uint32_t>, 4> slots_;
+    std::array<Array<std::uint32_t>, 4> slots_;
 };
 
 }  // namespace conset

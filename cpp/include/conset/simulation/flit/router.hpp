@@ -87,7 +87,7 @@ private:
         return table;
     }();
 
-    std::array<std::uint64_t, (Lanes + 7) / 8> words_;
+    std::array<std::uint64_t, as_size(Lanes + 7) / 8> words_;
 };
 
 // Halves of the lanes of a link: a worm may take lanes of the halves in its `Half` mask.

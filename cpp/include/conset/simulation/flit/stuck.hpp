@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flit/flit.hpp"
 #include "conset/simulation/flit/parts.hpp"
 #include "conset/simulation/flit/router.hpp"
@@ -41,8 +41,8 @@ WaitCycle find_cycle(const FlitTimes& times, WaitsFor&& waits_for) {
 
 // The lane that message m needs next, and the message of another worm that holds it or stands in it.
 template <class Shape>
-FlitWait blocking_worm(std::int32_t m, const Shape& shape, const std::vector<FlitRouter<Shape>>& routers,
-                       const std::vector<FlitFar>& ahead, const FlitWorms& worms) {
+FlitWait blocking_worm(std::int32_t m, const Shape& shape, const Array<FlitRouter<Shape>>& routers,
+                       const Array<FlitFar>& ahead, const FlitWorms& worms) {
     using Router = FlitRouter<Shape>;
     const std::uint32_t lanes = shape.lanes(), ports = shape.ports();
     const auto number = [&](std::uint32_t r, std::uint32_t out) {

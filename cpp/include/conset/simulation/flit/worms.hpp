@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flit/flit.hpp"
 #include "conset/simulation/flit/router.hpp"
 
@@ -42,7 +42,7 @@ public:
     // The port by which the head leaves the router it has reached, and the lanes it may take there.
     std::pair<std::uint8_t, Half> next_output(std::int32_t worm) {
         Way& way = ways_[worm];
-        const Run* runs = runs_.data() + worm * most_runs_;
+        const Run* runs = runs_.data() + cell(worm, most_runs_, 0);
         if (way.left == 0) way.left = runs[++way.at].hops;
         --way.left;
         return {runs[way.at].output, runs[way.at].halves};
@@ -70,12 +70,12 @@ private:
         });
         found_.push_back({1, static_cast<std::uint8_t>(network_.ports - 1), either});
         if (found_.size() > most_runs_) widen(found_.size());
-        std::copy(found_.begin(), found_.end(), runs_.begin() + static_cast<std::ptrdiff_t>(worm * most_runs_));
+        std::copy(found_.begin(), found_.end(), runs_.begin() + static_cast<std::ptrdiff_t>(cell(worm, most_runs_, 0)));
         ways_[worm] = {0, found_[0].hops};
     }
 
     void widen(std::size_t most) {
-        std::vector<Run> wider(worms_.size() * most);
+        Array<Run> wider(worms_.size() * most);
         for (std::size_t worm = 0; worm < worms_.size(); ++worm)
             std::copy_n(runs_.begin() + static_cast<std::ptrdiff_t>(worm * most_runs_), most_runs_,
                         wider.begin() + static_cast<std::ptrdiff_t>(worm * most));
@@ -91,11 +91,11 @@ private:
 
     const FlitNetwork& network_;
     const Routes& routes_;
-    std::vector<Worm> worms_;
-    std::vector<Way> ways_;
+    Array<Worm> worms_;
+    Array<Way> ways_;
     std::size_t most_runs_ = 4;
-    std::vector<Run> runs_, found_;  // most_runs_ of each worm; those of the last route
-    std::vector<std::int32_t> vacant_;
+    Array<Run> runs_, found_;  // most_runs_ of each worm; those of the last route
+    Array<std::int32_t> vacant_;
 };
 
 }  // namespace conset

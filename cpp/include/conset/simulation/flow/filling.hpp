@@ -14,8 +14,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/levels.hpp"
 #include "conset/simulation/flow/table.hpp"
 #include "conset/simulation/flow/watch.hpp"
@@ -53,7 +53,7 @@ private:
     struct Snapshot {
         std::size_t segment = 0, frozen = 0;
         double level = 0;
-        std::vector<Saved> states;
+        Array<Saved> states;
     };
     struct Segment {  // flows frozen by one resource at one level
         double level = 0, next_end = ServiceClock::kNever;
@@ -63,7 +63,7 @@ private:
 
     void restart();
     std::size_t usable_snapshots();
-    void apply_changes(std::vector<Saved>& states) const;
+    void apply_changes(Array<Saved>& states) const;
     bool fits(const Snapshot& snapshot) const;
     void take_snapshot();
     void fill_from(std::size_t keep, double now);
@@ -74,16 +74,16 @@ private:
     }
 
     FlowTable& table_;
-    std::vector<ServiceClock> clocks_;       // of the flows that a resource holds
-    std::vector<std::uint32_t> segment_of_;  // of the same, in the last filling
+    Array<ServiceClock> clocks_;       // of the flows that a resource holds
+    Array<std::uint32_t> segment_of_;  // of the same, in the last filling
     FlowWatch watch_;
     FlowLevels levels_;
-    std::vector<State> states_;
-    std::vector<Snapshot> snapshots_;
+    Array<State> states_;
+    Array<Snapshot> snapshots_;
     std::size_t snapshots_used_ = 0, next_snapshot_ = 0, snapshot_step_ = 0;
-    std::vector<Segment> segments_;
-    std::vector<std::int32_t> frozen_;     // flows, segment after segment
-    std::vector<std::uint64_t> unfrozen_;  // bits by flow
+    Array<Segment> segments_;
+    Array<std::int32_t> frozen_;     // flows, segment after segment
+    Array<std::uint64_t> unfrozen_;  // bits by flow
 };
 
 template <class ClockOf>

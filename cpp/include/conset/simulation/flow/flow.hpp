@@ -14,6 +14,7 @@
 // and for each route on which something flows 40, and 8 per hop that its solver looks at.
 #pragma once
 
+#include "conset/array.hpp"
 #include "conset/simulation/simulated.hpp"
 #include "conset/simulation/streaming.hpp"
 
@@ -21,10 +22,10 @@ namespace conset {
 
 struct FlowCosts {
     Rates rates;
-    std::span<const double> latency;  // by message or one for all: before the first link
-    std::span<const double> hop;      // by message or one for all: per link
-    bool rtt = false;                 // weigh a flow by 1 / latency of its route
-    double rtt_latency = 0;           // of a route without links, the same for messages of one route
+    View<const double> latency;  // by message or one for all: before the first link
+    View<const double> hop;      // by message or one for all: per link
+    bool rtt = false;            // weigh a flow by 1 / latency of its route
+    double rtt_latency = 0;      // of a route without links, the same for messages of one route
 };
 
 // Throws Interrupted (stop.hpp).

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -82,8 +83,8 @@ private:
         place_[entry.second] = static_cast<std::int32_t>(at);
     }
 
-    std::vector<Entry> heap_;
-    std::vector<std::int32_t> place_;
+    Array<Entry> heap_;
+    Array<std::int32_t> place_;
 };
 
 }  // namespace conset

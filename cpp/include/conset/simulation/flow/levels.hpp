@@ -9,8 +9,8 @@
 #include <bit>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/table.hpp"
 
 namespace conset {
@@ -82,8 +82,8 @@ private:
     }
 
     std::int64_t base_ = 0;
-    std::vector<std::int32_t> bucket_, next_;
-    std::vector<Entry> heap_;
+    Array<std::int32_t> bucket_, next_;
+    Array<Entry> heap_;
 };
 
 template <class LevelOf, class Fill, class Done>

@@ -18,9 +18,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/heap.hpp"
 #include "conset/simulation/flow/table.hpp"
 
@@ -89,26 +88,26 @@ private:
     void settle(std::int32_t f, double level, std::int32_t resource, double now);
     bool undecided(const Flow& flow) const { return flow.mark == 2 * event_; }
     bool decided(const Flow& flow) const { return flow.mark == 2 * event_ + 1; }
-    std::span<const std::int32_t> route_of(const Flow& flow) const {
+    View<const std::int32_t> route_of(const Flow& flow) const {
         return {hops_.data() + flow.route, static_cast<std::size_t>(flow.hops)};
     }
     template <class Visit>
     void each_open(std::int32_t resource, Visit&& visit);  // visit(flow number); forgets closed flows
 
     FlowTable& table_;
-    std::vector<Flow> flows_;
-    std::vector<std::int32_t> hops_;                // routes
-    std::vector<std::vector<std::int32_t>> lists_;  // flows of each resource, closed ones among them until passed over
-    std::vector<std::int32_t> holds_;               // flows it is the bottleneck of
-    std::vector<double> carries_;                   // rates of all its flows together, as they were when last decided
-    std::vector<Awaits> awaits_;
+    Array<Flow> flows_;
+    Array<std::int32_t> hops_;          // routes
+    Array<Array<std::int32_t>> lists_;  // flows of each resource, closed ones among them until passed over
+    Array<std::int32_t> holds_;         // flows it is the bottleneck of
+    Array<double> carries_;             // rates of all its flows together, as they were when last decided
+    Array<Awaits> awaits_;
     FlowHeap ends_;  // flows by the end of their next member
     std::uint32_t event_ = 0;
     FlowHeap by_level_;  // resources by the level at which they would fill
-    std::vector<char> touched_flag_, stale_;
-    std::vector<std::int32_t> touched_;
-    std::vector<double> scratch_weight_, scratch_level_;
-    std::vector<std::int32_t> scratch_;
+    Array<char> touched_flag_, stale_;
+    Array<std::int32_t> touched_;
+    Array<double> scratch_weight_, scratch_level_;
+    Array<std::int32_t> scratch_;
 };
 
 template <class ClockOf>

@@ -21,11 +21,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/filling.hpp"
 #include "conset/simulation/flow/ripple.hpp"
 #include "conset/simulation/flow/table.hpp"
@@ -38,10 +37,10 @@ public:
     static constexpr std::uint64_t kAlone = ~std::uint64_t{0};  // key of a flow that no other member may join
 
     // `route_of(member, route)`: the resources of a member, at least one, appended to `route`.
-    Sharing(std::vector<double> capacity, FlowTable::RouteOf route_of);
+    Sharing(Array<double> capacity, FlowTable::RouteOf route_of);
 
     // The resources of a member that may be added next, so that they need not be asked for.
-    void set_route(std::int32_t member, std::vector<std::int32_t>& route) { table_.set_route(member, route); }
+    void set_route(std::int32_t member, Array<std::int32_t>& route) { table_.set_route(member, route); }
 
     // Opens a flow for `member`, or joins the open one of the same key (`kAlone`: never). `bytes` > 0. `limit`: what
     // one member can take at most, infinite for none. Rates are right only after `solve`, which comes before ends.
@@ -62,7 +61,7 @@ public:
     std::int64_t work() const { return table_.work; }
 
     // Of each resource, how long bytes have flowed on it; final after the last flow has ended.
-    std::span<const double> busy() const { return busy_; }
+    View<const double> busy() const { return busy_; }
 
     // Every change of a rate since the last call: visit(member, rate).
     template <class Visit>
@@ -74,7 +73,7 @@ private:
     using Waiting = std::pair<double, std::int32_t>;  // (service at the end, member)
     struct More {                                     // further members of a flow
         double first_end = 0;                         // as `key` of the flow, by the count of `waiting`
-        std::vector<Waiting> waiting;                 // a heap
+        Array<Waiting> waiting;                       // a heap
     };
 
     std::int32_t open(std::uint64_t key, double weight, double limit, std::int32_t member, double bytes, double now);
@@ -89,12 +88,12 @@ private:
     FlowRipple ripple_;
     FlowFilling filler_;
     bool filling_ = false;
-    std::vector<double> busy_;        // less the times at which flows that are open began
-    std::vector<std::uint64_t> key_;  // by flow; empty where all are alone
+    Array<double> busy_;        // less the times at which flows that are open began
+    Array<std::uint64_t> key_;  // by flow; empty where all are alone
     std::unordered_map<std::uint64_t, std::int32_t> open_;
     std::unordered_map<std::int32_t, More> more_;
     std::int64_t carried_in_all_ = 0, used_ = 0, solves_ = 0;
-    std::vector<std::pair<std::int32_t, double>> recorded_ends_;
+    Array<std::pair<std::int32_t, double>> recorded_ends_;
 };
 
 template <class Ended>

@@ -11,7 +11,8 @@
 #include <functional>
 #include <limits>
 #include <utility>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -57,27 +58,27 @@ struct FlowTable {
         bool closed;
     };
     // The resources of a member into the vector, which comes empty: the same for all members of a flow.
-    using RouteOf = std::function<void(std::int32_t member, std::vector<std::int32_t>& route)>;
+    using RouteOf = std::function<void(std::int32_t member, Array<std::int32_t>& route)>;
 
-    FlowTable(std::vector<double> capacities, RouteOf routes)
+    FlowTable(Array<double> capacities, RouteOf routes)
         : fixed(static_cast<std::int32_t>(capacities.size())),
           capacity(std::move(capacities)),
           carried(capacity.size(), 0),
           route_of(std::move(routes)) {}
 
-    std::int32_t fixed;                 // resources before those of limited flows
-    std::vector<double> capacity;       // of each resource; from `fixed` on: of flow k - fixed alone
-    std::vector<std::int32_t> carried;  // open flows of each resource
-    std::vector<Flow> flows;
-    std::vector<double> limit;              // by flow: what one member can take; empty where nothing limits
-    std::vector<std::int32_t> opened;       // flows that rates do not know yet, whose keys count from 0, and
-    std::vector<Change> changed;            // changes of others, since the last solve
-    std::vector<std::int32_t> dead, spare;  // closed flows that a solver's lists may name, or not any more
-    std::int64_t open = 0;                  // flows
-    std::int64_t work = 0;                  // flows of resources that were looked at
+    std::int32_t fixed;           // resources before those of limited flows
+    Array<double> capacity;       // of each resource; from `fixed` on: of flow k - fixed alone
+    Array<std::int32_t> carried;  // open flows of each resource
+    Array<Flow> flows;
+    Array<double> limit;              // by flow: what one member can take; empty where nothing limits
+    Array<std::int32_t> opened;       // flows that rates do not know yet, whose keys count from 0, and
+    Array<Change> changed;            // changes of others, since the last solve
+    Array<std::int32_t> dead, spare;  // closed flows that a solver's lists may name, or not any more
+    std::int64_t open = 0;            // flows
+    std::int64_t work = 0;            // flows of resources that were looked at
     RouteOf route_of;
     bool recording = false;
-    std::vector<std::int32_t> recorded;  // flows whose rate has changed
+    Array<std::int32_t> recorded;  // flows whose rate has changed
 
     void grow(std::size_t resources) {
         capacity.resize(std::max(capacity.size(), resources), 0);
@@ -98,7 +99,7 @@ struct FlowTable {
     }
 
     // The resources of a member, which are taken; the vector comes back with others.
-    void set_route(std::int32_t member, std::vector<std::int32_t>& route) {
+    void set_route(std::int32_t member, Array<std::int32_t>& route) {
         route_.swap(route);
         member_ = member;
     }
@@ -122,7 +123,7 @@ struct FlowTable {
     }
 
 private:
-    std::vector<std::int32_t> route_;  // of the member that was last asked for
+    Array<std::int32_t> route_;  // of the member that was last asked for
     std::int32_t member_ = -1;
 };
 

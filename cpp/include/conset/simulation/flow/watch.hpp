@@ -14,9 +14,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/simulation/flow/table.hpp"
 
 namespace conset {
@@ -24,7 +23,7 @@ namespace conset {
 class FlowWatch {
 public:
     // `clocks`: of the flows that a resource holds, by resource.
-    FlowWatch(FlowTable& table, const std::vector<ServiceClock>& clocks) : table_(table), clocks_(clocks) {}
+    FlowWatch(FlowTable& table, const Array<ServiceClock>& clocks) : table_(table), clocks_(clocks) {}
 
     // Takes over all open flows; `level_of(f)` is 0 for those that have none yet. `leave` forgets them.
     template <class LevelOf>
@@ -49,11 +48,11 @@ public:
     // Watched resources have numbers of their own: those on a flow's route, and the flows of one, closed ones among
     // them.
     std::size_t size() const { return watched_.size(); }
-    std::int32_t resource(std::size_t w) const { return watched_[w]; }
-    std::span<const std::int32_t> hops(const FlowTable::Flow& flow) const {
+    std::int32_t resource(std::integral auto w) const { return watched_[w]; }
+    View<const std::int32_t> hops(const FlowTable::Flow& flow) const {
         return {hops_.data() + flow.route, static_cast<std::size_t>(flow.hops)};
     }
-    std::span<const std::int32_t> flows(std::size_t w) const {
+    View<const std::int32_t> flows(std::size_t w) const {
         return {entries_.data() + starts_[w], static_cast<std::size_t>(counts_[w])};
     }
 
@@ -98,18 +97,18 @@ private:
     static constexpr double kClose = 0.95;  // a bound over the capacity from which on a resource is watched
 
     FlowTable& table_;
-    const std::vector<ServiceClock>& clocks_;
-    std::vector<double> bound_;          // by resource: what its flows would take at their caps
-    std::vector<std::int32_t> place_;    // by resource: its number among the watched, or -1
-    std::vector<char> must_;             // by resource: watched until rates are solved, whatever its bound
-    std::vector<std::int32_t> watched_;  // resources
-    Numbers hops_;                       // routes of flows, one after the other
+    const Array<ServiceClock>& clocks_;
+    Array<double> bound_;          // by resource: what its flows would take at their caps
+    Array<std::int32_t> place_;    // by resource: its number among the watched, or -1
+    Array<char> must_;             // by resource: watched until rates are solved, whatever its bound
+    Array<std::int32_t> watched_;  // resources
+    Numbers hops_;                 // routes of flows, one after the other
     std::size_t hops_used_ = 0;
-    Numbers entries_;                   // flows of watched resources
-    std::vector<std::int64_t> starts_;  // of each one's list there, and the end of the last
-    std::vector<std::int32_t> counts_;  // how many are in it
-    std::vector<std::int32_t> found_;
-    std::vector<std::int32_t> passed_;
+    Numbers entries_;             // flows of watched resources
+    Array<std::int64_t> starts_;  // of each one's list there, and the end of the last
+    Array<std::int32_t> counts_;  // how many are in it
+    Array<std::int32_t> found_;
+    Array<std::int32_t> passed_;
     bool fresh_ = true;   // nothing is known yet
     bool all_ = false;    // every resource is watched, whatever caps say
     bool short_ = false;  // something else must be watched,

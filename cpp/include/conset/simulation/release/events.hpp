@@ -10,7 +10,8 @@
 #include <limits>
 #include <tuple>
 #include <utility>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -48,7 +49,7 @@ public:
     }
 
     // Events that are known from the start: cheaper than one by one.
-    void load(std::vector<Event> events) {
+    void load(Array<Event> events) {
         known_ = std::move(events);
         std::sort(known_.begin(), known_.end(), Later());
     }
@@ -86,20 +87,20 @@ private:
         }
     };
     template <class Compare>
-    static void push(std::vector<Event>& heap, const Event& event, Compare compare) {
+    static void push(Array<Event>& heap, const Event& event, Compare compare) {
         heap.push_back(event);
         std::push_heap(heap.begin(), heap.end(), compare);
     }
     template <class Compare>
-    static Event pop(std::vector<Event>& heap, Compare compare) {
+    static Event pop(Array<Event>& heap, Compare compare) {
         const Event event = heap.front();
         std::pop_heap(heap.begin(), heap.end(), compare);
         heap.pop_back();
         return event;
     }
 
-    std::vector<Event> pending_, batch_;
-    std::vector<Event> known_;  // the next is the last
+    Array<Event> pending_, batch_;
+    Array<Event> known_;  // the next is the last
     Time until_{};
     bool open_ = false;
 };

@@ -11,7 +11,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -53,7 +54,7 @@ public:
 
 private:
     struct Queue {
-        std::vector<Time> ends;  // of send handlers, rising; those before `next` are over
+        Array<Time> ends;  // of send handlers, rising; those before `next` are over
         std::size_t next = 0;
     };
 
@@ -71,8 +72,8 @@ private:
     static constexpr double kTogether = 1e-12;  // relative: events nearer than this are one
 
     bool one_, preempting_;
-    std::vector<Time> sending_, receiving_;  // free from then on
-    std::vector<Queue> queues_;
+    Array<Time> sending_, receiving_;  // free from then on
+    Array<Queue> queues_;
 };
 
 }  // namespace conset

@@ -33,12 +33,11 @@
 
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 #include "conset/rows.hpp"
 #include "conset/simulation/release/events.hpp"
@@ -51,13 +50,13 @@ enum class Policy : std::uint8_t { none, local, ready, barrier };
 // Messages and their order, as conset.simulation.Workload has them; an empty span is the documented default.
 template <class Time>
 struct Messages {
-    std::span<const std::int32_t> sender, receiver;  // ranks
-    std::span<const std::int64_t> bytes;
-    std::span<const Time> time;                 // empty: 0
-    std::span<const std::int64_t> dep_offsets;  // empty: none
-    std::span<const std::int32_t> deps;
-    std::span<const std::int64_t> phase_offsets;  // empty: a trace
-    std::span<const std::int32_t> order;          // empty: by index
+    View<const std::int32_t> sender, receiver;  // ranks
+    View<const std::int64_t> bytes;
+    View<const Time> time;                 // empty: 0
+    View<const std::int64_t> dep_offsets;  // empty: none
+    View<const std::int32_t> deps;
+    View<const std::int64_t> phase_offsets;  // empty: a trace
+    View<const std::int32_t> order;          // empty: by index
     std::size_t size() const { return sender.size(); }
 };
 
@@ -77,7 +76,7 @@ struct Execution {
     Time signal_send = 0, signal_hop = 0, signal_receive = 0;
     double eager = -1;   // [B], below 0: there is no threshold
     double buffers = 0;  // [B] per rank
-    std::span<const Time> send, receive, copy;
+    View<const Time> send, receive, copy;
     Time until = kNeverOf<Time>;                                   // the clock stops here
     std::int64_t work = std::numeric_limits<std::int64_t>::max();  // and after so much counted work
     bool detailed = false;                                         // whether `sent`, `flowed`, `left` are kept
@@ -85,21 +84,21 @@ struct Execution {
 
 // Entry k, or the one for all; nothing is 0.
 template <class T>
-T each(std::span<const T> values, std::int32_t k) {
+T each(View<const T> values, std::int32_t k) {
     return values.size() == 1 ? values[0] : values.empty() ? T{} : values[k];
 }
 
 // What happened to each message; infinite (kNeverOf) where it did not.
 template <class Time>
 struct Times {
-    std::vector<Time> start, end;          // slot taken, delivered
-    std::vector<Time> sent, flowed, left;  // send overhead paid, first byte, last byte; where detailed
+    Array<Time> start, end;          // slot taken, delivered
+    Array<Time> sent, flowed, left;  // send overhead paid, first byte, last byte; where detailed
 };
 
 // Messages wait for each other: nothing is under way and work is left. Message k of `message` waits for `place[k]`, as
 // the model numbers places, which message k + 1 (the last: the first) has; place -1: for that one to be delivered.
 struct WaitCycle {
-    std::vector<std::int32_t> message, place;
+    Array<std::int32_t> message, place;
 };
 
 template <class Time>
@@ -114,8 +113,8 @@ public:
 };
 
 // The other message of each exchange: the k-th from u to v of a phase with the k-th from v to u; -1 without one.
-std::vector<std::int32_t> exchange_partners(std::span<const std::int32_t> source, std::span<const std::int32_t> target,
-                                            std::span<const std::int64_t> phase_offsets);
+Array<std::int32_t> exchange_partners(View<const std::int32_t> source, View<const std::int32_t> target,
+                                      View<const std::int64_t> phase_offsets);
 
 template <class Time>
 class Release {
@@ -174,7 +173,7 @@ private:
         kRequests = 16,   // its sender has asked
     };
     struct Fifo {
-        std::vector<std::int32_t> items;
+        Array<std::int32_t> items;
         std::size_t head = 0;
         bool empty() const { return head == items.size(); }
         std::int32_t front() const { return items[head]; }
@@ -184,11 +183,11 @@ private:
         bool contains(std::int32_t m) const;
     };
     struct Receiver {
-        std::size_t next = 0;             // of its list, the first without a receive
-        std::int64_t open = 0;            // receives in use
-        double room = 0, filled = 0;      // [B]
-        Fifo asking, queue;               // for a receive, first come, first served; for room
-        std::vector<std::int32_t> early;  // of phases not entered yet
+        std::size_t next = 0;         // of its list, the first without a receive
+        std::int64_t open = 0;        // receives in use
+        double room = 0, filled = 0;  // [B]
+        Fifo asking, queue;           // for a receive, first come, first served; for room
+        Array<std::int32_t> early;    // of phases not entered yet
     };
 
     bool phased() const { return !messages_.phase_offsets.empty(); }
@@ -265,19 +264,19 @@ private:
     std::size_t left_ = 0;
     bool in_lists_ = false;
     Processors<Time> processors_;
-    std::vector<std::uint8_t> state_, marks_;
-    std::vector<std::int32_t> waits_, phase_, partner_;
+    Array<std::uint8_t> state_, marks_;
+    Array<std::int32_t> waits_, phase_, partner_;
     Rows sends_, receives_, dependents_;
-    std::vector<std::int64_t> send_at_;  // next of each rank's list
-    std::vector<std::int64_t> open_;     // slots in use
+    Array<std::int64_t> send_at_;  // next of each rank's list
+    Array<std::int64_t> open_;     // slots in use
     // phases of each rank: how far its lists are entered, the phase it is in, what it has left there
-    std::vector<std::int64_t> entered_sends_, entered_receives_;
-    std::vector<std::int32_t> phase_now_, phase_left_;
-    std::vector<char> setting_up_;
+    Array<std::int64_t> entered_sends_, entered_receives_;
+    Array<std::int32_t> phase_now_, phase_left_;
+    Array<char> setting_up_;
     std::int64_t group_ = -1;  // the last group that is open or about to be
     bool group_open_ = false;
     std::size_t group_left_ = 0;
-    std::vector<Receiver> receivers_;
+    Array<Receiver> receivers_;
     std::int64_t buffered_ = 0;
     double buffered_most_ = 0;
 };

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
 class Channels {
 public:
-    Channels(const std::vector<std::int32_t>& capacity, std::size_t messages)
+    Channels(const Array<std::int32_t>& capacity, std::size_t messages)
         : pools_(capacity.size()), behind_(messages, -1) {
         for (std::size_t k = 0; k < capacity.size(); ++k) pools_[k].free = capacity[k];
     }
@@ -44,8 +45,8 @@ private:
     struct Pool {
         std::int32_t free = 0, first = -1, last = -1;
     };
-    std::vector<Pool> pools_;
-    std::vector<std::int32_t> behind_;
+    Array<Pool> pools_;
+    Array<std::int32_t> behind_;
 };
 
 }  // namespace conset

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 #include "conset/simulation/wormhole/wormhole.hpp"
 
@@ -15,7 +15,7 @@ namespace conset {
 class Paths {
 public:
     struct Path {
-        std::vector<std::int32_t> channels;  // a lane of each link
+        Array<std::int32_t> channels;  // a lane of each link
         std::size_t taken = 0;
         double asked = 0;
         bool complete() const { return taken == channels.size(); }
@@ -24,10 +24,10 @@ public:
     Paths(const Routes& routes, const WormholeCosts& costs)
         : routes_(routes), costs_(costs), place_(routes.size(), -1) {}
 
-    std::vector<std::int32_t> capacities() const {
-        std::vector<std::int32_t> capacity;
+    Array<std::int32_t> capacities() const {
+        Array<std::int32_t> capacity;
         for (std::int32_t l = 0; l < routes_.network.link_slots(); ++l)
-            capacity.insert(capacity.end(), costs_.pools, costs_.lanes * each(costs_.rates.width, l));
+            capacity.insert(capacity.end(), as_size(costs_.pools), costs_.lanes * each(costs_.rates.width, l));
         return capacity;
     }
 
@@ -67,8 +67,8 @@ public:
 private:
     const Routes& routes_;
     const WormholeCosts& costs_;
-    std::vector<std::int32_t> place_, free_;  // place_: by message, into paths_
-    std::vector<Path> paths_;
+    Array<std::int32_t> place_, free_;  // place_: by message, into paths_
+    Array<Path> paths_;
 };
 
 }  // namespace conset

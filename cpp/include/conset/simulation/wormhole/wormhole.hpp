@@ -14,6 +14,7 @@
 // 8 per hop of those in the network.
 #pragma once
 
+#include "conset/array.hpp"
 #include "conset/simulation/simulated.hpp"
 #include "conset/simulation/streaming.hpp"
 
@@ -21,8 +22,8 @@ namespace conset {
 
 struct WormholeCosts {
     Rates rates;
-    std::span<const double> latency, hop;    // by message, or one for all; hop: per link
-    std::span<const std::uint8_t> dateline;  // by slot: whether it crosses one; empty: there are none
+    View<const double> latency, hop;    // by message, or one for all; hop: per link
+    View<const std::uint8_t> dateline;  // by slot: whether it crosses one; empty: there are none
     std::int32_t lanes = 1, pools = 1;
 };
 
