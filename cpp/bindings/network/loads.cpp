@@ -6,13 +6,10 @@ namespace conset::bindings {
 
 void bind_loads(nb::module_& module) {
     nb::class_<Loads>(module, "Loads")
-        .def_prop_ro(
-            "send", [](Loads& l) { return give(Array<std::int32_t>(l.send)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "receive", [](Loads& l) { return give(Array<std::int32_t>(l.receive)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "link", [](Loads& l) { return give(Array<std::int32_t>(l.link)); }, nb::rv_policy::move)
-        .def_prop_ro("channels", [](Loads& l) { return give(Array<std::int32_t>(l.channels)); }, nb::rv_policy::move);
+        .def_prop_ro("send", &entries<Loads, &Loads::send>)
+        .def_prop_ro("receive", &entries<Loads, &Loads::receive>)
+        .def_prop_ro("link", &entries<Loads, &Loads::link>)
+        .def_prop_ro("channels", &entries<Loads, &Loads::channels>);
     module.def(
         "count_loads",
         [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,

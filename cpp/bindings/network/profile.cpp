@@ -6,11 +6,6 @@ namespace conset::bindings {
 
 namespace {
 
-template <class T>
-auto given(Array<T> values) {
-    return give(std::move(values));
-}
-
 Totals totals(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> size) {
     nb::gil_scoped_release released;
     const Routes routes = checked_routes(network, view(source), view(target));
@@ -69,19 +64,14 @@ Profile profile(const Network& network, In<std::int32_t> source, In<std::int32_t
 
 void bind_profile(nb::module_& module) {
     nb::class_<Totals>(module, "Totals")
-        .def_prop_ro(
-            "messages", [](Totals& t) { return given(t.messages); }, nb::rv_policy::move)
-        .def_prop_ro("bytes", [](Totals& t) { return given(t.bytes); }, nb::rv_policy::move);
+        .def_prop_ro("messages", &entries<Totals, &Totals::messages>)
+        .def_prop_ro("bytes", &entries<Totals, &Totals::bytes>);
     nb::class_<Profile>(module, "Profile")
-        .def_prop_ro(
-            "busy", [](Profile& p) { return given(p.busy); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "kind", [](Profile& p) { return given(p.kind); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "index", [](Profile& p) { return given(p.index); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "most", [](Profile& p) { return given(p.most); }, nb::rv_policy::move)
-        .def_prop_ro("where", [](Profile& p) { return given(p.where); }, nb::rv_policy::move);
+        .def_prop_ro("busy", &entries<Profile, &Profile::busy>)
+        .def_prop_ro("kind", &entries<Profile, &Profile::kind>)
+        .def_prop_ro("index", &entries<Profile, &Profile::index>)
+        .def_prop_ro("most", &entries<Profile, &Profile::most>)
+        .def_prop_ro("where", &entries<Profile, &Profile::where>);
     module.def("count_totals", &totals, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("size").noconvert());
     module.def("slowest_links", &slowest, nb::arg("network"), nb::arg("source").noconvert(),

@@ -103,19 +103,14 @@ void bind_formula(nb::module_& module) {
              nb::arg("signal"), nb::arg("signal_hop"), nb::arg("eager"), nb::arg("before"), nb::arg("one_processor"),
              nb::arg("in_flight"));
     nb::class_<Formula>(module, "Formula")
-        .def_prop_ro(
-            "busy", [](Formula& f) { return give(Array(f.busy)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "kind", [](Formula& f) { return give(Array(f.kind)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "index", [](Formula& f) { return give(Array(f.index)); }, nb::rv_policy::move)
-        .def_prop_ro("setups", [](Formula& f) { return give(Array(f.setups)); }, nb::rv_policy::move);
+        .def_prop_ro("busy", &entries<Formula, &Formula::busy>)
+        .def_prop_ro("kind", &entries<Formula, &Formula::kind>)
+        .def_prop_ro("index", &entries<Formula, &Formula::index>)
+        .def_prop_ro("setups", &entries<Formula, &Formula::setups>);
     nb::class_<Ends>(module, "Ends")
-        .def_prop_ro(
-            "end", [](Ends& e) { return give(Array(e.end)); }, nb::rv_policy::move)
-        .def_prop_ro(
-            "rank", [](Ends& e) { return give(Array(e.rank)); }, nb::rv_policy::move)
-        .def_prop_ro("setups", [](Ends& e) { return give(Array(e.setups)); }, nb::rv_policy::move);
+        .def_prop_ro("end", &entries<Ends, &Ends::end>)
+        .def_prop_ro("rank", &entries<Ends, &Ends::rank>)
+        .def_prop_ro("setups", &entries<Ends, &Ends::setups>);
     module.def("time_batches", &batches, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
                nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),

@@ -15,6 +15,19 @@ void bind_limits(nb::module_& module) {
              nb::arg("receive"), nb::arg("link"), nb::arg("channels"), nb::arg("exchange"));
 }
 
+void bind_resources(nb::module_& module) {
+    nb::class_<BoundResources>(module, "Resources")
+        .def(nb::init<const Network&, In<std::int32_t>, In<std::int32_t>, In<std::int32_t>, const Limits&,
+                      In<std::int64_t>, In<std::int32_t>>(),
+             nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+             nb::arg("width").noconvert(), nb::arg("limits"), nb::arg("route_offsets").noconvert(),
+             nb::arg("route_links").noconvert(), nb::keep_alive<1, 2>())
+        .def_prop_ro("least_phases", [](const BoundResources& resources) {
+            nb::gil_scoped_release released;
+            return (*resources).least_phases();
+        });
+}
+
 void bind_phases(nb::module_& module) {
     module.def(
         "group_phases",
@@ -51,65 +64,46 @@ void bind_coloring(nb::module_& module) {
 void bind_first_fit(nb::module_& module) {
     module.def(
         "order_longest_first",
-        [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
-           const Limits& limits, In<std::int64_t> size) {
+        [](const BoundResources& resources, In<std::int64_t> size) {
             Array<std::int32_t> order;
             {
                 nb::gil_scoped_release released;
-                const Resources resources = checked_resources(network, source, target, width, limits);
-                if (size.shape(0) > 0) check_size("size", size.shape(0), resources.routes().size());
-                order = order_longest_first(resources, view(size));
+                if (size.shape(0) > 0) check_size("size", size.shape(0), resources.size());
+                order = order_longest_first(*resources, view(size));
             }
             return give(std::move(order));
         },
-        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
-        nb::arg("limits"), nb::arg("size").noconvert());
+        nb::arg("resources"), nb::arg("size").noconvert());
     module.def(
         "first_fit",
-        [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
-           const Limits& limits, In<std::int32_t> order, In<std::int32_t> first, In<std::int32_t> second) {
+        [](const BoundResources& resources, In<std::int32_t> order, In<std::int32_t> first, In<std::int32_t> second) {
             Array<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
-                const Resources resources = checked_resources(network, source, target, width, limits);
-                check_permutation("order", view(order), resources.routes().size());
-                check_pairs(view(first), view(second), resources.routes().size());
-                phase = first_fit(resources, view(order), view(first), view(second));
+                check_permutation("order", view(order), resources.size());
+                check_pairs(view(first), view(second), resources.size());
+                phase = first_fit(*resources, view(order), view(first), view(second));
             }
             return give(std::move(phase));
         },
-        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
-        nb::arg("limits"), nb::arg("order").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert());
-}
-
-void bind_least_phases(nb::module_& module) {
-    module.def(
-        "least_phases",
-        [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
-           const Limits& limits) {
-            nb::gil_scoped_release released;
-            return checked_resources(network, source, target, width, limits).least_phases();
-        },
-        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
-        nb::arg("limits"));
+        nb::arg("resources"), nb::arg("order").noconvert(), nb::arg("first").noconvert(),
+        nb::arg("second").noconvert());
 }
 
 void bind_random_schedule(nb::module_& module) {
     module.def(
         "schedule_random",
-        [](const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
-           const Limits& limits, bool exchanges, In<std::int32_t> first, In<std::int32_t> second, std::uint64_t seed) {
+        [](const BoundResources& resources, bool exchanges, In<std::int32_t> first, In<std::int32_t> second,
+           std::uint64_t seed) {
             Array<std::int32_t> phase;
             {
                 nb::gil_scoped_release released;
-                const Resources resources = checked_resources(network, source, target, width, limits);
-                check_pairs(view(first), view(second), resources.routes().size());
-                phase = schedule_random(resources, exchanges, view(first), view(second), seed);
+                check_pairs(view(first), view(second), resources.size());
+                phase = schedule_random(*resources, exchanges, view(first), view(second), seed);
             }
             return give(std::move(phase));
         },
-        nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("width").noconvert(),
-        nb::arg("limits"), nb::arg("exchanges"), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+        nb::arg("resources"), nb::arg("exchanges"), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
         nb::arg("seed"));
 }
 
@@ -117,10 +111,10 @@ void bind_random_schedule(nb::module_& module) {
 
 void bind_methods(nb::module_& module) {
     bind_limits(module);
+    bind_resources(module);
     bind_phases(module);
     bind_coloring(module);
     bind_first_fit(module);
-    bind_least_phases(module);
     bind_random_schedule(module);
 }
 

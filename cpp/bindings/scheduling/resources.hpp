@@ -6,17 +6,37 @@
 
 namespace conset::bindings {
 
-inline Resources checked_resources(const Network& network, const In<std::int32_t>& source,
-                                   const In<std::int32_t>& target, const In<std::int32_t>& width, const Limits& limits,
-                                   View<const std::int64_t> offsets = {}, View<const std::int32_t> links = {}) {
-    check_width(network, view(width));
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-    check_count("send", limits.send, 0, most);
-    check_count("receive", limits.receive, 0, most);
-    check_count("link", limits.link, 0, most);
-    check_count("channels", limits.channels, 0, most);
-    return {checked_routes(network, view(source), view(target), offsets, links), view(width), limits};
-}
+// Transfers with what they take of limits; keeps the arrays it looks at.
+class BoundResources {
+public:
+    BoundResources(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> width,
+                   const Limits& limits, In<std::int64_t> route_offsets, In<std::int32_t> route_links)
+        : source_(source),
+          target_(target),
+          width_(width),
+          route_links_(route_links),
+          route_offsets_(route_offsets),
+          resources_(checked(network, limits)) {}
+
+    const Resources& operator*() const { return resources_; }
+    std::size_t size() const { return source_.shape(0); }
+
+private:
+    Resources checked(const Network& network, const Limits& limits) const {
+        check_width(network, view(width_));
+        constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+        check_count("send", limits.send, 0, most);
+        check_count("receive", limits.receive, 0, most);
+        check_count("link", limits.link, 0, most);
+        check_count("channels", limits.channels, 0, most);
+        return {checked_routes(network, view(source_), view(target_), view(route_offsets_), view(route_links_)),
+                view(width_), limits};
+    }
+
+    In<std::int32_t> source_, target_, width_, route_links_;
+    In<std::int64_t> route_offsets_;
+    Resources resources_;
+};
 
 // Phases that keep all limits, as the searches that improve them expect; ordered transfers stand in that order.
 inline void check_kept(const Resources& resources, View<const std::int32_t> phase, View<const std::int32_t> first = {},

@@ -53,22 +53,6 @@ void bind_execution(nb::module_& module, const char* name) {
             nb::arg("copy").noconvert());
 }
 
-// Hands one array to NumPy without copying it; the result has it no more.
-template <auto Member>
-auto take(Simulated& result) {
-    return give(std::move(result.*Member));
-}
-
-template <auto Member>
-auto take_times(Simulated& result) {
-    return give(std::move(result.times.*Member));
-}
-
-template <auto Member>
-auto take_cycle(Simulated& result) {
-    return give(std::move(result.cycle.*Member));
-}
-
 BoundWorkload checked(const BoundWorkload& work) {
     const Routes routes = checked_routes(*work.network, view(work.source), view(work.target), view(work.route_offsets),
                                          view(work.route_links));
@@ -114,25 +98,33 @@ void bind_simulated(nb::module_& module) {
             nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("time").noconvert(),
             nb::arg("dep_offsets").noconvert(), nb::arg("deps").noconvert(), nb::arg("phase_offsets").noconvert(),
             nb::arg("order").noconvert(), nb::keep_alive<1, 2>());
+    nb::class_<BoundRates>(module, "FluidRates")
+        .def(
+            "__init__",
+            [](BoundRates* self, In<double> link, In<std::int32_t> width, double out, double in, double node,
+               double exchange_weight, In<double> latency,
+               In<double> hop) { new (self) BoundRates{link, width, out, in, node, exchange_weight, latency, hop}; },
+            nb::kw_only(), nb::arg("link").noconvert(), nb::arg("width").noconvert(), nb::arg("out"), nb::arg("in_"),
+            nb::arg("node"), nb::arg("exchange_weight"), nb::arg("latency").noconvert(), nb::arg("hop").noconvert());
     nb::class_<Simulated>(module, "Simulated")
-        .def("take_start", &take_times<&Times<double>::start>)
-        .def("take_end", &take_times<&Times<double>::end>)
-        .def("take_sent", &take_times<&Times<double>::sent>)
-        .def("take_flowed", &take_times<&Times<double>::flowed>)
-        .def("take_left", &take_times<&Times<double>::left>)
-        .def("take_held_by", &take<&Simulated::held_by>)
-        .def("take_blocked", &take<&Simulated::blocked>)
-        .def("take_link_bytes", &take<&Simulated::link_bytes>)
-        .def("take_link_busy", &take<&Simulated::link_busy>)
-        .def("take_out_bytes", &take<&Simulated::out_bytes>)
-        .def("take_out_busy", &take<&Simulated::out_busy>)
-        .def("take_in_bytes", &take<&Simulated::in_bytes>)
-        .def("take_in_busy", &take<&Simulated::in_busy>)
-        .def("take_rate_time", &take<&Simulated::rate_time>)
-        .def("take_rate_message", &take<&Simulated::rate_message>)
-        .def("take_rate", &take<&Simulated::rate>)
-        .def("take_cycle", &take_cycle<&WaitCycle::message>)
-        .def("take_cycle_places", &take_cycle<&WaitCycle::place>)
+        .def_prop_ro("start", &entries<Simulated, &Simulated::times, &Times<double>::start>)
+        .def_prop_ro("end", &entries<Simulated, &Simulated::times, &Times<double>::end>)
+        .def_prop_ro("sent", &entries<Simulated, &Simulated::times, &Times<double>::sent>)
+        .def_prop_ro("flowed", &entries<Simulated, &Simulated::times, &Times<double>::flowed>)
+        .def_prop_ro("left", &entries<Simulated, &Simulated::times, &Times<double>::left>)
+        .def_prop_ro("held_by", &entries<Simulated, &Simulated::held_by>)
+        .def_prop_ro("blocked", &entries<Simulated, &Simulated::blocked>)
+        .def_prop_ro("link_bytes", &entries<Simulated, &Simulated::link_bytes>)
+        .def_prop_ro("link_busy", &entries<Simulated, &Simulated::link_busy>)
+        .def_prop_ro("out_bytes", &entries<Simulated, &Simulated::out_bytes>)
+        .def_prop_ro("out_busy", &entries<Simulated, &Simulated::out_busy>)
+        .def_prop_ro("in_bytes", &entries<Simulated, &Simulated::in_bytes>)
+        .def_prop_ro("in_busy", &entries<Simulated, &Simulated::in_busy>)
+        .def_prop_ro("rate_time", &entries<Simulated, &Simulated::rate_time>)
+        .def_prop_ro("rate_message", &entries<Simulated, &Simulated::rate_message>)
+        .def_prop_ro("rate", &entries<Simulated, &Simulated::rate>)
+        .def_prop_ro("cycle", &entries<Simulated, &Simulated::cycle, &WaitCycle::message>)
+        .def_prop_ro("cycle_places", &entries<Simulated, &Simulated::cycle, &WaitCycle::place>)
         .def_ro("late", &Simulated::late)
         .def_ro("cut", &Simulated::cut)
         .def_ro("stopped", &Simulated::stopped)

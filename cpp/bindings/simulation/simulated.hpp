@@ -3,21 +3,9 @@
 
 #include "checks.hpp"
 #include "conset/simulation/release/release.hpp"
+#include "conset/simulation/streaming.hpp"
 
 namespace conset::bindings {
-
-// Rates of a fluid model fit their network, and what messages pay their number.
-inline void check_rates(const Network& network, std::size_t messages, const In<double>& link,
-                        const In<std::int32_t>& width, const In<double>& latency, const In<double>& hop) {
-    const auto slots = static_cast<std::size_t>(network.link_slots());
-    check_each("link", link.shape(0), slots);
-    check_numbers("link", view(link));
-    check_width(network, view(width));
-    check_each("latency", latency.shape(0), messages);
-    check_each("hop", hop.shape(0), messages);
-    check_finite("latency", view(latency));
-    check_finite("hop", view(hop));
-}
 
 struct BoundWorkload {
     const Network* network;
@@ -38,6 +26,27 @@ struct BoundWorkload {
     Messages<Time> messages(View<const Time> times) const {
         return {view(sender),      view(receiver), view(bytes),         times,
                 view(dep_offsets), view(deps),     view(phase_offsets), view(order)};
+    }
+};
+
+// What messages cost in a network of fluids.
+struct BoundRates {
+    In<double> link;
+    In<std::int32_t> width;
+    double out, in, node, exchange_weight;
+    In<double> latency, hop;
+
+    // They fit the network, and what messages pay their number.
+    Rates of(const BoundWorkload& work) const {
+        const Network& network = *work.network;
+        check_each("link", link.shape(0), static_cast<std::size_t>(network.link_slots()));
+        check_numbers("link", view(link));
+        check_width(network, view(width));
+        check_each("latency", latency.shape(0), work.size());
+        check_each("hop", hop.shape(0), work.size());
+        check_finite("latency", view(latency));
+        check_finite("hop", view(hop));
+        return {view(link), view(width), out, in, node, exchange_weight};
     }
 };
 

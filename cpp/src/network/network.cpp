@@ -3,6 +3,8 @@
 #include <limits>
 #include <numeric>
 
+#include "conset/rows.hpp"
+
 namespace conset {
 
 namespace {
@@ -82,11 +84,10 @@ Array<std::int32_t> Network::shortest_links(std::int32_t endpoints, std::int32_t
             "shortest_links: links join nodes");
     const auto links = static_cast<std::int32_t>(link_source.size());
     // entering[first[v] .. first[v + 1]]: the nodes with a link to v
-    Array<std::int32_t> first(static_cast<std::size_t>(nodes) + 1, 0), entering(link_source.size());
-    for (const std::int32_t v : link_target) ++first[v + 1];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    Array<std::int32_t> at(first.begin(), first.end() - 1), distance(as_size(nodes)), queue(as_size(nodes));
-    for (std::int32_t k = 0; k < links; ++k) entering[at[link_target[k]]++] = link_source[k];
+    Array<std::int32_t> entering(link_source.size()), distance(as_size(nodes)), queue(as_size(nodes));
+    const Array<std::int32_t> first = fill_rows<std::int32_t>(
+        as_size(nodes), link_source.size(), [&](std::size_t k) { return link_target[k]; },
+        [&](std::int32_t at, std::size_t k) { entering[at] = link_source[k]; });
 
     Array<std::int32_t> next(static_cast<std::size_t>(endpoints) * static_cast<std::size_t>(nodes), -1);
     for (std::int32_t t = 0; t < endpoints; ++t) {

@@ -66,7 +66,7 @@ private:
     Swap draw() {
         const auto ranks = static_cast<std::uint32_t>(place_of_.size());
         const std::int32_t place = place_of_[random_.below(ranks)];
-        const auto other = static_cast<std::int32_t>(random_.below(static_cast<std::uint32_t>(rank_at_.size())));
+        const auto other = static_cast<std::int32_t>(random_.below(rank_at_.size()));
         return {place, other};
     }
 

@@ -159,8 +159,7 @@ constexpr int kGrown = 4;
 Array<std::uint8_t> divide_best(const Cut& cut, Random& random) {
     Array<Array<std::int32_t>> starts{cut.list_all(), cut.list_by_pull()};
     for (int k = 0; k < kGrown; ++k)
-        starts.push_back(
-            cut.list_grown(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(cut.size())))));
+        starts.push_back(cut.list_grown(static_cast<std::int32_t>(random.below(cut.size()))));
     Array<std::uint8_t> best;
     double least = std::numeric_limits<double>::infinity();
     for (const Array<std::int32_t>& start : starts) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "conset/random.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -97,6 +98,7 @@ private:
     // Gives the edges of a regular graph the colours `first` ... `first + degree - 1`; both buffers are used up.
     void color(Slot* slots, Slot* spare, Index degree, std::int32_t first) {
         if (degree == 0) return;
+        poll_.count(std::size_t{ends_} * degree);
         if (degree == 1) {
             for (Index row = 0; row < ends_; ++row) paint(slots[row], first);
             return;
@@ -193,6 +195,7 @@ private:
 
     static constexpr Index kFree = std::numeric_limits<Index>::max();
 
+    StopPoll poll_;
     Index ends_;
     View<std::int32_t> phase_;
     Random random_;

@@ -1,164 +1,22 @@
 #include "conset/scheduling/decreasing.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "conset/bits.hpp"
 #include "conset/random.hpp"
+#include "conset/scheduling/phase_state.hpp"
 #include "conset/stop.hpp"
 
 namespace conset {
 
 namespace {
 
-double uniform(Random& random) { return static_cast<double>(random.next() >> 11U) * 0x1p-53; }
-
-// Who must stand in an earlier phase than whom, both ways.
-class Order {
-public:
-    Order(std::size_t transfers, View<const std::int32_t> first, View<const std::int32_t> second) {
-        if (first.empty()) return;
-        before_.resize(transfers);
-        after_.resize(transfers);
-        for (std::size_t k = 0; k < first.size(); ++k) {
-            after_[first[k]].push_back(second[k]);
-            before_[second[k]].push_back(first[k]);
-        }
-    }
-    bool kept(std::int32_t k, View<const std::int32_t> phase) const {
-        if (before_.empty()) return true;
-        return std::all_of(before_[k].begin(), before_[k].end(), [&](auto i) { return phase[i] < phase[k]; }) &&
-               std::all_of(after_[k].begin(), after_[k].end(), [&](auto j) { return phase[k] < phase[j]; });
-    }
-
-private:
-    Array<Array<std::int32_t>> before_, after_;
-};
-
-// Phases with who holds what: a slot for each transfer that a phase and a contended resource have room for.
-class State {
-public:
-    State(const Resources& resources, View<const double> duration, Array<std::int32_t> phase)
-        : duration_(duration), phase_(std::move(phase)), at_(phase_.size(), 0), offsets_(phase_.size() + 1, 0) {
-        const std::size_t phases = as_size(1 + *std::max_element(phase_.begin(), phase_.end()));
-        member_.resize(phases);
-        top_.assign(phases, 0.0);
-        words_ = (phases + 63) / 64;
-        number_rows(resources);
-        holder_.assign(phases * slots(), -1);
-        used_.assign(phases * rows(), 0);
-        full_.assign(rows() * words_, 0);
-        for (std::size_t k = 0; k < phase_.size(); ++k) insert(static_cast<std::int32_t>(k), phase_[k]);
-    }
-
-    std::int32_t phases() const { return static_cast<std::int32_t>(member_.size()); }
-    View<const std::int32_t> phase() const { return phase_; }
-    View<const std::int32_t> members(std::int32_t p) const { return member_[p]; }
-    View<const std::int32_t> rows_of(std::int32_t k) const {
-        return {held_.data() + offsets_[k], held_.data() + offsets_[k + 1]};
-    }
-    std::int32_t room(std::int32_t row) const { return slot_[row + 1] - slot_[row]; }
-    std::int32_t used(std::int32_t p, std::int32_t row) const { return used_[cell(p, rows(), row)]; }
-    View<const std::int32_t> holders(std::int32_t p, std::int32_t row) const {
-        return {holder_.data() + cell(p, slots(), slot_[row]), static_cast<std::size_t>(used(p, row))};
-    }
-    double top(std::int32_t p) const { return top_[p]; }
-    double length(std::int32_t p, double opening) const { return member_[p].empty() ? 0.0 : top_[p] + opening; }
-
-    std::int32_t longest(std::int32_t p) const {
-        const auto& own = member_[p];
-        return *std::find_if(own.begin(), own.end(), [&](std::int32_t k) { return duration_[k] == top_[p]; });
-    }
-
-    void remove(std::int32_t k) {
-        const std::int32_t p = phase_[k];
-        auto& own = member_[p];
-        own[at_[k]] = own.back();
-        at_[own.back()] = at_[k];
-        own.pop_back();
-        for (const std::int32_t row : rows_of(k)) {
-            std::int32_t* holder = holder_.data() + cell(p, slots(), slot_[row]);
-            std::int32_t& used = used_[cell(p, rows(), row)];
-            *std::find(holder, holder + used, k) = holder[used - 1];
-            --used;
-            full_[cell(row, words_, word_of(p))] &= ~bit_of(p);
-        }
-        if (duration_[k] < top_[p]) return;
-        top_[p] = 0;
-        for (const std::int32_t other : own) top_[p] = std::max(top_[p], duration_[other]);
-    }
-
-    void insert(std::int32_t k, std::int32_t p) {
-        phase_[k] = p;
-        at_[k] = static_cast<std::int32_t>(member_[p].size());
-        member_[p].push_back(k);
-        for (const std::int32_t row : rows_of(k)) {
-            std::int32_t& used = used_[cell(p, rows(), row)];
-            holder_[cell(p, slots(), slot_[row] + used++)] = k;
-            if (used == room(row)) full_[cell(row, words_, word_of(p))] |= bit_of(p);
-        }
-        top_[p] = std::max(top_[p], duration_[k]);
-    }
-
-    // The phase in which transfer k has room and is the least above the longest there; -1: none. Not phase `except`.
-    std::int32_t cheapest(std::int32_t k, std::int32_t except) const {
-        std::int32_t best = -1;
-        double rise = 0;
-        for (std::size_t word = 0; word < words_; ++word) {
-            std::uint64_t open = ~std::uint64_t{0};
-            for (const std::int32_t row : rows_of(k)) open &= ~full_[cell(row, words_, word)];
-            for (; open != 0; open &= open - 1) {
-                const auto p = static_cast<std::int32_t>(word * 64) + std::countr_zero(open);
-                if (p >= phases()) break;
-                const double more = duration_[k] - top_[p];
-                if (p == except || (best >= 0 && more >= rise)) continue;
-                best = p;
-                rise = more;
-                if (rise <= 0) return best;
-            }
-        }
-        return best;
-    }
-
-private:
-    std::size_t rows() const { return slot_.size() - 1; }
-    std::size_t slots() const { return static_cast<std::size_t>(slot_.back()); }
-
-    // Resources that can be full get a row.
-    void number_rows(const Resources& resources) {
-        const Array<std::int32_t> load = resources.loads();
-        Array<std::int32_t> row(load.size(), -1);
-        slot_.assign(1, 0);
-        for (std::int32_t resource = 0; resource < resources.count(); ++resource) {
-            if (load[resource] == 0 || load[resource] <= resources.capacity(resource)) continue;
-            row[resource] = static_cast<std::int32_t>(rows());
-            slot_.push_back(slot_.back() + resources.capacity(resource));
-        }
-        for (std::size_t k = 0; k < phase_.size(); ++k) {
-            resources.each(k, [&](std::int32_t resource) {
-                if (row[resource] >= 0) held_.push_back(row[resource]);
-            });
-            offsets_[k + 1] = static_cast<std::int64_t>(held_.size());
-        }
-    }
-
-    View<const double> duration_;
-    Array<std::int32_t> phase_, at_;
-    Array<std::int64_t> offsets_;
-    Array<std::int32_t> held_, slot_, holder_, used_;
-    Array<std::uint64_t> full_;
-    std::size_t words_ = 1;
-    Array<Array<std::int32_t>> member_;
-    Array<double> top_;
-};
-
 class Annealer {
 public:
     Annealer(const Resources& resources, View<const double> duration, double opening, Array<std::int32_t> phase,
-             const Order& order, std::uint64_t seed)
+             const TransferOrder& order, std::uint64_t seed)
         : state_(resources, duration, std::move(phase)),
           duration_(duration),
           opening_(opening),
@@ -180,7 +38,7 @@ public:
             temperature_ = mean * annealing.hot * std::exp(cooling * part);
             try_move(step % 2 == 0);
             if (step % every == 0) keep_best();
-            if (step % kGlance != 0) continue;
+            if (step % kPollInterval != 0) continue;
             publish(best_length_, least);
             if (should_stop(true)) break;
         }
@@ -189,26 +47,24 @@ public:
     }
 
 private:
-    static constexpr std::size_t kChain = 12;       // transfers a Kempe chain may move
-    static constexpr std::size_t kDisplaced = 3;    // and an ejection
-    static constexpr int kTries = 4;                // to find a phase for a longest transfer that lasts as long anyway
-    static constexpr std::int64_t kGlance = 10000;  // steps between looks at a wish to stop
+    static constexpr std::size_t kChain = 12;     // transfers a Kempe chain may move
+    static constexpr std::size_t kDisplaced = 3;  // and an ejection
+    static constexpr int kTries = 4;              // to find a phase for a longest transfer that lasts as long anyway
+    static constexpr std::int64_t kPollInterval = 10000;  // steps between polls of the wish to stop
 
     struct Move {
         std::int32_t transfer, from, to;
     };
 
-    std::uint32_t below(std::size_t n) { return random_.below(static_cast<std::uint32_t>(n)); }
-
     void try_move(bool chain) {
         std::int32_t k = 0;
         const bool longest = random_.below(2) == 0;
         if (longest) {
-            const auto p = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases())));
+            const auto p = static_cast<std::int32_t>(random_.below(state_.phases()));
             if (state_.members(p).empty()) return;
             k = state_.longest(p);
         } else {
-            k = static_cast<std::int32_t>(below(duration_.size()));
+            k = static_cast<std::int32_t>(random_.below(duration_.size()));
         }
         const std::int32_t from = state_.phase()[k];
         std::int32_t to = other_phase(from);
@@ -224,11 +80,11 @@ private:
     }
 
     std::int32_t other_phase(std::int32_t from) {
-        const auto to = static_cast<std::int32_t>(below(static_cast<std::size_t>(state_.phases() - 1)));
+        const auto to = static_cast<std::int32_t>(random_.below(state_.phases() - 1));
         return to >= from ? to + 1 : to;
     }
 
-    bool accepts(double more) { return more <= 0 || uniform(random_) < std::exp(-more / temperature_); }
+    bool accepts(double more) { return more <= 0 || random_.uniform() < std::exp(-more / temperature_); }
 
     bool ordered() const {
         return std::all_of(moves_.begin(), moves_.end(),
@@ -344,10 +200,10 @@ private:
         std::copy(state_.phase().begin(), state_.phase().end(), best_.begin());
     }
 
-    State state_;
+    PhaseState state_;
     View<const double> duration_;
     double opening_;
-    const Order& order_;
+    const TransferOrder& order_;
     Random random_;
     Array<std::uint32_t> mark_;
     std::uint32_t stamp_ = 0;
@@ -380,7 +236,7 @@ Array<std::int32_t> anneal_lengths(const Resources& resources, View<const double
                                    Array<std::int32_t> phase, View<const std::int32_t> first,
                                    View<const std::int32_t> second, const Annealing& annealing) {
     if (phase.empty()) return phase;
-    const Order order(phase.size(), first, second);
+    const TransferOrder order(phase.size(), first, second);
     Annealer annealer(resources, duration, opening, std::move(phase), order, annealing.seed);
     return annealer.run(annealing, least_length(resources, duration, opening) * (1 + 1e-12));
 }

@@ -16,8 +16,6 @@ namespace {
 
 constexpr double kShare = 0.05;  // of the factors drawn anew in a restart
 
-double uniform(Random& random) { return static_cast<double>(random.next() >> 11U) * 0x1p-53; }
-
 class EventList {
 public:
     EventList(const TimeLines& lines, View<const double> duration)
@@ -34,7 +32,7 @@ public:
     // New factors for transfers begin ... end - 1: for each with the chance `share`, else those of the best run so far.
     void draw_factors(std::int64_t begin, std::int64_t end, double noise, double share, Random& random) {
         for (std::int64_t k = begin; k < end; ++k)
-            factor_[k] = uniform(random) < share ? 1 + noise * uniform(random) : best_factor_[k];
+            factor_[k] = random.uniform() < share ? 1 + noise * random.uniform() : best_factor_[k];
     }
     void keep_factors(std::int64_t begin, std::int64_t end) {
         std::copy(factor_.begin() + begin, factor_.begin() + end, best_factor_.begin() + begin);

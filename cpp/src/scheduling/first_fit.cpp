@@ -9,6 +9,7 @@
 
 #include "conset/scheduling/occupancy.hpp"
 #include "conset/scheduling/precedence.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -51,6 +52,7 @@ public:
 
     // Places transfer k in phase `start` or later.
     std::int32_t place(std::int32_t k, std::int32_t start) {
+        poll_.count();
         taken_.clear();
         resources_.each(k, [&](std::int32_t resource) {
             if (row_of_[resource] != kRoomy) taken_.push_back(row_of_[resource]);
@@ -121,6 +123,7 @@ private:
         placed_[k] = true;
     }
 
+    StopPoll poll_;
     const Resources& resources_;
     Occupancy occupancy_;
     Array<std::int32_t> row_of_, phase_, taken_;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "conset/rows.hpp"
 #include "conset/scheduling/negotiated_paths.hpp"
 #include "conset/stop.hpp"
 
@@ -81,20 +82,19 @@ void Negotiation::keep_rows_that_can_fill(const SlotLimits& limits) {
         old_row_.push_back(row);
     }
     offsets_.push_back(0);
-    users_offsets_.assign(old_row_.size() + 1, 0);
+    Array<std::int32_t> user;  // the item of each entry
     for (std::size_t i = 0; i < items_.items(); ++i) {
         for (std::int64_t k = items_.offsets_[i]; k < items_.offsets_[i + 1]; ++k) {
             if (number[items_.row_[k]] < 0) continue;
             row_.push_back(number[items_.row_[k]]);
-            ++users_offsets_[row_.back() + 1];
+            user.push_back(static_cast<std::int32_t>(i));
         }
         offsets_.push_back(static_cast<std::int64_t>(row_.size()));
     }
-    std::partial_sum(users_offsets_.begin(), users_offsets_.end(), users_offsets_.begin());
-    Array<std::int64_t> next(users_offsets_.begin(), users_offsets_.end() - 1);
     users_.resize(row_.size());
-    for (std::size_t i = 0; i < items_.items(); ++i)
-        for (const std::int32_t row : rows_of(i)) users_[next[row]++] = static_cast<std::int32_t>(i);
+    users_offsets_ = fill_rows<std::int64_t>(
+        old_row_.size(), row_.size(), [&](std::size_t k) { return row_[k]; },
+        [&](std::int64_t at, std::size_t k) { users_[at] = user[k]; });
     row_seen_.assign(old_row_.size(), -1);
 }
 
@@ -283,7 +283,7 @@ std::int32_t Negotiation::cheapest_slot(std::size_t item, const float* order) {
         }
     }
     work_ += static_cast<std::int64_t>((row_step_ + kTouch) * (rows.size() + 1));
-    std::int32_t at = static_cast<std::int32_t>(random_.below(static_cast<std::uint32_t>(slots_)));
+    std::int32_t at = static_cast<std::int32_t>(random_.below(slots_));
     while (total_[at] != lowest) at = at + 1 == slots_ ? 0 : at + 1;
     return at;
 }

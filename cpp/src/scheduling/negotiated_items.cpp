@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "conset/network/routes.hpp"
+#include "conset/rows.hpp"
 #include "conset/scheduling/negotiated.hpp"
 
 namespace conset {
@@ -55,20 +56,15 @@ NegotiatedItems::NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const
         }
         offsets_.push_back(static_cast<std::int64_t>(row_.size()));
     }
-    out_offsets_.assign(static_cast<std::size_t>(nodes_) + 1, 0);
-    for (std::int32_t l = 0; l < links_; ++l)
-        if (wiring.source[l] != wiring.target[l]) ++out_offsets_[wiring.source[l] + 1];
-    std::partial_sum(out_offsets_.begin(), out_offsets_.end(), out_offsets_.begin());
-    out_link_.resize(static_cast<std::size_t>(out_offsets_.back()));
-    out_source_.resize(out_link_.size());
-    out_target_.resize(out_link_.size());
-    Array<std::int32_t> next(out_offsets_.begin(), out_offsets_.end() - 1);
-    for (std::int32_t l = 0; l < links_; ++l) {
-        if (wiring.source[l] == wiring.target[l]) continue;
-        const std::int32_t at = next[wiring.source[l]]++;
-        out_link_[at] = l;
-        out_source_[at] = wiring.source[l];
-        out_target_[at] = wiring.target[l];
+    out_link_.resize(wiring.source.size());
+    out_offsets_ = fill_rows<std::int32_t>(
+        as_size(nodes_), wiring.source.size(),
+        [&](std::size_t l) { return wiring.source[l] != wiring.target[l] ? wiring.source[l] : -1; },
+        [&](std::int32_t at, std::size_t l) { out_link_[at] = static_cast<std::int32_t>(l); });
+    out_link_.resize(as_size(out_offsets_.back()));
+    for (const std::int32_t l : out_link_) {
+        out_source_.push_back(wiring.source[l]);
+        out_target_.push_back(wiring.target[l]);
     }
     measure_distances();
     order_items(messages);
@@ -142,25 +138,20 @@ void NegotiatedItems::order_items(const Messages& messages) {
     if (messages.first.empty()) return;
     const std::size_t edges = messages.first.size();
     Array<std::int32_t> waits(items(), 0), ready;
-    order_offsets_.assign(items() + 1, 0);
     for (std::size_t k = 0; k < edges; ++k) {
         edge_first_.push_back(item_[messages.first[k]]);
         edge_second_.push_back(item_[messages.second[k]]);
-        ++order_offsets_[edge_first_[k] + 1];
-        ++order_offsets_[edge_second_[k] + 1];
         ++waits[edge_second_[k]];
     }
-    std::partial_sum(order_offsets_.begin(), order_offsets_.end(), order_offsets_.begin());
     order_item_.resize(2 * edges);
     order_edge_.resize(2 * edges);
-    Array<std::int64_t> next(order_offsets_.begin(), order_offsets_.end() - 1);
-    for (std::size_t k = 0; k < edges; ++k) {
-        for (const bool earlier : {false, true}) {
-            const std::int64_t at = next[earlier ? edge_second_[k] : edge_first_[k]]++;
-            order_item_[at] = earlier ? edge_first_[k] : edge_second_[k];
-            order_edge_[at] = static_cast<std::int32_t>(2 * k) + (earlier ? 1 : 0);
-        }
-    }
+    // entry 2k: edge k at the item it leaves; 2k + 1: at the one it enters
+    order_offsets_ = fill_rows<std::int64_t>(
+        items(), 2 * edges, [&](std::size_t e) { return (e % 2 == 0 ? edge_first_ : edge_second_)[e / 2]; },
+        [&](std::int64_t at, std::size_t e) {
+            order_item_[at] = (e % 2 == 0 ? edge_second_ : edge_first_)[e / 2];
+            order_edge_[at] = static_cast<std::int32_t>(e);
+        });
     chain_before_.assign(items(), 0);
     chain_after_.assign(items(), 0);
     for (std::size_t i = 0; i < items(); ++i)
@@ -185,12 +176,10 @@ void NegotiatedItems::order_items(const Messages& messages) {
 // Breadth first from every target against the direction of the links.
 void NegotiatedItems::measure_distances() {
     constexpr std::uint16_t far = std::numeric_limits<std::uint16_t>::max();
-    Array<std::int32_t> in_offsets(static_cast<std::size_t>(nodes_) + 1, 0), in_source(out_target_.size()), queue;
-    for (const std::int32_t v : out_target_) ++in_offsets[v + 1];
-    std::partial_sum(in_offsets.begin(), in_offsets.end(), in_offsets.begin());
-    Array<std::int32_t> next(in_offsets.begin(), in_offsets.end() - 1);
-    for (std::int32_t v = 0; v < nodes_; ++v)
-        for (std::int32_t at = out_offsets_[v]; at < out_offsets_[v + 1]; ++at) in_source[next[out_target_[at]]++] = v;
+    Array<std::int32_t> in_source(out_target_.size()), queue;
+    const Array<std::int32_t> in_offsets = fill_rows<std::int32_t>(
+        as_size(nodes_), out_target_.size(), [&](std::size_t k) { return out_target_[k]; },
+        [&](std::int32_t at, std::size_t k) { in_source[at] = out_source_[k]; });
     distance_row_.assign(static_cast<std::size_t>(nodes_), -1);
     hops_.assign(source_.size(), 0);
     std::int32_t known = 0;

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "conset/random.hpp"
+#include "conset/rows.hpp"
 #include "conset/scheduling/precedence.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -21,12 +23,13 @@ public:
           precedence_(std::move(precedence)),
           random_(seed),
           phase_(routes_.size(), 0),
-          begin_(static_cast<std::size_t>(nodes_) + 1, 0),
+          begin_(row_offsets<std::int64_t>(as_size(nodes_), routes_.size(),
+                                           [&](std::size_t k) { return routes_.source[k]; })),
           length_(static_cast<std::size_t>(nodes_), 0),
           row_(routes_.size()),
           sender_to_(static_cast<std::size_t>(nodes_), kNobody),
           used_(resources.limits().link > 0 ? static_cast<std::size_t>(resources.count()) : 0, 0) {
-        fill_rows();
+        list_eligible();
     }
 
     Array<std::int32_t> run() {
@@ -34,6 +37,7 @@ public:
         for (std::int32_t phase = 0; left > 0; ++phase) {
             fill_permutation();
             for (const std::int32_t k : placed_) phase_[k] = phase;
+            poll_.count(placed_.size());
             left -= placed_.size();
             // Those that waited become eligible only now: a predecessor ends in an earlier permutation.
             for (const std::int32_t k : placed_)
@@ -47,9 +51,7 @@ public:
 
 private:
     // The compressed rows: eligible transfers of node v stand at begin_[v] ... begin_[v] + length_[v] - 1, shuffled.
-    void fill_rows() {
-        for (const std::int32_t v : routes_.source) ++begin_[v + 1];
-        for (std::int32_t v = 0; v < nodes_; ++v) begin_[v + 1] += begin_[v];
+    void list_eligible() {
         for (std::size_t k = 0; k < routes_.size(); ++k)
             if (precedence_.ready(k))
                 row_[begin_[routes_.source[k]] + length_[routes_.source[k]]++] = static_cast<std::int32_t>(k);
@@ -60,12 +62,11 @@ private:
     void append(std::int32_t k) {
         const std::int32_t v = routes_.source[k];
         row_[begin_[v] + length_[v]++] = k;
-        std::swap(row_[begin_[v] + length_[v] - 1],
-                  row_[begin_[v] + random_.below(static_cast<std::uint32_t>(length_[v]))]);
+        std::swap(row_[begin_[v] + length_[v] - 1], row_[begin_[v] + random_.below(length_[v])]);
     }
 
     void fill_permutation() {
-        auto x = static_cast<std::int32_t>(random_.below(static_cast<std::uint32_t>(nodes_)));
+        auto x = static_cast<std::int32_t>(random_.below(nodes_));
         for (std::int32_t k = 0; k < nodes_; ++k, x = x + 1 == nodes_ ? 0 : x + 1) {
             take_inside(x);
             if (exchanges_ && sender_to_[x] != kNobody && take_first(x, sender_to_[x])) continue;
@@ -123,6 +124,7 @@ private:
         placed_.clear();
     }
 
+    StopPoll poll_;
     const Resources& resources_;
     const Routes& routes_;
     std::int32_t nodes_;

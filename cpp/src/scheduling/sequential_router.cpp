@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "conset/rows.hpp"
 #include "conset/stop.hpp"
 
 namespace conset {
@@ -26,14 +27,12 @@ SequentialRouter::SequentialRouter(const RouterGraph& graph, const Connections& 
       weight_(weight),
       random_(seed) {
     const auto nodes = static_cast<std::size_t>(graph.nodes), copies = static_cast<std::size_t>(phases);
-    out_offsets_.assign(nodes + 1, 0);
-    for (std::size_t l = 0; l < graph.source.size(); ++l)
-        if (graph.source[l] != graph.target[l]) ++out_offsets_[graph.source[l] + 1];
-    for (std::size_t v = 0; v < nodes; ++v) out_offsets_[v + 1] += out_offsets_[v];
-    out_link_.resize(as_size(out_offsets_[nodes]));
-    Array<std::int32_t> at(out_offsets_.begin(), out_offsets_.end() - 1);
-    for (std::size_t l = 0; l < graph.source.size(); ++l)
-        if (graph.source[l] != graph.target[l]) out_link_[at[graph.source[l]]++] = static_cast<std::int32_t>(l);
+    out_link_.resize(graph.source.size());
+    out_offsets_ = fill_rows<std::int32_t>(
+        nodes, graph.source.size(),
+        [&](std::size_t l) { return graph.source[l] != graph.target[l] ? graph.source[l] : -1; },
+        [&](std::int32_t at, std::size_t l) { out_link_[at] = static_cast<std::int32_t>(l); });
+    out_link_.resize(as_size(out_offsets_.back()));
     measure_distances();
     channels_.assign(copies * nodes, 0);
     send_.assign(copies * nodes, 0);
@@ -55,11 +54,10 @@ SequentialRouter::SequentialRouter(const RouterGraph& graph, const Connections& 
 // Hops from every node to the targets of connections, breadth first against the links.
 void SequentialRouter::measure_distances() {
     const auto nodes = static_cast<std::size_t>(graph_.nodes);
-    Array<std::int32_t> in_offsets(nodes + 1, 0), in_link(out_link_.size());
-    for (const std::int32_t l : out_link_) ++in_offsets[graph_.target[l] + 1];
-    for (std::size_t v = 0; v < nodes; ++v) in_offsets[v + 1] += in_offsets[v];
-    Array<std::int32_t> at(in_offsets.begin(), in_offsets.end() - 1), queue;
-    for (const std::int32_t l : out_link_) in_link[at[graph_.target[l]]++] = l;
+    Array<std::int32_t> in_link(out_link_.size()), queue;
+    const Array<std::int32_t> in_offsets = fill_rows<std::int32_t>(
+        nodes, out_link_.size(), [&](std::size_t k) { return graph_.target[out_link_[k]]; },
+        [&](std::int32_t at, std::size_t k) { in_link[at] = out_link_[k]; });
     target_row_.assign(nodes, -1);
     std::int32_t rows = 0;
     for (const std::int32_t t : connections_.to)
@@ -85,15 +83,12 @@ void SequentialRouter::measure_distances() {
 void SequentialRouter::order_connections() {
     const std::size_t count = connections_.from.size();
     if (connections_.first.empty()) return;
-    successor_offsets_.assign(count + 1, 0);
-    for (const std::int32_t i : connections_.first) ++successor_offsets_[i + 1];
-    for (std::size_t i = 0; i < count; ++i) successor_offsets_[i + 1] += successor_offsets_[i];
     successor_.resize(connections_.first.size());
-    Array<std::int32_t> at(successor_offsets_.begin(), successor_offsets_.end() - 1), before(count, 0), sorted;
-    for (std::size_t k = 0; k < connections_.first.size(); ++k) {
-        successor_[at[connections_.first[k]]++] = connections_.second[k];
-        ++before[connections_.second[k]];
-    }
+    Array<std::int32_t> before(count, 0), sorted;
+    successor_offsets_ = fill_rows<std::int32_t>(
+        count, successor_.size(), [&](std::size_t k) { return connections_.first[k]; },
+        [&](std::int32_t at, std::size_t k) { successor_[at] = connections_.second[k]; });
+    for (const std::int32_t i : connections_.second) ++before[i];
     for (std::size_t i = 0; i < count; ++i)
         if (before[i] == 0) sorted.push_back(static_cast<std::int32_t>(i));
     for (std::size_t k = 0; k < sorted.size(); ++k)
@@ -184,7 +179,7 @@ std::int64_t SequentialRouter::ahead(std::int32_t i, std::int32_t phase, std::in
 
 void SequentialRouter::open_phases(std::int32_t i, std::int32_t earliest, std::int32_t latest) {
     const std::int32_t from = connections_.from[i], to = connections_.to[i];
-    const auto turn = static_cast<std::int32_t>(random_.below(static_cast<std::uint32_t>(latest - earliest + 1)));
+    const auto turn = static_cast<std::int32_t>(random_.below(latest - earliest + 1));
     for (std::int32_t k = earliest; k <= latest; ++k) {
         // With equal costs the copies take turns; from a fixed first one the last would stay empty.
         const std::int32_t p = weight_ == 0 ? k : earliest + (k - earliest + turn) % (latest - earliest + 1);

@@ -8,6 +8,7 @@
 
 #include "conset/random.hpp"
 #include "conset/scheduling/precedence.hpp"
+#include "conset/stop.hpp"
 
 namespace conset {
 
@@ -165,6 +166,7 @@ private:
     }
 
     void schedule(std::int32_t k) {
+        poll_.count();
         result_.start[k] = table_.place(k, earliest_[k], duration_[k]);
         result_.end[k] = result_.start[k] + duration_[k];
         scheduled_[k] = true;
@@ -187,6 +189,7 @@ private:
     View<const double> duration_;
     Precedence& precedence_;
     Random& random_;
+    StopPoll poll_;
     Table table_;
     Array<std::int32_t> tie_;
     Array<bool> scheduled_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conset/stop.hpp"
 #include "instances.hpp"
 
 namespace conset {
@@ -67,6 +68,14 @@ TEST(Coloring, OneSeedGivesOneColouring) {
     const Pattern pattern = testing_::random_pattern(20, 500, 3);
     const auto once = color_ports(20, pattern.source, pattern.target, 9);
     EXPECT_EQ(once, color_ports(20, pattern.source, pattern.target, 9));
+}
+
+TEST(Coloring, AStopEndsALongOneAndNoCheapOne) {
+    const Pattern many = testing_::random_pattern(20, 100'000, 3), few = testing_::random_pattern(20, 500, 3);
+    ask_stop();
+    EXPECT_FALSE(color_ports(20, few.source, few.target, 9).empty());
+    EXPECT_THROW(color_ports(20, many.source, many.target, 9), Interrupted);
+    reset_search();
 }
 
 }  // namespace

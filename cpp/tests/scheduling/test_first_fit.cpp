@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "conset/scheduling/occupancy.hpp"
+#include "conset/scheduling/random_schedule.hpp"
+#include "conset/stop.hpp"
 #include "instances.hpp"
 
 namespace conset {
@@ -103,6 +105,19 @@ TEST(FirstFit, PairsExchanges) {
     const Pattern pattern{{0, 1, 1, 2}, {1, 0, 2, 1}};
     const Resources resources = resources_of(crossbar, pattern, {1, 1, 0, 0, true});
     EXPECT_EQ(first_fit(resources, Ints{0, 1, 2, 3}, {}, {}), (Ints{0, 0, 1, 1}));
+}
+
+TEST(FirstFit, AStopEndsALongOneAndNoCheapOne) {
+    const Network crossbar = Network::crossbar(300);
+    const Limits one{1, 1, 0, 0, false};
+    const Pattern many = testing_::all_to_all(300), few = testing_::all_to_all(100);
+    const Resources all = resources_of(crossbar, many, one), some = resources_of(crossbar, few, one);
+    const Ints order = order_longest_first(all, {}), short_order = order_longest_first(some, {});
+    ask_stop();
+    EXPECT_EQ(testing_::phases(first_fit(some, short_order, {}, {})), 99);
+    EXPECT_THROW(first_fit(all, order, {}, {}), Interrupted);
+    EXPECT_THROW(schedule_random(all, false, {}, {}, 1), Interrupted);
+    reset_search();
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ struct Graph {
         };
         for (std::int32_t v = 0; v < nodes; ++v) join(v, (v + 1) % nodes);
         for (std::int32_t k = 0; k < chords; ++k)
-            join(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(nodes))),
-                 static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(nodes))));
+            join(static_cast<std::int32_t>(random.below(nodes)), static_cast<std::int32_t>(random.below(nodes)));
     }
 };
 

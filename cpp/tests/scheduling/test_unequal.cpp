@@ -165,7 +165,7 @@ TEST(Balance, MovesWithinLimitsOverRoutesThatExist) {
         to.push_back(torus.link_target(link));
     }
     const Balanced found =
-        balance_words(resources, {true, work, work, no_links}, start, pinned, {30000, 0.02, 0.0002, 1, from, to});
+        balance_loads(resources, {true, work, work, no_links}, start, pinned, {30000, 0.02, 0.0002, 1, from, to});
     EXPECT_EQ(found.phase[3], start[3]);
     EXPECT_EQ(found.phase[50], start[50]);
     const Resources moved({torus, pattern.source, pattern.target, found.offsets, found.links}, narrow, limits);
@@ -179,7 +179,7 @@ TEST(Balance, MovesWithinLimitsOverRoutesThatExist) {
         EXPECT_EQ(at, pattern.target[k]);
     }
     const Balanced kept =
-        balance_words(resources, {true, work, work, no_links}, start, pinned, {0, 0.02, 0.0002, 1, {}, {}});
+        balance_loads(resources, {true, work, work, no_links}, start, pinned, {0, 0.02, 0.0002, 1, {}, {}});
     EXPECT_EQ(kept.phase, start);
     EXPECT_LT(found.length, kept.length);
 }

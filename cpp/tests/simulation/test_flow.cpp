@@ -62,7 +62,7 @@ void compare(std::int32_t resources, std::size_t flows, int events, bool groups,
     double now = 0;
     for (int event = 0; event < events; ++event) {
         while (open.size() < flows) {
-            const auto first = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(resources)));
+            const auto first = static_cast<std::int32_t>(random.below(resources));
             const auto hops = static_cast<std::int32_t>(1 + random.below(4));
             Open flow{{}, groups ? 1.0 : 1.0 / hops};
             for (std::int32_t h = 0; h < hops; ++h) flow.route.push_back((first + h) % resources);

@@ -13,7 +13,7 @@ namespace conset {
 
 // What makes a phase long: the busiest port (or node, `serial`) by `work[k]` of its transfers, or the busiest link by
 // `size[k]` times link_work[link] (one entry for all links, or none where links cost nothing).
-struct Burden {
+struct TransferWork {
     bool serial;
     View<const double> work, size, link_work;
 };
@@ -35,7 +35,7 @@ struct Balanced {
 
 // Better phases than `phase`, as many at most, within the limits of `resources`; `pinned` transfers stay where they
 // are.
-Balanced balance_words(const Resources& resources, const Burden& burden, Array<std::int32_t> phase,
+Balanced balance_loads(const Resources& resources, const TransferWork& work, Array<std::int32_t> phase,
                        View<const std::uint8_t> pinned, const BalanceSearch& search);
 
 }  // namespace conset

@@ -14,7 +14,7 @@ namespace conset {
 
 // The phase of each message from node source[m] to node target[m]. No two messages of a phase leave one node or enter
 // one node; messages inside a node stand in phase 0. The number of phases is the largest number of messages at any
-// port.
+// port. Throws Interrupted where a stop is asked for in a long run.
 Array<std::int32_t> color_ports(std::int32_t nodes, View<const std::int32_t> source, View<const std::int32_t> target,
                                 std::uint64_t seed);
 

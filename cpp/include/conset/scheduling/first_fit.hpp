@@ -19,6 +19,7 @@ Array<std::int32_t> order_longest_first(const Resources& resources, View<const s
 
 // The phase of each transfer, from 0, when they are placed in `order`. Where pairs (first[k], second[k]) are given a
 // transfer waits until all before it are placed, then those ready go by `order`, into phases after their predecessors'.
+// Throws Interrupted where a stop is asked for before many are placed.
 Array<std::int32_t> first_fit(const Resources& resources, View<const std::int32_t> order,
                               View<const std::int32_t> first, View<const std::int32_t> second);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "conset/array.hpp"
+#include "conset/rows.hpp"
 
 namespace conset {
 
@@ -13,15 +14,11 @@ public:
     Precedence(std::size_t messages, View<const std::int32_t> first, View<const std::int32_t> second) {
         if (first.empty()) return;
         waits_.assign(messages, 0);
-        offsets_.assign(messages + 1, 0);
-        for (std::size_t k = 0; k < first.size(); ++k) {
-            ++offsets_[first[k] + 1];
-            ++waits_[second[k]];
-        }
-        for (std::size_t m = 0; m < messages; ++m) offsets_[m + 1] += offsets_[m];
+        for (const std::int32_t m : second) ++waits_[m];
         successor_.resize(first.size());
-        Array<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
-        for (std::size_t k = 0; k < first.size(); ++k) successor_[next[first[k]]++] = second[k];
+        offsets_ = fill_rows<std::int64_t>(
+            messages, first.size(), [&](std::size_t k) { return first[k]; },
+            [&](std::int64_t at, std::size_t k) { successor_[at] = second[k]; });
     }
 
     bool empty() const { return waits_.empty(); }

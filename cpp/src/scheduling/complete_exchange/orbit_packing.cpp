@@ -68,7 +68,7 @@ private:
 
     bool accepts(std::int64_t change, double temperature) {
         if (change <= 0) return true;
-        const double x = static_cast<double>(random_.next() >> 11U) * 0x1p-53;
+        const double x = random_.uniform();
         return x < std::exp(-static_cast<double>(change) / temperature);
     }
 

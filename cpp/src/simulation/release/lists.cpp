@@ -99,14 +99,14 @@ void Release<Time>::make_lists() {
 template <class Time>
 void Release<Time>::list_dependents() {
     if (messages_.dep_offsets.empty()) return;
-    dependents_.offsets.assign(left_ + 1, 0);
-    for (const std::int32_t d : messages_.deps) ++dependents_.offsets[d + 1];
-    for (std::size_t m = 0; m < left_; ++m) dependents_.offsets[m + 1] += dependents_.offsets[m];
     dependents_.items.resize(messages_.deps.size());
-    Array<std::int64_t> at(dependents_.offsets.begin(), dependents_.offsets.end() - 1);
-    for (std::size_t m = 0; m < left_; ++m)
-        for (std::int64_t k = messages_.dep_offsets[m]; k < messages_.dep_offsets[m + 1]; ++k)
-            dependents_.items[at[messages_.deps[k]]++] = static_cast<std::int32_t>(m);
+    std::size_t m = 0;  // whose dependence it is
+    dependents_.offsets = fill_rows<std::int64_t>(
+        left_, messages_.deps.size(), [&](std::size_t k) { return messages_.deps[k]; },
+        [&](std::int64_t at, std::size_t k) {
+            while (messages_.dep_offsets[m + 1] <= static_cast<std::int64_t>(k)) ++m;
+            dependents_.items[at] = static_cast<std::int32_t>(m);
+        });
 }
 
 template <class Time>
