@@ -5,9 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
+SANITIZED := build/core-sanitized
 CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized bench catalogue clean
+.PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized test-core-sanitized bench \
+        catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -59,6 +61,20 @@ test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
 	cmake -S cpp -B build/cpp-sanitized -DCONSET_TESTS=ON -DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	cmake --build build/cpp-sanitized -j2
 	ctest --test-dir build/cpp-sanitized --output-on-failure
+
+# The interpreter itself with the packages of the environment, without its .pth files: one of them would find the
+# extension that is not sanitized.
+test-core-sanitized: $(LINT) ## malformed arguments and nouns, with the extension built with sanitizers
+	$(BIN)/cmake -S cpp -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCONSET_PYTHON=ON \
+		-DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
+	$(BIN)/cmake --build $(SANITIZED)
+	@rm -rf $(SANITIZED)/packages && mkdir $(SANITIZED)/packages
+	@cp -r src/conset $(SANITIZED)/packages && cp $(SANITIZED)/_core*.so $(SANITIZED)/packages/conset
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 \
+		PYTHONPATH="$(SANITIZED)/packages:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" \
+		"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -m pytest -q \
+		tests/properties/test_malformed_arguments.py tests/properties/test_malformed_nouns.py
 
 core: $(READY) ## build the C++ extension again after an edit (incremental)
 

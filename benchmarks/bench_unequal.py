@@ -26,7 +26,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.balance import balance_words, burden_of, phase_lengths
-from conset.methods.core import core_arguments
+from conset.methods.core import core_arguments, core_resources
 from conset.methods.decreasing import STEPS, temperatures, total_length
 from conset.methods.event_list import time_event_list
 from conset.methods.method import ANY, PORTS
@@ -65,15 +65,15 @@ def regular(links: bool, sizes: str, degree: int, seed: int) -> NDArray[np.float
     on = parse_machine(f"{spec},overhead=0,inject=0,eject=0,port=1GB/s")
     pattern = parse_pattern(f"random:degree={degree},size={SIZES[sizes]},seed={seed}", ranks=64)
     problem = Problem(pattern, on, ANY if links else PORTS, search=SearchOptions(seed=seed))
-    arguments, size = core_arguments(problem), pattern.size.astype(float)
+    arguments, resources, size = core_arguments(problem), core_resources(problem), pattern.size.astype(float)
     load = max(np.bincount(rank, size).max() for rank in (pattern.source, pattern.target))
     if links:
         load = max(load, _core.count_totals(*arguments[:3], np.ascontiguousarray(pattern.size)).bytes.max())
     order = np.argsort(-size, kind="stable").astype(np.int32)
-    first_fit = _core.first_fit(*arguments, order, NONE, NONE)
+    first_fit = _core.first_fit(resources, order, NONE, NONE)
     start = time.perf_counter()
     annealed = _core.anneal_lengths(
-        *arguments, size, 0.0, first_fit, NONE, NONE, STEPS, *temperatures(size.size), seed
+        resources, size, 0.0, first_fit, NONE, NONE, STEPS, *temperatures(size.size), seed
     )  # fmt: skip
     seconds = time.perf_counter() - start
     together = Phases(np.array([0, size.size], np.int64), np.arange(size.size, dtype=np.int32))
@@ -81,10 +81,10 @@ def regular(links: bool, sizes: str, degree: int, seed: int) -> NDArray[np.float
     text = time_as(problem, together)[:, 1].max() * 1e9
     pieces = 0
     if not links:
-        offsets, _, part = _core.decompose_birkhoff(64, *arguments[1:3], np.ascontiguousarray(pattern.size))
-        pieces = offsets.size - 1
-        assert np.maximum.reduceat(part, offsets[:-1]).sum() == load, "not the port bound"
-    least = _core.least_length(*arguments, size, 0.0)
+        cut = _core.decompose_birkhoff(64, *arguments[1:3], np.ascontiguousarray(pattern.size))
+        pieces = cut.offsets.size - 1
+        assert np.maximum.reduceat(cut.part, cut.offsets[:-1]).sum() == load, "not the port bound"
+    least = _core.least_length(resources, size, 0.0)
     lengths = [least, *(total_length(phase, size, 0.0) for phase in (first_fit, annealed))]
     return np.array([*(value / load for value in (*lengths, *ends, text)), pieces, seconds])
 

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "bindings.hpp"
-#include "conset/routes.hpp"
+#include "conset/network/routes.hpp"
 
 namespace conset::bindings {
 
@@ -43,7 +41,7 @@ inline void check_count(const char* what, std::int64_t value, std::int64_t low, 
 }
 
 template <class T>
-void check_ids(const char* what, std::span<const T> ids, std::int64_t below, std::int64_t from = 0) {
+void check_ids(const char* what, View<const T> ids, std::int64_t below, std::int64_t from = 0) {
     T low = 0, high = 0;
     for (const T id : ids) {
         low = std::min(low, id);
@@ -57,7 +55,7 @@ void check_ids(const char* what, std::span<const T> ids, std::int64_t below, std
 }
 
 // Rises from 0 to `end` in any number of steps.
-inline void check_rise(const char* what, std::span<const std::int64_t> offsets, std::size_t end) {
+inline void check_rise(const char* what, View<const std::int64_t> offsets, std::size_t end) {
     require(!offsets.empty() && offsets.front() == 0, what, "must begin with 0");
     require(std::is_sorted(offsets.begin(), offsets.end()), what, "must rise");
     if (static_cast<std::size_t>(offsets.back()) != end)
@@ -65,22 +63,20 @@ inline void check_rise(const char* what, std::span<const std::int64_t> offsets, 
                                     std::to_string(offsets.back()));
 }
 
-inline void check_offsets(const char* what, std::span<const std::int64_t> offsets, std::size_t rows, std::size_t end) {
+inline void check_offsets(const char* what, View<const std::int64_t> offsets, std::size_t rows, std::size_t end) {
     check_size(what, offsets.size(), rows + 1);
     check_rise(what, offsets, end);
 }
 
-inline void check_ends(const Network& network, std::span<const std::int32_t> source,
-                       std::span<const std::int32_t> target) {
+inline void check_ends(const Network& network, View<const std::int32_t> source, View<const std::int32_t> target) {
     check_size("target", target.size(), source.size());
     check_ids("source", source, network.starts());
     check_ids("target", target, network.endpoints());
 }
 
 // Transfers with their routes: a compiler's where there are any, else the network's own.
-inline Routes checked_routes(const Network& network, std::span<const std::int32_t> source,
-                             std::span<const std::int32_t> target, std::span<const std::int64_t> offsets = {},
-                             std::span<const std::int32_t> links = {}) {
+inline Routes checked_routes(const Network& network, View<const std::int32_t> source, View<const std::int32_t> target,
+                             View<const std::int64_t> offsets = {}, View<const std::int32_t> links = {}) {
     check_ends(network, source, target);
     if (!offsets.empty() || !links.empty()) {
         check_offsets("route_offsets", offsets, source.size(), links.size());
@@ -90,50 +86,48 @@ inline Routes checked_routes(const Network& network, std::span<const std::int32_
 }
 
 // By link slot, or a single entry for all.
-inline void check_width(const Network& network, std::span<const std::int32_t> width) {
+inline void check_width(const Network& network, View<const std::int32_t> width) {
     check_each("width", width.size(), static_cast<std::size_t>(network.link_slots()));
     check_ids("width", width, std::int64_t{1} << 31, 1);
 }
 
 // Phases over `count` transfers, and batches of them.
-inline void check_phases(std::span<const std::int64_t> phases, std::span<const std::int64_t> batches,
-                         std::size_t count) {
+inline void check_phases(View<const std::int64_t> phases, View<const std::int64_t> batches, std::size_t count) {
     check_rise("phase_offsets", phases, count);
     check_rise("batch_offsets", batches, phases.size() - 1);
 }
 
 // Pairs of transfers, the first of which comes before the second.
-inline void check_pairs(std::span<const std::int32_t> first, std::span<const std::int32_t> second, std::size_t count) {
+inline void check_pairs(View<const std::int32_t> first, View<const std::int32_t> second, std::size_t count) {
     check_size("second", second.size(), first.size());
     check_ids("first", first, static_cast<std::int64_t>(count));
     check_ids("second", second, static_cast<std::int64_t>(count));
 }
 
 // Every one of `count` once.
-inline void check_permutation(const char* what, std::span<const std::int32_t> order, std::size_t count) {
+inline void check_permutation(const char* what, View<const std::int32_t> order, std::size_t count) {
     check_size(what, order.size(), count);
     check_ids(what, order, static_cast<std::int64_t>(count));
-    std::vector<bool> seen(count);
+    Array<bool> seen(count);
     for (const std::int32_t k : order) seen[static_cast<std::size_t>(k)] = true;
     require(std::find(seen.begin(), seen.end(), false) == seen.end(), what, "must name every one once");
 }
 
 // Groups are numbered from 0, none is empty.
-inline void check_dense(const char* what, std::span<const std::int32_t> group) {
+inline void check_dense(const char* what, View<const std::int32_t> group) {
     check_ids(what, group, static_cast<std::int64_t>(group.size()));
-    std::vector<bool> seen(group.empty() ? 0
-                                         : static_cast<std::size_t>(*std::max_element(group.begin(), group.end())) + 1);
+    Array<bool> seen(group.empty() ? 0 : static_cast<std::size_t>(*std::max_element(group.begin(), group.end())) + 1);
     for (const std::int32_t g : group) seen[static_cast<std::size_t>(g)] = true;
     require(std::find(seen.begin(), seen.end(), false) == seen.end(), what, "a group without any entry");
 }
 
 // Rates: numbers of at least 0, infinite where there is no limit.
-inline void check_numbers(const char* what, std::span<const double> values) {
+inline void check_numbers(const char* what, View<const double> values) {
     for (const double value : values) require(value >= 0, what, "numbers of at least 0 required");
 }
 
 // Times, work, sizes: numbers of at least 0 that can be added up.
-inline void check_finite(const char* what, std::span<const double> values) {
+inline void check_finite(const char* what, View<const double> values) {
     for (const double value : values)
         require(value >= 0 && value <= std::numeric_limits<double>::max(), what,
                 "finite numbers of at least 0 required");

@@ -7,13 +7,7 @@
 namespace conset::bindings {
 
 void bind_stop(nb::module_& module) {
-    nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
-        try {
-            std::rethrow_exception(raised);
-        } catch (const Interrupted& error) {
-            PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
-        }
-    });
+    nb::exception<Interrupted>(module, "Interrupted", PyExc_KeyboardInterrupt);
     module.def("ask_stop", &ask_stop);
     module.def("stop_asked", &stop_asked);
     module.def("should_stop", &should_stop, nb::arg("have_schedule"));

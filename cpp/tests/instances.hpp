@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/random.hpp"
-#include "conset/resources.hpp"
+#include "conset/scheduling/resources.hpp"
 
 namespace conset::testing_ {
 
-using Ints = std::vector<std::int32_t>;
+using Ints = Array<std::int32_t>;
 
 struct Pattern {
     Ints source, target;
@@ -37,8 +37,8 @@ inline Pattern random_pattern(std::int32_t nodes, std::size_t messages, std::uin
     Random random(seed);
     Pattern pattern;
     for (std::size_t m = 0; m < messages; ++m) {
-        pattern.source.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(nodes))));
-        pattern.target.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(nodes))));
+        pattern.source.push_back(static_cast<std::int32_t>(random.below(nodes)));
+        pattern.target.push_back(static_cast<std::int32_t>(random.below(nodes)));
     }
     return pattern;
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.machine.spec import parse_machine
-from conset.methods.core import core_arguments
+from conset.methods.core import core_arguments, core_resources
 from conset.methods.decreasing import STEPS, temperatures, total_length
 from conset.methods.event_list import time_event_list
 from conset.methods.method import ANY, PORTS
@@ -47,12 +47,12 @@ def _problem(network: str, degree: int, sizes: str, seed: int) -> Problem:
 
 def _ratios(problem: Problem) -> tuple[float, float]:
     """(first fit by decreasing size, annealed), relative to LB2."""
-    arguments = core_arguments(problem)
+    resources = core_resources(problem)
     size: NDArray[np.float64] = problem.pattern.size.astype(float)
-    phase = _core.first_fit(*arguments, np.argsort(-size, kind="stable").astype(np.int32), NONE, NONE)
+    phase = _core.first_fit(resources, np.argsort(-size, kind="stable").astype(np.int32), NONE, NONE)
     schedule = STEPS, *temperatures(size.size), problem.search.seed
-    annealed = _core.anneal_lengths(*arguments, size, 0.0, phase, NONE, NONE, *schedule)
-    least = _core.least_length(*arguments, size, 0.0)
+    annealed = _core.anneal_lengths(resources, size, 0.0, phase, NONE, NONE, *schedule)
+    least = _core.least_length(resources, size, 0.0)
     return total_length(phase, size, 0.0) / least, total_length(annealed, size, 0.0) / least
 
 
@@ -93,7 +93,8 @@ def test_birkhoff_needs_no_more_pieces_than_the_notes(degree: int, most: int, si
     for seed in SEEDS:
         pattern = parse_pattern(f"random:degree={degree},size={SIZES[sizes]},seed={seed}", ranks=64)
         ends = (np.ascontiguousarray(rank, np.int32) for rank in (pattern.source, pattern.target))
-        offsets, _, part = _core.decompose_birkhoff(64, *ends, np.ascontiguousarray(pattern.size))
+        pieces = _core.decompose_birkhoff(64, *ends, np.ascontiguousarray(pattern.size))
+        offsets, part = pieces.offsets, pieces.part
         assert offsets.size - 1 <= most
         bound = max(np.bincount(rank, pattern.size).max() for rank in (pattern.source, pattern.target))
         assert np.maximum.reduceat(part, offsets[:-1]).sum() == bound

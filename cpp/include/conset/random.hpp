@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
+
+#include "conset/array.hpp"
 
 namespace conset {
 
@@ -20,13 +21,17 @@ public:
         return z ^ (z >> 31U);
     }
 
-    // A number from 0 to n - 1; n must be at least 1. Its bias, below n / 2^32, does not matter to a search.
-    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(((next() >> 32U) * n) >> 32U); }
+    // A number from 0 to n - 1; n must be from 1 to 2^32 - 1. Its bias, below n / 2^32, does not matter to a search.
+    std::uint32_t below(std::integral auto n) {
+        return static_cast<std::uint32_t>(((next() >> 32U) * static_cast<std::uint32_t>(n)) >> 32U);
+    }
+
+    // A multiple of 2^-53 from 0 to below 1.
+    double uniform() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
 
     template <class T>
     void shuffle(std::span<T> values) {
-        for (std::size_t k = values.size(); k > 1; --k)
-            std::swap(values[k - 1], values[below(static_cast<std::uint32_t>(k))]);
+        for (std::size_t k = values.size(); k > 1; --k) std::swap(values[k - 1], values[below(k)]);
     }
 
 private:

@@ -14,10 +14,12 @@
 //
 // and the binding hands `stopped` on, so that the method can say `Phases(..., stopped_early=stopped)`. A search checks
 // once a sweep, never by clock: a run that nobody interrupts gives the same bytes whoever watches. A cheap first
-// schedule is made without looking, so that a method after the wish (the next block of a program) still has an answer.
+// schedule is made without looking, so that a method after the wish (the next block of a program) still has an answer;
+// one that takes long looks by `StopPoll`.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -25,7 +27,7 @@
 
 namespace conset {
 
-// Thrown by a search that is to stop and has nothing to give; the binding turns it into KeyboardInterrupt.
+// Thrown by a search that is to stop and has nothing to give; in Python a KeyboardInterrupt.
 class Interrupted : public std::exception {
 public:
     const char* what() const noexcept override { return "interrupted before there was a schedule"; }
@@ -61,6 +63,24 @@ inline bool should_stop(bool have_schedule) {
     if (!have_schedule) throw Interrupted();
     return true;
 }
+
+// What has nothing to give before its end looks for the wish once in so many steps and never before: a cheap schedule
+// is made whatever was wished.
+class StopPoll {
+public:
+    static constexpr std::size_t kPollInterval = 1 << 16;
+
+    // `steps` more are done; throws Interrupted.
+    void count(std::size_t steps = 1) {
+        steps_ += steps;
+        if (steps_ < kPollInterval) return;
+        steps_ = 0;
+        should_stop(false);
+    }
+
+private:
+    std::size_t steps_ = 0;
+};
 
 // The best so far and what cannot be beaten, in one unit; a bound of 0 leaves the one that is known.
 inline void publish(double incumbent, double bound) noexcept {

@@ -120,16 +120,24 @@ def balance_words(
     pinned = np.isin(phases.message, [] if before is None else before)
     free = (phases.route_offsets is not None) if routes is None else routes == "free"
     ends = usable_ends(topology, problem.machine.routing) if free else (np.zeros(0, np.int32), np.zeros(0, np.int32))
-    phase, offsets, chosen, _ = _core.balance_words(
-        network, source[phases.message], target[phases.message], burden.route_offsets, burden.route_links, width,
-        limits, burden.serial, burden.work, burden.size, burden.link_work, _phase_of(phases),
-        pinned.astype(np.uint8), *ends, STEPS * problem.search.effort, HOT, COLD, problem.search.seed % 2**64,
+    balanced = _core.balance_loads(
+        _core.Resources(
+            network, source[phases.message], target[phases.message], width, limits, burden.route_offsets,
+            burden.route_links,
+        ),
+        _core.TransferWork(
+            serial=burden.serial, work=burden.work, size=burden.size, link_work=burden.link_work, link_source=ends[0],
+            link_target=ends[1],
+        ),
+        _phase_of(phases), pinned.astype(np.uint8),
+        steps=STEPS * problem.search.effort, hot=HOT, cold=COLD, seed=problem.search.seed % 2**64,
     )  # fmt: skip
     moved = replace(phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True))
     if free and topology.link_slots:
-        nodes = _nodes_of_links(source[phases.message], topology.ends[1], offsets, chosen)
-        moved = replace(moved, route_offsets=offsets + np.arange(offsets.size), route_nodes=nodes)
-    return regroup(moved, phase)
+        nodes = _nodes_of_links(source[phases.message], topology.ends[1], balanced.offsets, balanced.links)
+        offsets = balanced.offsets + np.arange(balanced.offsets.size)
+        moved = replace(moved, route_offsets=offsets, route_nodes=nodes)
+    return regroup(moved, balanced.phase)
 
 
 def regroup(phases: Phases, phase: NDArray[np.int32]) -> Phases:

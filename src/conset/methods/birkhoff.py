@@ -48,13 +48,14 @@ def schedule_birkhoff(problem: Problem) -> Phases:
     leaves = np.flatnonzero(source != target).astype(np.int32)
     inside = np.flatnonzero(source == target).astype(np.int32)
     size = problem.pattern.size
-    offsets, transfer, parts = _core.decompose_birkhoff(
+    pieces = _core.decompose_birkhoff(
         problem.nodes,
         np.ascontiguousarray(source[leaves]),
         np.ascontiguousarray(target[leaves]),
         np.ascontiguousarray(size[leaves]),
     )
-    message = leaves[transfer]
+    offsets, parts = pieces.offsets, pieces.part
+    message = leaves[pieces.transfer]
     if inside.size:
         offsets = offsets if offsets.size > 1 else np.array([0, 0], np.int64)
         message = np.concatenate([inside, message]).astype(np.int32)

@@ -9,6 +9,9 @@ from conset import _core
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import core_network
 
+NO_OFFSETS, NO_LINKS = np.zeros(0, np.int64), np.zeros(0, np.int32)
+"""Routes that nobody chose."""
+
 
 def core_arguments(
     problem: Problem,
@@ -25,6 +28,11 @@ def core_arguments(
     return network, source, target, width, core_limits
 
 
+def core_resources(problem: Problem) -> _core.Resources:
+    """The messages with what they take of the limits, over routes walked by the formula."""
+    return _core.Resources(*core_arguments(problem), NO_OFFSETS, NO_LINKS)
+
+
 def core_order(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """(first, second): message `first[k]` ends before message `second[k]` starts; both empty without an order."""
     before = problem.pattern.before
@@ -36,5 +44,5 @@ def core_order(problem: Problem) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 def schedule_random(problem: Problem, *, exchanges: bool) -> Phases:
     """What rs-n and rs-nl share: permutations filled row by row from a random start."""
     first, second = core_order(problem)
-    phase = _core.schedule_random(*core_arguments(problem), exchanges, first, second, problem.search.seed % 2**64)
+    phase = _core.schedule_random(core_resources(problem), exchanges, first, second, problem.search.seed % 2**64)
     return Phases.of(phase)

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.machine.work import synchronization_s, transfer_s, work_of
-from conset.methods.core import core_arguments, core_order
+from conset.methods.core import core_order, core_resources
 from conset.methods.problem import Phases, Problem
 
 STEPS = 500_000
@@ -45,20 +45,20 @@ def schedule_decreasing(problem: Problem) -> Phases:
     """First fit by decreasing length under `problem.limits`, annealed for `search.effort` sweeps; keeps an order."""
     if problem.pattern.messages == 0:
         return Phases.of(np.zeros(0, np.int32))
-    arguments = core_arguments(problem)
+    resources = core_resources(problem)
     first, second = core_order(problem)
     duration = lengths(problem)
     opening = opening_s(problem)
     size = np.zeros(0, np.int64) if problem.pattern.equal_sizes else np.ascontiguousarray(problem.pattern.size)
     by_length = np.argsort(-duration, kind="stable").astype(np.int32)
     starts = [
-        _core.first_fit(*arguments, order, first, second)
-        for order in (by_length, _core.order_longest_first(*arguments, size))
+        _core.first_fit(resources, order, first, second)
+        for order in (by_length, _core.order_longest_first(resources, size))
     ]
     phase = min(starts, key=lambda found: total_length(found, duration, opening))
     if problem.limits.duplex == "full" and _entries(problem, phase) <= MOST_ENTRIES:
         phase = _core.anneal_lengths(
-            *arguments, duration, opening, phase, first, second, STEPS * problem.search.effort,
+            resources, duration, opening, phase, first, second, STEPS * problem.search.effort,
             *temperatures(problem.pattern.messages), problem.search.seed % 2**64,
         )  # fmt: skip
     return replace(Phases.of(phase), stopped_early=_core.should_stop(True))

@@ -30,12 +30,13 @@ Reference: list scheduling of open shops, Gonzalez, Sahni, doi:10.1145/321978.32
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.core import core_arguments, core_order
+from conset.methods.core import NO_LINKS, NO_OFFSETS, core_arguments, core_order
 from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 from conset.methods.timing import Timing, time_lines
@@ -67,10 +68,11 @@ def schedule_event_list(problem: Problem) -> Phases:
     found = [time_event_list(problem, together, method="event-list")]
     timing = time_lines(problem, together, method="event-list")
     least = _busiest(timing)
-    for phase in _rounds(problem):
-        if found[0][:, 1].max() > least * ROUNDING:
-            order = np.argsort(phase, kind="stable").astype(np.int32)
-            found.append(_in_order(timing, order))
+    with suppress(_core.Interrupted):  # of what is only another start
+        for phase in _rounds(problem):
+            if found[0][:, 1].max() > least * ROUNDING:
+                order = np.argsort(phase, kind="stable").astype(np.int32)
+                found.append(_in_order(timing, order))
     table = min(found, key=lambda times: float(times[:, 1].max()))
     order = np.lexsort((table[:, 1], table[:, 0])).astype(np.int32)
     return Phases(together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True))
@@ -82,20 +84,18 @@ def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:
     if problem.pattern.before is None:
         yield _core.color_ports(problem.nodes, source, target, problem.search.seed % 2**64)
     first, second = core_order(problem)
-    arguments = network, source, target, width, _core.Limits(1, 1, 1, 0, False)
-    longest_first = _core.order_longest_first(*arguments, np.ascontiguousarray(problem.pattern.size))
-    yield _core.first_fit(*arguments, longest_first, first, second)
+    resources = _core.Resources(network, source, target, width, _core.Limits(1, 1, 1, 0, False), NO_OFFSETS, NO_LINKS)
+    longest_first = _core.order_longest_first(resources, np.ascontiguousarray(problem.pattern.size))
+    yield _core.first_fit(resources, longest_first, first, second)
 
 
 def _in_order(timing: Timing, order: NDArray[np.int32]) -> NDArray[np.float64]:
-    return np.stack(
-        _core.time_in_order(*timing.lines, order, timing.offsets, timing.duration, timing.first, timing.second), axis=1
-    )
+    return np.stack(_core.time_in_order(timing.lines, order, timing.offsets), axis=1)
 
 
 def _busiest(timing: Timing) -> float:
     """The most work of a port [s]."""
-    _, source, target, *_ = timing.lines
+    source, target = timing.source, timing.target
     return max(float(np.bincount(end, timing.duration, minlength=1).max()) for end in (source, target))
 
 
@@ -118,16 +118,10 @@ def time_event_list(
     """
     timing = time_lines(problem, phases, serial=serial, method=method)
     count = _restarts(timing, problem.search.effort) if restarts is None else restarts
-    return np.stack(
-        _core.time_event_list(
-            *timing.lines, timing.offsets, timing.duration, timing.first, timing.second, count, NOISE,
-            problem.search.seed % 2**64,
-        ),
-        axis=1,
-    )  # fmt: skip
+    return np.stack(_core.time_event_list(timing.lines, timing.offsets, count, NOISE, problem.search.seed % 2**64), axis=1)
 
 
 def _restarts(timing: Timing, effort: int) -> int:
-    _, source, target, *_ = timing.lines
+    source, target = timing.source, timing.target
     degree = max(int(np.bincount(end).max(initial=1)) for end in (source, target)) if source.size else 1
     return min(RESTARTS * effort, LOOKS * effort // max(1, source.size * degree), 2**31 - 1)

@@ -31,27 +31,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.core import core_arguments, core_order
+from conset.methods.core import core_order, core_resources
 from conset.methods.problem import Phases, Problem
 
 
 def schedule_first_fit(problem: Problem) -> Phases:
     """First fit under `problem.limits`; `problem.search.effort` sweeps, the best one kept."""
-    arguments = core_arguments(problem)
+    resources = core_resources(problem)
     first, second = core_order(problem)
     pattern = problem.pattern
     size = np.zeros(0, np.int64) if pattern.equal_sizes else np.ascontiguousarray(pattern.size)
-    order = _core.order_longest_first(*arguments, size)
-    best = _core.first_fit(*arguments, order, first, second)
+    order = _core.order_longest_first(resources, size)
+    best = _core.first_fit(resources, order, first, second)
     if problem.search.effort == 1:
         return Phases.of(best)
-    current, least = best, _core.least_phases(*arguments)
+    current, least = best, resources.least_phases
     for sweep in range(1, problem.search.effort):
         phases = int(best.max(initial=-1)) + 1
         _core.publish(phases, least)
         if phases <= least or _core.should_stop(True):
             break
-        current = _core.first_fit(*arguments, _order_by_phases(current, sweep, problem.search.seed), first, second)
+        try:
+            current = _core.first_fit(resources, _order_by_phases(current, sweep, problem.search.seed), first, second)
+        except _core.Interrupted:
+            break  # a sweep that was cut short has nothing to give, but there is the best of those before
         if current.max(initial=0) < best.max(initial=0):
             best = current
     return replace(Phases.of(best), stopped_early=_core.should_stop(True))

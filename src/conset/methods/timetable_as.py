@@ -39,9 +39,4 @@ def time_as(problem: Problem, phases: Phases, *, serial: bool | None = None, met
         method: whose costs, where a machine runs methods in several ways.
     """
     timing = time_lines(problem, phases, serial=serial, method=method)
-    return np.stack(
-        _core.time_as(
-            *timing.lines, timing.offsets, timing.duration, timing.first, timing.second, problem.search.seed % 2**64
-        ),
-        axis=1,
-    )  # fmt: skip
+    return np.stack(_core.time_as(timing.lines, timing.offsets, problem.search.seed % 2**64), axis=1)

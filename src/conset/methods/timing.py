@@ -19,28 +19,24 @@ from conset.methods.problem import Phases, Problem
 from conset.network.routes import core_network, links_of_nodes
 from conset.schedule.order import order_of_transfers
 
-Lines = tuple[
-    _core.Network, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], bool
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Timing:
     """Transfers of phases with their durations.
 
     Attributes:
-        lines: (network, source, target, route offsets, route links, link widths, serial), as the core takes them.
+        lines: what each transfer holds and for how long, and who goes first, as the core takes them.
+        source: shape=(transfers), int32: node.
+        target: likewise.
         offsets: shape=(phases + 1), int64.
         duration: shape=(transfers), float64 [s].
-        first: int32: transfer `first[k]` ends before `second[k]` starts, both in one phase.
-        second: int32.
     """
 
-    lines: Lines
+    lines: _core.TimeLines
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
     offsets: NDArray[np.int64]
     duration: NDArray[np.float64]
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
 
 
 def time_lines(problem: Problem, phases: Phases, *, serial: bool | None = None, method: str = "") -> Timing:
@@ -65,8 +61,9 @@ def time_lines(problem: Problem, phases: Phases, *, serial: bool | None = None, 
     phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
     together = phase[first] == phase[second]
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
-    lines = (
-        core_network(topology, machine.routing), source, target, *links, width,
-        costs.half_duplex if serial is None else serial,
+    lines = _core.TimeLines(
+        network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],
+        route_links=links[1], width=width, serial=costs.half_duplex if serial is None else serial, duration=duration,
+        first=first[together], second=second[together],
     )  # fmt: skip
-    return Timing(lines, phases.offsets, duration, first[together], second[together])
+    return Timing(lines, source, target, phases.offsets, duration)

@@ -42,10 +42,12 @@ def timetable_busy(
     duration = transfer_s(machine, work, source, target, schedule.size, links)
     order = np.lexsort((table[:, 1], table[:, 0], schedule.phase_of)).astype(np.int32)
     width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
-    _, end = _core.time_in_order(
-        core_network(topology, machine.routing), source, target, *links, width, half_duplex, order,
-        schedule.phase_offsets[batches], duration, *order_of_transfers(schedule.pattern.before, schedule.message),
+    first, second = order_of_transfers(schedule.pattern.before, schedule.message)
+    lines = _core.TimeLines(
+        network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],
+        route_links=links[1], width=width, serial=half_duplex, duration=duration, first=first, second=second,
     )  # fmt: skip
+    _, end = _core.time_in_order(lines, order, schedule.phase_offsets[batches])
     busy = np.zeros(schedule.phases)
     full = np.flatnonzero(np.diff(schedule.phase_offsets))
     busy[full] = np.maximum.reduceat(end, schedule.phase_offsets[full])

@@ -4,7 +4,8 @@ One cycle is the time a flit of the machine (`flit`, 16 B) needs on one of its l
 machine (`inject`, `eject`, `per_transfer`, `hop`) and its port rates are what the routers do: a message takes
 5 + 4 hops + flits cycles between its overheads. Overheads, barriers, set-ups and signals take the machine's times,
 rounded up to cycles; so is `hop` for each link of a signal, which crosses no router. Receives are always there. The
-routers are BookSim2's of its usual parameters, to the cycle; how they work is said in `cpp/include/conset/flit.hpp`.
+routers are BookSim2's of its usual parameters, to the cycle; how they work is said in
+`cpp/include/conset/simulation/flit/flit.hpp`.
 
 Ranks that share a node share its way into the network: one worm after the other.
 """
@@ -160,21 +161,24 @@ def run_flit(
     if packet_B is not None and packet_B < 1:
         raise UsageError(f"packet {packet_B} B: must be at least 1 B")
     execution = _core_execution(workload, machine, costs, settings)
+    routers = _core.FlitRouters(
+        ports=ports.count, link_source=topology.ends[0], out_port=ports.out, in_port=ports.into, ring=ports.ring,
+        lanes=lanes, buffer=BUFFER,
+    )  # fmt: skip
     begun = time.perf_counter()
     result = _core.simulate_flit(
-        core_messages(workload, machine), execution, ports=ports.count, link_source=topology.ends[0],
-        out_port=ports.out, in_port=ports.into, ring=ports.ring, lanes=lanes, buffer=BUFFER, release=release,
-        flits=flits, worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B),
+        core_messages(workload, machine), execution, routers, release=release, flits=flits,
+        worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B),
         watch_first=(watch or (0, 0))[0], watch_last=(watch or (0, workload.messages))[1], limit=limit,
         until=settings.until_s / cycle_time(machine), work=-1 if settings.max_work is None else settings.max_work,
     )  # fmt: skip
     elapsed_s = time.perf_counter() - begun
-    stuck = result.take_cycle()
+    stuck = result.cycle
     if stuck.size:
         where = f"{workload.name} on {machine.name}"
-        text = describe_cycle(workload, stuck, lane_waits(topology, ports, lanes, result.take_cycle_places()))
+        text = describe_cycle(workload, stuck, lane_waits(topology, ports, lanes, result.cycle_places))
         raise NoScheduleError(f"{where}: deadlock after cycle {result.stopped}: {text}")
-    times = result.take_start(), result.take_slot(), result.take_sent(), result.take_left(), result.take_end()
+    times = result.start, result.slot, result.sent, result.left, result.end
     return Run(*times, result.moves, result.stopped, elapsed_s, result.cut)
 
 

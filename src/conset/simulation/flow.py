@@ -5,7 +5,7 @@ Problem. When is every message delivered, if those under way at one time share e
 Idea. A message's life is that of docs/cost-model.md: its latency passes without using bandwidth, then its bytes flow
 at their max-min rate: raise one level for all flows together; a flow runs at weight · level until a link or port of its
 route is full. `equal`: all weights are 1; `rtt`: 1 / latency, as in SimGrid. The core solves again only what an event
-touches (`cpp/include/conset/flow_sharing.hpp`).
+touches (`cpp/include/conset/simulation/flow/sharing.hpp`).
 
 Exact against SimGrid 4.1 (raw model, full update). What it cannot show: a message that blocks a link while it waits
 for another one; that is the business of `wormhole`.
@@ -30,7 +30,7 @@ from conset.schedule.sync import parse_sync
 from conset.simulation.nanoseconds import (
     core_execution,
     core_messages,
-    core_network_costs,
+    core_rates,
     core_stops,
     exchanges_count,
     release_ns,
@@ -67,12 +67,12 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
         )
     messages = core_messages(workload, machine, release_ns(workload))
     execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order != "any")
-    network = core_network_costs(workload, machine, costs)
+    rates = core_rates(workload, machine, costs)
     # of the route alone: messages of one route are one flow, whatever steps their latencies have
     rtt_latency = to_ns(costs.inject.seconds[0] + costs.eject.seconds[0])
     start = time.perf_counter()
     result = _core.simulate_flow(
-        messages, execution, **network, rtt=settings.fairness == "rtt", rtt_latency=rtt_latency, **core_stops(settings)
+        messages, execution, rates, rtt=settings.fairness == "rtt", rtt_latency=rtt_latency, **core_stops(settings)
     )
     elapsed = time.perf_counter() - start
     require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))

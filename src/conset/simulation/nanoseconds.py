@@ -84,15 +84,15 @@ def exchanges_count(costs: Costs, kind: str) -> bool:
     return kind in costs.exchange_syncs and costs.node_Bps < inf
 
 
-def core_network_costs(workload: Workload, machine: Machine, costs: Costs) -> dict[str, Any]:
-    """How bytes cross the network, in the words of the core: rates, latency and hops."""
+def core_rates(workload: Workload, machine: Machine, costs: Costs) -> _core.FluidRates:
+    """How bytes cross the network, as the core takes it: rates, latency and hops."""
     link, width = core_links(machine.topology, costs)
     latency = costs.inject + costs.eject + Steps((costs.per_transfer_s,))
-    return {
-        "link": link, "width": _flat(width), "out": per_ns(costs.port_out_Bps), "in_": per_ns(costs.port_in_Bps),
-        "node": per_ns(costs.node_Bps), "exchange_weight": costs.exchange_weight,
-        "latency": by_message(latency, workload.bytes), "hop": by_message(costs.hop, workload.bytes),
-    }  # fmt: skip
+    return _core.FluidRates(
+        link=link, width=_flat(width), out=per_ns(costs.port_out_Bps), in_=per_ns(costs.port_in_Bps),
+        node=per_ns(costs.node_Bps), exchange_weight=costs.exchange_weight,
+        latency=by_message(latency, workload.bytes), hop=by_message(costs.hop, workload.bytes),
+    )  # fmt: skip
 
 
 def core_stops(settings: Settings) -> dict[str, Any]:
@@ -122,9 +122,9 @@ def require_no_cycle(
     result: _core.Simulated, workload: Workload, machine: Machine, waits: Callable[[NDArray[np.int32]], list[str]]
 ) -> None:
     """Raises NoScheduleError where messages wait for each other; `waits` says what those at places wait for."""
-    cycle = result.take_cycle()
+    cycle = result.cycle
     if cycle.size:
-        text = describe_cycle(workload, cycle, waits(result.take_cycle_places()))
+        text = describe_cycle(workload, cycle, waits(result.cycle_places))
         where = f"{workload.name} on {machine.name}"
         raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {text}")
 
@@ -139,9 +139,9 @@ def timeline_of(
     elapsed_s: float,
     figures: Mapping[str, Any],
 ) -> Timeline:
-    """What the core of a fluid model says happened; takes the arrays out of `result`."""
-    end_s = result.take_end() / NS
-    out_busy_s, in_busy_s = result.take_out_busy() / NS, result.take_in_busy() / NS
+    """What the core of a fluid model says happened; nothing of it looks into `result`."""
+    end_s = result.end / NS
+    out_busy_s, in_busy_s = result.out_busy / NS, result.in_busy / NS
     beside: Mapping[str, Any] = {}
     costs = machine.costs_for(workload.method)
     if costs.computation_s:
@@ -151,30 +151,30 @@ def timeline_of(
         beside = with_computation(costs, node_end_s, np.maximum(out_busy_s, in_busy_s))
     rates = None
     if settings.record:
-        rates = Rates(result.take_rate_time() / NS, result.take_rate_message(), result.take_rate() * NS)
+        rates = Rates(result.rate_time / NS, result.rate_message.copy(), result.rate * NS)
     return Timeline(
         model=model,
         sync=settings.sync if workload.phases else "none",
         in_flight=settings.in_flight,
         machine=machine.name,
-        start_s=result.take_start() / NS,
+        start_s=result.start / NS,
         end_s=end_s,
         phase_end_s=phase_ends(workload, end_s),
-        link_bytes=result.take_link_bytes(),
-        link_busy_s=result.take_link_busy() / NS,
-        out_bytes=result.take_out_bytes(),
+        link_bytes=result.link_bytes.copy(),
+        link_busy_s=result.link_busy / NS,
+        out_bytes=result.out_bytes.copy(),
         out_busy_s=out_busy_s,
-        in_bytes=result.take_in_bytes(),
+        in_bytes=result.in_bytes.copy(),
         in_busy_s=in_busy_s,
         mean_latency_s=mean_latency(workload, end_s, workload.crosses),
-        held_by=result.take_held_by(),
+        held_by=result.held_by.copy(),
         events=result.events,
         elapsed_s=elapsed_s,
         workload=workload,
         rates=rates,
-        sent_s=result.take_sent() / NS,
-        first_byte_s=result.take_flowed() / NS,
-        left_s=result.take_left() / NS,
+        sent_s=result.sent / NS,
+        first_byte_s=result.flowed / NS,
+        left_s=result.left / NS,
         figures={**figures, "work": result.work, **({"cut": True} if result.cut else {}), **beside},
     )
 

@@ -6,8 +6,8 @@ keeps those it has, and others wait for these: no fluid model shows that.
 Idea. Per directed link and pool `lanes` channels, and as many receives per rank as it takes at once, first come, first
 served. A message's life is that of docs/cost-model.md: after its overhead and latency its header takes a lane of each
 link (`hop` each), then a receive, and keeps them all; then bytes flow at the max-min rate over `out`, `in`, `node` and
-links, and everything is released together. The rules to the last detail stand in `cpp/include/conset/release.hpp` and
-`wormhole.hpp`.
+links, and everything is released together. The rules to the last detail stand in
+`cpp/include/conset/simulation/{release/release,wormhole/wormhole}.hpp`.
 
 On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which keeps rings from
 deadlock; on a graph with cycles of routes one pool may deadlock, and this is reported with its cycle, never run for
@@ -49,7 +49,7 @@ from conset.simulation.nanoseconds import (
     NS,
     core_execution,
     core_messages,
-    core_network_costs,
+    core_rates,
     core_stops,
     release_ns,
     require_no_cycle,
@@ -103,15 +103,15 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
     lanes, dateline, pools = _channels(machine, settings, costs.lanes, circuit)
     messages = core_messages(workload, machine, release_ns(workload))
     execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order == "list")
-    network = core_network_costs(workload, machine, costs)
+    rates = core_rates(workload, machine, costs)
     start = time.perf_counter()
     result = _core.simulate_wormhole(
-        messages, execution, **network, dateline=dateline, lanes=lanes, pools=pools, **core_stops(settings)
+        messages, execution, rates, dateline=dateline, lanes=lanes, pools=pools, **core_stops(settings)
     )
     elapsed = time.perf_counter() - start
     require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
     figures = {
-        "lanes": lanes, "pools": pools, "blocked_s": float(result.take_blocked().sum() / NS), "solves": result.solves,
+        "lanes": lanes, "pools": pools, "blocked_s": float(result.blocked.sum() / NS), "solves": result.solves,
         **({} if costs.eager_B is None else _buffers(result)),
     }  # fmt: skip
     return timeline_of(result, workload, machine, settings, model=model, elapsed_s=elapsed, figures=figures)

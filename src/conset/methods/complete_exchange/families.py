@@ -9,7 +9,7 @@ loads its busiest link. Four families:
 - `folded_family`, cycle: a permutation takes every other block in type 0 (upwards) and the rest in type 1 (downwards):
   both directions of the links work, ⌈blocks/2⌉ labels.
 - `full_family`, path of 4m+1 nodes: the folded family has n+1 permutations that leave nodes out; here are n full ones
-  of load at most m+1, made from a transversal: see `cpp/include/conset/transversal.hpp`.
+  of load at most m+1, made from a transversal: see `cpp/include/conset/scheduling/complete_exchange/transversal.hpp`.
 
 - `reflected_family`, cycle of 4k+1 nodes: the reflections, n full permutations, for a side that has links to spare.
 

@@ -7,7 +7,7 @@ the network with ejection, where the search is smaller by the order of the group
 Guarantee: never worse than what it was given.
 Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all sizes, at least one
 round of greedy; nothing is searched on boxes with more messages than `MOST_MESSAGES`.
-Reference: see `cpp/include/conset/exchange_search.hpp`.
+Reference: see `cpp/include/conset/scheduling/complete_exchange/exchange_search.hpp`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Squares of side n = 4m: the closed form, ⌈n³/4c⌉ phases for every contention c ≤ n/4, which is optimal.
 
-The algorithm, its proof in short, its complexity and its sources stand in `cpp/include/conset/complete_exchange.hpp`.
+The algorithm, its proof in short, its complexity and its sources stand in
+`cpp/include/conset/scheduling/complete_exchange/complete_exchange.hpp`.
 Steps are numbered from 0 to n³/4 - 1; phase p of a schedule of contention c holds the steps c·p … c·p + c - 1. Beyond
 c = n/4 the schedule stays at n/4, so that every phase keeps one send and one receive.
 

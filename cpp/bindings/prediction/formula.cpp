@@ -1,0 +1,127 @@
+#include "conset/prediction/formula.hpp"
+
+#include "checks.hpp"
+
+namespace conset::bindings {
+
+namespace {
+
+// Keeps the arrays that `MessageCosts` looks at.
+class GivenCosts {
+public:
+    GivenCosts(In<double> up_to, In<double> send, In<double> receive, In<double> latency, In<double> hop, double out,
+               double in, double node, double copy, double exchange, In<double> link, In<std::int32_t> width,
+               double tolerance, double blocking, double setup, double signal, double signal_hop, double eager,
+               bool before, bool one_processor, std::int64_t in_flight)
+        : up_to_(bindings::copy(up_to)),
+          send_(bindings::copy(send)),
+          receive_(bindings::copy(receive)),
+          latency_(bindings::copy(latency)),
+          hop_(bindings::copy(hop)),
+          link_(bindings::copy(link)),
+          width_(bindings::copy(width)),
+          costs{up_to_, send_,  receive_,   latency_, hop_,   out,           in,
+                node,   copy,   exchange,   link_,    width_, tolerance,     blocking,
+                setup,  signal, signal_hop, eager,    before, one_processor, in_flight} {
+        require(!up_to_.empty(), "up_to", "at least 1 entry required");
+        check_size("send", send_.size(), up_to_.size());
+        check_size("receive", receive_.size(), up_to_.size());
+        check_size("latency", latency_.size(), up_to_.size());
+        check_size("hop", hop_.size(), up_to_.size());
+        check_count("in_flight", in_flight, 0, std::numeric_limits<std::int64_t>::max());
+    }
+    GivenCosts(const GivenCosts&) = delete;
+    GivenCosts& operator=(const GivenCosts&) = delete;
+
+private:
+    Array<double> up_to_, send_, receive_, latency_, hop_, link_;
+    Array<std::int32_t> width_;
+
+public:
+    const MessageCosts costs;
+};
+
+// Transfers whose costs fit their network and whose ranks exist.
+Routes checked(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+               In<std::int32_t> route_links, In<std::int64_t> size, const Ranks& ranks, const GivenCosts& given) {
+    const Routes routes = checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
+    check_each("size", size.shape(0), routes.size());
+    check_count("ranks", ranks.ranks, 0, std::numeric_limits<std::int32_t>::max());
+    check_size("sender", ranks.sender.size(), routes.size());
+    check_size("receiver", ranks.receiver.size(), routes.size());
+    check_ids("sender", ranks.sender, ranks.ranks);
+    check_ids("receiver", ranks.receiver, ranks.ranks);
+    check_each_or_none("link", given.costs.link.size(), static_cast<std::size_t>(network.link_slots()));
+    check_width(network, given.costs.width);
+    return routes;
+}
+
+Formula batches(const Network& network, In<std::int32_t> source, In<std::int32_t> target,
+                In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int32_t> sender,
+                In<std::int32_t> receiver, std::int32_t ranks, In<std::int64_t> size, In<std::int64_t> phase_offsets,
+                In<std::int64_t> batch_offsets, bool phase_by_phase, const GivenCosts& given) {
+    nb::gil_scoped_release released;
+    const Ranks ends{view(sender), view(receiver), ranks};
+    const Routes routes = checked(network, source, target, route_offsets, route_links, size, ends, given);
+    check_phases(view(phase_offsets), view(batch_offsets), routes.size());
+    return time_batches(routes, ends, view(size), view(phase_offsets), view(batch_offsets), phase_by_phase,
+                        given.costs);
+}
+
+Ends rank_ends(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
+               In<std::int32_t> route_links, In<std::int32_t> sender, In<std::int32_t> receiver, std::int32_t ranks,
+               In<std::int64_t> size, In<std::int64_t> phase_offsets, const GivenCosts& given) {
+    nb::gil_scoped_release released;
+    const Ranks ends{view(sender), view(receiver), ranks};
+    const Routes routes = checked(network, source, target, route_offsets, route_links, size, ends, given);
+    check_rise("phase_offsets", view(phase_offsets), routes.size());
+    return time_ranks(routes, ends, view(size), view(phase_offsets), given.costs);
+}
+
+auto least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> value) {
+    Array<double> result;
+    {
+        nb::gil_scoped_release released;
+        const Routes routes = checked_routes(network, view(source), view(target));
+        check_size("value", value.shape(0), routes.size());
+        result = least_on_links(routes, view(value));
+    }
+    return give(std::move(result));
+}
+
+}  // namespace
+
+void bind_formula(nb::module_& module) {
+    nb::class_<GivenCosts>(module, "MessageCosts")
+        .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, double, double, double, double,
+                      double, In<double>, In<std::int32_t>, double, double, double, double, double, double, bool, bool,
+                      std::int64_t>(),
+             nb::arg("up_to").noconvert(), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
+             nb::arg("latency").noconvert(), nb::arg("hop").noconvert(), nb::arg("out"), nb::arg("in_"),
+             nb::arg("node"), nb::arg("copy"), nb::arg("exchange"), nb::arg("link").noconvert(),
+             nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("setup"),
+             nb::arg("signal"), nb::arg("signal_hop"), nb::arg("eager"), nb::arg("before"), nb::arg("one_processor"),
+             nb::arg("in_flight"));
+    nb::class_<Formula>(module, "Formula")
+        .def_prop_ro("busy", &entries<Formula, &Formula::busy>)
+        .def_prop_ro("kind", &entries<Formula, &Formula::kind>)
+        .def_prop_ro("index", &entries<Formula, &Formula::index>)
+        .def_prop_ro("setups", &entries<Formula, &Formula::setups>);
+    nb::class_<Ends>(module, "Ends")
+        .def_prop_ro("end", &entries<Ends, &Ends::end>)
+        .def_prop_ro("rank", &entries<Ends, &Ends::rank>)
+        .def_prop_ro("setups", &entries<Ends, &Ends::setups>);
+    module.def("time_batches", &batches, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
+               nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),
+               nb::arg("size").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("batch_offsets").noconvert(),
+               nb::arg("phase_by_phase"), nb::arg("costs"));
+    module.def("time_ranks", &rank_ends, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
+               nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),
+               nb::arg("size").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("costs"));
+    module.def("least_on_links", &least, nb::arg("network"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("value").noconvert());
+}
+
+}  // namespace conset::bindings

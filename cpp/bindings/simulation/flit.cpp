@@ -1,0 +1,109 @@
+#include "conset/simulation/flit/flit.hpp"
+
+#include "simulation/simulated.hpp"
+
+namespace conset::bindings {
+
+namespace {
+
+// A port of a router belongs to one link each way.
+void check_ports(const Network& network, std::int32_t ports, View<const std::int32_t> link_source,
+                 View<const std::int32_t> out_port, View<const std::int32_t> in_port) {
+    const std::size_t places = static_cast<std::size_t>(network.nodes()) * static_cast<std::size_t>(ports);
+    Array<bool> out(places), in(places);
+    const auto take = [&](Array<bool>& taken, std::int32_t router, std::int32_t port) {
+        if (port < 0) return;
+        const std::size_t place =
+            static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) + static_cast<std::size_t>(port);
+        require(!taken[place], "out_port, in_port", "a port of a router belongs to one link");
+        taken[place] = true;
+    };
+    for (std::int32_t link = 0; link < network.link_slots(); ++link) {
+        const auto k = static_cast<std::size_t>(link);
+        take(out, link_source[k], out_port[k]);
+        take(in, network.link_target(link), in_port[k]);
+    }
+}
+
+// Routers and how links join them.
+struct BoundRouters {
+    std::int32_t ports;
+    In<std::int32_t> link_source, out_port, in_port;
+    In<std::uint8_t> ring;
+    std::int32_t lanes, buffer;
+
+    FlitNetwork of(const Network& network) const {
+        const auto slots = static_cast<std::size_t>(network.link_slots());
+        check_count("ports * lanes", std::int64_t{ports} * lanes, 1, 63);
+        check_count("ports", ports, 1, 63);
+        check_count("buffer", buffer, 1, std::numeric_limits<std::int16_t>::max());
+        check_size("link_source", link_source.shape(0), slots);
+        check_size("out_port", out_port.shape(0), slots);
+        check_size("in_port", in_port.shape(0), slots);
+        check_size("ring", ring.shape(0), slots);
+        check_ids("link_source", view(link_source), network.nodes());
+        check_ids("out_port", view(out_port), ports - 1, -1);
+        check_ids("in_port", view(in_port), ports - 1, -1);
+        check_ids("ring", view(ring), 5);
+        check_ports(network, ports, view(link_source), view(out_port), view(in_port));
+        return {ports, view(link_source), view(out_port), view(in_port), view(ring), lanes, buffer};
+    }
+};
+
+FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int64_t>& execution,
+                   const BoundRouters& given, In<std::int64_t> release, In<std::int32_t> flits, std::int64_t worm_flits,
+                   std::int64_t watch_first, std::int64_t watch_last, std::int64_t limit, double until,
+                   std::int64_t work) {
+    nb::gil_scoped_release released;
+    const FlitNetwork routers = given.of(*workload.network);
+    check_size("release", release.shape(0), workload.size());
+    check_ids("release", view(release), std::int64_t{1} << 62);
+    check_size("flits", flits.shape(0), workload.size());
+    check_ids("flits", view(flits), std::int64_t{1} << 31, 1);
+    check_count("worm_flits", worm_flits, 0, std::numeric_limits<std::int64_t>::max());
+    check_count("watch_last", watch_last, 0, static_cast<std::int64_t>(workload.size()));
+    check_count("watch_first", watch_first, 0, watch_last);
+    const Routes routes = workload.routes();
+    for (std::size_t k = 0; k < routes.size(); ++k)
+        routes.each_link(k, [&](std::int32_t link) {
+            require(routers.out_port[link] >= 0 && routers.in_port[link] >= 0, "out_port, in_port",
+                    "a link that a message takes has none");
+        });
+    Execution<std::int64_t> routed = execution.with(workload.size(), until, work, true);
+    routed.inside_crosses = true;
+    return simulate_flit(routers,
+                         {workload.routes(), workload.messages<std::int64_t>(view(release)), view(flits), worm_flits},
+                         routed, {watch_first, watch_last, limit});
+}
+
+}  // namespace
+
+void bind_flit(nb::module_& module) {
+    nb::class_<FlitTimes>(module, "FlitTimes")
+        .def_prop_ro("start", &entries<FlitTimes, &FlitTimes::start>)
+        .def_prop_ro("slot", &entries<FlitTimes, &FlitTimes::slot>)
+        .def_prop_ro("sent", &entries<FlitTimes, &FlitTimes::sent>)
+        .def_prop_ro("left", &entries<FlitTimes, &FlitTimes::left>)
+        .def_prop_ro("end", &entries<FlitTimes, &FlitTimes::end>)
+        .def_prop_ro("cycle", &entries<FlitTimes, &FlitTimes::cycle, &WaitCycle::message>)
+        .def_prop_ro("cycle_places", &entries<FlitTimes, &FlitTimes::cycle, &WaitCycle::place>)
+        .def_ro("late", &FlitTimes::late)
+        .def_ro("cut", &FlitTimes::cut)
+        .def_ro("moves", &FlitTimes::moves)
+        .def_ro("cycles", &FlitTimes::cycles)
+        .def_ro("stopped", &FlitTimes::stopped);
+    nb::class_<BoundRouters>(module, "FlitRouters")
+        .def(
+            "__init__",
+            [](BoundRouters* self, std::int32_t ports, In<std::int32_t> link_source, In<std::int32_t> out_port,
+               In<std::int32_t> in_port, In<std::uint8_t> ring, std::int32_t lanes, std::int32_t buffer) {
+                new (self) BoundRouters{ports, link_source, out_port, in_port, ring, lanes, buffer};
+            },
+            nb::kw_only(), nb::arg("ports"), nb::arg("link_source").noconvert(), nb::arg("out_port").noconvert(),
+            nb::arg("in_port").noconvert(), nb::arg("ring").noconvert(), nb::arg("lanes"), nb::arg("buffer"));
+    module.def("simulate_flit", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("routers"), nb::kw_only(),
+               nb::arg("release").noconvert(), nb::arg("flits").noconvert(), nb::arg("worm_flits"),
+               nb::arg("watch_first"), nb::arg("watch_last"), nb::arg("limit"), nb::arg("until"), nb::arg("work"));
+}
+
+}  // namespace conset::bindings

@@ -1,0 +1,74 @@
+// Formulas: how long a schedule takes if every resource is busy for its work and nothing waits for anything else.
+//
+// A message pays its send overhead on a processor of its sender, then its latency, then its bytes flow at the least
+// rate of its route, and its receive overhead goes before (`before`) or after the bytes. Resources are ports out and
+// in, nodes and links (busy for bytes), processors (busy for overheads and set-ups) and a sender's slots. A resource
+// takes
+//
+//     least lead-in + work + least lead-out
+//
+// over its messages: nothing reaches it earlier, and what it does last still has its way to go. Time O(transfers + sum
+// of hops), with limited slots · log(slots); memory O(nodes + ranks + links + transfers of a phase).
+#pragma once
+
+#include <cstdint>
+
+#include "conset/array.hpp"
+#include "conset/network/routes.hpp"
+
+namespace conset {
+
+// What a message costs. Rates are inverted, so that 0 is no cost; times are in seconds, sizes in bytes.
+struct MessageCosts {
+    View<const double> up_to;                        // sizes up to which an entry of the next four holds
+    View<const double> send, receive, latency, hop;  // overheads; latency once, and per link
+    double out, in, node, copy;                      // [s/B]; copy: inside a node
+    double exchange;                                 // what a byte counts in `node` where both directions meet
+    View<const double> link;                         // [s/B] of the whole width, per slot or single; empty: none
+    View<const std::int32_t> width;                  // per slot or single
+    double tolerance, blocking;
+    double setup;               // of a phase, on both processors of each of its ranks
+    double signal, signal_hop;  // a ready signal; 0 where the policy sends none
+    double eager;               // messages up to this size may be buffered: they keep no order of bytes and overhead
+    bool before;                // the receive overhead goes before the bytes
+    bool one_processor;         // sending and receiving share a processor, and handlers do not overlap
+    std::int64_t in_flight;     // slots of a rank; 0: any number
+};
+
+// Who sends and who receives transfer k; ranks are 0 ... ranks - 1.
+struct Ranks {
+    View<const std::int32_t> sender, receiver;
+    std::int32_t ranks;
+};
+
+enum class Busy : std::int32_t { none = -1, out, in, node, link, message, send, receive, processor, slots, partners };
+inline constexpr int kBusyKinds = 10;
+
+struct Formula {
+    // Per phase: the time since its batch began that the busiest resource needs for all phases up to this one [s],
+    // which it is (a Busy and the index of a node, link, transfer or rank), and how many set-ups are part of it.
+    Array<double> busy;
+    Array<std::int32_t> kind;
+    Array<std::int64_t> index, setups;
+};
+
+// Batches are phases batch_offsets[b] ... batch_offsets[b + 1]; work adds up inside a batch. Loads of links and
+// exchanges are counted in each phase (`phase_by_phase`) or in the whole batch.
+Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                     View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets,
+                     bool phase_by_phase, const MessageCosts& costs);
+
+// When all ranks have ended phase 0 ... p, where a rank enters a phase when its own messages of the one before are
+// delivered: shape (phases), and which rank ends last.
+struct Ends {
+    Array<double> end;
+    Array<std::int64_t> rank, setups;
+};
+
+Ends time_ranks(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                View<const std::int64_t> phase_offsets, const MessageCosts& costs);
+
+// The least of `value[k]` over the transfers on each link; infinite on a link without any.
+Array<double> least_on_links(const Routes& routes, View<const double> value);
+
+}  // namespace conset

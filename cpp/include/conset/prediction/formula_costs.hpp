@@ -1,0 +1,201 @@
+// Message costs worked out: lead-ins and lead-outs of one transfer, and which transfers of a phase meet as exchanges.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <unordered_map>
+
+#include "conset/array.hpp"
+#include "conset/prediction/formula.hpp"
+
+namespace conset::formula {
+
+inline constexpr double never = std::numeric_limits<double>::infinity();
+
+template <class T>
+T entry(View<const T> values, std::size_t k) {
+    return values.size() == 1 ? values[0] : values[k];
+}
+
+// One transfer: overheads, seconds to the first byte and after the last one, seconds of bytes alone.
+struct Message {
+    double send, receive;     // overheads
+    double signal;            // until its ready signal has arrived, from when it was sent
+    double to_bytes, after;   // from the start to the first byte at least; from the last byte to delivery at least
+    double to_receive, left;  // from the start to the receive overhead at least; from its end to delivery at least
+    double flow;              // bytes alone
+    double held;              // how long it keeps a slot at least
+    double alone;             // from the start to delivery
+    bool leaves;
+};
+
+inline std::size_t step_of(const MessageCosts& costs, std::int64_t bytes) {
+    if (costs.up_to.size() == 1) return 0;
+    const auto step = std::lower_bound(costs.up_to.begin(), costs.up_to.end(), static_cast<double>(bytes));
+    return static_cast<std::size_t>(step - costs.up_to.begin());
+}
+
+// `per_byte` is that of the slowest resource on its way.
+inline Message message_of(const MessageCosts& costs, std::int64_t bytes, std::int64_t hops, double per_byte,
+                          bool leaves) {
+    const std::size_t step = step_of(costs, bytes);
+    const double b = static_cast<double>(bytes), send = costs.send[step], receive = costs.receive[step];
+    Message m{send, receive, 0, 0, 0, 0, 0, 0, 0, 0, leaves};
+    if (!leaves) {
+        m.flow = b * costs.copy;
+        m.to_bytes = send;
+        m.after = receive;
+        m.to_receive = send + m.flow;
+        m.held = send + m.flow;
+        m.alone = send + m.flow + receive;
+        return m;
+    }
+    const double latency = costs.latency[step] + static_cast<double>(hops) * costs.hop[step];
+    const bool before = costs.before, loose = before && b <= costs.eager;
+    m.flow = b * per_byte;
+    m.signal = costs.signal + static_cast<double>(hops) * costs.signal_hop;
+    m.to_bytes = send + latency + (before && !loose ? receive : 0);
+    m.after = before ? 0 : receive;
+    m.to_receive = send + latency + (before ? 0 : m.flow);
+    m.left = before && !loose ? m.flow : 0;
+    m.held = m.to_bytes + m.flow;
+    m.alone = send + latency + m.flow + receive;
+    return m;
+}
+
+// What a resource needs: its work between the least lead-in and the least lead-out of what it works on.
+struct Span {
+    double work = 0, head = never, tail = never;
+    void add(double w, double h, double t) {
+        work += w;
+        head = std::min(head, h);
+        tail = std::min(tail, t);
+    }
+    double time() const { return head < never ? head + work + tail : 0; }
+};
+
+// Bytes each way between two nodes.
+class Exchanges {
+public:
+    // Adds `bytes` from s to t and returns by how much the bytes that meet as many of the other direction grew.
+    std::int64_t add(std::int32_t s, std::int32_t t, std::int64_t bytes) {
+        auto& way = between_[key(s, t)];
+        const std::int64_t before = std::min(way[0], way[1]);
+        way[s < t ? 0 : 1] += bytes;
+        return std::min(way[0], way[1]) - before;
+    }
+    bool both(std::int32_t s, std::int32_t t) const {
+        const auto at = between_.find(key(s, t));
+        return at != between_.end() && at->second[0] > 0 && at->second[1] > 0;
+    }
+    void clear() { between_.clear(); }
+
+private:
+    static std::uint64_t key(std::int32_t s, std::int32_t t) {
+        const auto [low, high] = std::minmax(s, t);
+        return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint32_t>(high);
+    }
+    std::unordered_map<std::uint64_t, std::array<std::int64_t, 2>> between_;
+};
+
+// Counts messages of every node in transfers that are in flight together: two messages are a synchronized exchange only
+// where neither node does anything else meanwhile.
+class Partners {
+public:
+    Partners(const Routes& routes, const MessageCosts& costs)
+        : routes_(routes),
+          used_(costs.exchange < 1 && costs.node > 0),
+          at_(used_ ? as_size(routes.network.nodes()) : 0) {}
+
+    void meet(std::size_t first, std::size_t last) {
+        if (!used_) return;
+        ++scope_;
+        exchanges_.clear();
+        for (std::size_t k = first; k < last; ++k) {
+            if (!routes_.leaves(k)) continue;
+            ++of(routes_.source[k]).sends;
+            ++of(routes_.target[k]).receives;
+        }
+    }
+
+    // Bytes by which those that meet grow with transfer k.
+    std::int64_t matched(std::size_t k, std::int64_t bytes) {
+        if (!used_ || !alone(routes_.source[k]) || !alone(routes_.target[k])) return 0;
+        return exchanges_.add(routes_.source[k], routes_.target[k], bytes);
+    }
+
+private:
+    struct Count {
+        std::int64_t sends = 0, receives = 0, scope = 0;
+    };
+    Count& of(std::int32_t v) {
+        Count& it = at_[static_cast<std::size_t>(v)];
+        if (it.scope != scope_) it = {0, 0, scope_};
+        return it;
+    }
+    bool alone(std::int32_t v) {
+        const Count& it = of(v);
+        return it.sends <= 1 && it.receives <= 1;
+    }
+
+    const Routes& routes_;
+    bool used_;
+    Array<Count> at_;
+    Exchanges exchanges_;
+    std::int64_t scope_ = 0;
+};
+
+// The slots of one rank: its messages take them in posting order, each once the processor is free.
+class Slots {
+public:
+    void reset(double from) {
+        free_ = from;
+        held_ = {};
+    }
+    void work(double seconds) { free_ += seconds; }
+    // When message m, which may start from `ready` on, starts.
+    double take(const Message& m, double ready, std::int64_t in_flight) {
+        double start = std::max(free_, ready);
+        if (std::cmp_greater_equal(held_.size(), in_flight)) {
+            start = std::max(start, held_.top());
+            held_.pop();
+        }
+        free_ = start + m.send;
+        held_.push(start + m.held);
+        return start;
+    }
+
+private:
+    double free_ = 0;
+    std::priority_queue<double, Array<double>, std::greater<>> held_;
+};
+
+// Whether routes need to be walked.
+inline bool walks(const MessageCosts& costs) {
+    const auto costly = [](double hop) { return hop > 0; };
+    return !costs.link.empty() || costs.signal_hop > 0 || std::any_of(costs.hop.begin(), costs.hop.end(), costly);
+}
+
+inline double loss(const MessageCosts& costs, std::int64_t load, std::size_t link) {
+    if (costs.blocking <= 0) return 1;
+    const double over = static_cast<double>(load) / (costs.tolerance * entry(costs.width, link));
+    return over > 1 ? std::pow(over, costs.blocking) : 1;
+}
+
+// Bytes of transfer k at the ports of its nodes, and at both together where these share a rate.
+template <class Node>
+void add_at_nodes(Node& source, Node& target, const MessageCosts& costs, Partners& partners, std::size_t k,
+                  std::int64_t bytes, double head, double tail) {
+    const double b = static_cast<double>(bytes);
+    source.out.add(b * costs.out, head, tail);
+    target.in.add(b * costs.in, head, tail);
+    if (costs.node <= 0) return;
+    const double work = (b - 2 * (1 - costs.exchange) * static_cast<double>(partners.matched(k, bytes))) * costs.node;
+    source.both.add(work, head, tail);
+    target.both.add(work, head, tail);
+}
+
+}  // namespace conset::formula

@@ -1,0 +1,167 @@
+// Negotiated assignment: items into slots under capacities, over fixed routes or over routes chosen with the slot.
+//
+// The method is described in conset/methods/negotiated.py. Every item always stands somewhere; where too many meet the
+// price of the place rises, and keeps part of the rise, until they agree.
+// Complexity: a sweep costs O(rows * slots) for each item that stands on an overused cell (fixed routes), or a
+// best-first search over nodes * slots (free routes); memory O((rows + nodes + links) * slots). Reference: McMurchie,
+// Ebeling, PathFinder, doi:10.1145/201310.201328.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "conset/array.hpp"
+#include "conset/network/network.hpp"
+#include "conset/random.hpp"
+#include "conset/scheduling/negotiated_ledger.hpp"
+
+namespace conset {
+
+// How much a slot may hold of each class: one entry for each slot or one for all; empty: no limit. `link` counts per
+// unit of width.
+struct SlotLimits {
+    View<const std::int32_t> send, receive, link, channels;
+};
+
+// Price of overuse: `start`, times `growth` after every sweep, at most `most`; what stays of it is `history`.
+struct Pressure {
+    double start, growth, history, most;
+};
+
+// Links of the network for the choice of routes; a link from a node to itself is none.
+struct Wiring {
+    View<const std::int32_t> source, target;
+};
+
+// What is to be assigned: a message, or with `exchange` a message and the one that comes back.
+class NegotiatedItems {
+public:
+    struct Messages {
+        View<const std::int32_t> source, target;  // nodes
+        View<const std::int32_t> first, second;   // message first[k] needs an earlier slot than second[k]
+    };
+
+    // Fixed routes. `exchange`: a node is busy with one item of a slot, whatever it sends and receives.
+    NegotiatedItems(const Network& network, const Messages& messages, View<const std::int32_t> width, bool exchange);
+    // Free routes over `wiring`; no exchanges.
+    NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const Messages& messages, View<const std::int32_t> width);
+
+    std::size_t messages() const { return source_.size(); }
+    std::size_t items() const { return offsets_.size() - 1; }
+    bool free() const { return free_; }
+
+    // The links of a path found by a search.
+    Array<std::int32_t> links_of(View<const std::int32_t> path) const {
+        Array<std::int32_t> links;
+        for (const std::int32_t at : path) links.push_back(out_link_[at]);
+        return links;
+    }
+
+    // No assignment needs fewer slots when all are alike (each limit has one entry or none).
+    std::int32_t least_slots(const SlotLimits& limits) const;
+
+private:
+    friend class Negotiation;
+    friend class PathSearch;
+
+    void copy_messages(const Messages& messages);
+    void pair_messages(const Network& network);
+    void add_item(const Network& network, View<const std::int32_t> messages);
+    void order_items(const Messages& messages);
+    void measure_distances();
+    std::int64_t capacity(std::int32_t row, const SlotLimits& limits, std::size_t slot) const;
+    Array<std::int64_t> loads() const;
+    std::int32_t least_by_supply(const SlotLimits& limits) const;
+
+    // Rows: send port v, receive port nodes + v, channels 2 nodes + v, link 3 nodes + l.
+    std::int32_t rows() const { return 3 * nodes_ + links_; }
+    bool leaves(std::integral auto message) const { return source_[message] != target_[message]; }
+
+    std::int32_t nodes_ = 0, links_ = 0;
+    bool exchange_ = false, free_ = false;
+    Array<std::int32_t> source_, target_, width_;
+    Array<std::int32_t> item_;     // of each message
+    Array<std::int64_t> offsets_;  // rows of item i: row_[offsets_[i]] ... (free: send and receive port only)
+    Array<std::int32_t> row_;
+    Array<std::int32_t> hops_;  // of each item, all its routes together
+    // Order: pairs of items in compressed rows, and the longest chains that end and start at each item.
+    Array<std::int64_t> order_offsets_;
+    Array<std::int32_t> order_item_, order_edge_;  // neighbour; 2 * edge + (0: it comes later, 1: earlier)
+    Array<std::int32_t> edge_first_, edge_second_, chain_before_, chain_after_;
+    // Free routes: links out of each node, and hops to each target.
+    Array<std::int32_t> out_offsets_, out_link_, out_source_, out_target_, distance_row_;
+    Array<std::uint16_t> distance_;
+};
+
+class PathSearch;
+
+// One try at a number of slots. The same arguments give the same assignment.
+class Negotiation {
+public:
+    // `items` must outlive it.
+    Negotiation(const NegotiatedItems& items, std::int32_t slots, const SlotLimits& limits, const Pressure& pressure,
+                std::uint64_t seed);
+    ~Negotiation();
+    Negotiation(Negotiation&&) noexcept;
+    Negotiation& operator=(Negotiation&&) = delete;
+    Negotiation(const Negotiation&) = delete;
+    Negotiation& operator=(const Negotiation&) = delete;
+
+    // Called once: at most `sweeps` sweeps and about `work` steps, or until a stop is asked for. The excess that is
+    // left: 0 is an assignment within all limits.
+    std::int64_t run(std::int64_t sweeps, std::int64_t work);
+
+    std::int64_t sweeps() const { return sweeps_; }
+    std::int64_t work() const { return work_; }  // prices read, or states searched
+    Array<std::int32_t> slot_of_messages() const;
+    // Free routes: the nodes of the route of each message, ends included.
+    struct Paths {
+        Array<std::int64_t> offsets;
+        Array<std::int32_t> nodes;
+    };
+    Paths paths() const;
+
+private:
+    std::size_t cell(std::int32_t row, std::int32_t slot) const {
+        return static_cast<std::size_t>(row) * row_step_ + static_cast<std::size_t>(slot) * slot_step_;
+    }
+    View<const std::int32_t> rows_of(std::size_t item) const;
+    float first_weight() const;
+    float step() const;
+    void keep_rows_that_can_fill(const SlotLimits& limits);
+    void open_cells(const SlotLimits& limits);
+    void price_all();
+    bool sweep(std::int64_t work);
+    std::int64_t excess() const;
+    bool broken(std::size_t edge) const;
+    void remember();
+    bool troubled(std::size_t item) const;
+    void collect();
+    void replace(std::size_t item);
+    void note_rows(std::size_t item);
+    const float* order_prices(std::size_t item);
+    std::int32_t cheapest_slot(std::size_t item, const float* order);
+
+    const NegotiatedItems& items_;
+    std::int32_t slots_;
+    Pressure pressure_;
+    Random random_;
+    std::size_t row_step_ = 0, slot_step_ = 0;
+    // Fixed routes: the rows that can fill, by item and as numbered in the items; items by row.
+    Array<std::int64_t> offsets_, users_offsets_, row_seen_;
+    Array<std::int32_t> row_, old_row_, users_;
+    // Free routes: rows and path of each item.
+    Array<Array<std::int32_t>> taken_, path_;
+    std::unique_ptr<PathSearch> search_;
+    std::unique_ptr<Ledger> ledger_;
+    std::array<bool, 4> limited_{};  // send, receive, channels, link
+    Array<std::int32_t> slot_;       // of each item, -1: nowhere
+    Array<std::int32_t> todo_;       // items of this sweep
+    Array<bool> queued_, slot_troubled_;
+    Array<float> total_, edge_price_, order_price_;
+    double force_;
+    std::int64_t sweeps_ = 0, work_ = 0;
+};
+
+}  // namespace conset

@@ -1,0 +1,71 @@
+// Resources: everything a limit counts, numbered densely: send ports, receive ports, channels of nodes, links.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "conset/array.hpp"
+#include "conset/network/routes.hpp"
+
+namespace conset {
+
+// What a phase may hold at most; 0 is no limit. `link` counts per unit of width.
+struct Limits {
+    std::int32_t send = 0, receive = 0, link = 0, channels = 0;
+    bool exchange = false;  // a node that sends and receives in one phase does so with one partner
+};
+
+class Resources {
+public:
+    // `width[link]` for every link slot, or a single entry for all of them.
+    Resources(const Routes& routes, View<const std::int32_t> width, const Limits& limits)
+        : routes_(routes), width_(width), limits_(limits), nodes_(routes.network.nodes()) {}
+
+    std::int32_t count() const { return 3 * nodes_ + routes_.network.link_slots(); }
+    const Routes& routes() const { return routes_; }
+    const Limits& limits() const { return limits_; }
+
+    // Calls visit(resource) for all that transfer k takes of what is limited.
+    template <class Visit>
+    void each(std::integral auto k, Visit&& visit) const {
+        if (!routes_.leaves(k)) return;
+        if (limits_.send > 0) visit(routes_.source[k]);
+        if (limits_.receive > 0) visit(nodes_ + routes_.target[k]);
+        if (limits_.channels > 0) routes_.each_node(k, [&](std::int32_t node) { visit(2 * nodes_ + node); });
+        if (limits_.link > 0) routes_.each_link(k, [&](std::int32_t link) { visit(3 * nodes_ + link); });
+    }
+
+    // How many transfers of a phase may take it.
+    std::int32_t capacity(std::int32_t resource) const {
+        if (resource < nodes_) return limits_.send;
+        if (resource < 2 * nodes_) return limits_.receive;
+        if (resource < 3 * nodes_) return limits_.channels;
+        const std::int64_t width = width_.size() == 1 ? width_[0] : width_[resource - 3 * nodes_];
+        constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+        return static_cast<std::int32_t>(std::min(most, limits_.link * width));
+    }
+
+    // How many transfers take each resource in all.
+    Array<std::int32_t> loads() const {
+        Array<std::int32_t> load(static_cast<std::size_t>(count()), 0);
+        for (std::size_t k = 0; k < routes_.size(); ++k) each(k, [&](std::int32_t resource) { ++load[resource]; });
+        return load;
+    }
+
+    // No fewer phases than the busiest resource needs.
+    std::int32_t least_phases() const {
+        const Array<std::int32_t> load = loads();
+        std::int32_t least = routes_.size() > 0 ? 1 : 0;
+        for (std::int32_t resource = 0; resource < count(); ++resource)
+            if (load[resource] > 0) least = std::max(least, (load[resource] - 1) / capacity(resource) + 1);
+        return least;
+    }
+
+private:
+    Routes routes_;
+    View<const std::int32_t> width_;
+    Limits limits_;
+    std::int32_t nodes_;
+};
+
+}  // namespace conset

@@ -1,0 +1,240 @@
+// Batches of phases: work adds up at every resource, and the busiest one says how long the batch takes.
+#include "conset/prediction/formula.hpp"
+
+#include <utility>
+
+#include "conset/prediction/formula_costs.hpp"
+
+namespace conset {
+
+namespace {
+
+using namespace formula;
+
+// Of equals the first kind is named; sums of the same terms in another order are equals.
+constexpr double kRounding = 1e-12;
+
+class Batches {
+public:
+    Batches(const Routes& routes, const Ranks& ranks, const MessageCosts& costs, bool phase_by_phase)
+        : routes_(routes),
+          ranks_of_(ranks),
+          costs_(costs),
+          phase_by_phase_(phase_by_phase),
+          partners_(routes, costs),
+          nodes_(as_size(routes.network.nodes())),
+          ranks_(as_size(ranks.ranks)),
+          links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
+          slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
+          walks_(walks(costs)) {}
+
+    void open_batch() {
+        ++batch_;
+        most_.fill(0);
+        where_.fill(-1);
+        setups_.fill(0);
+    }
+
+    void open_phase() {
+        ++phase_;
+        touched_nodes_.clear();
+        touched_ranks_.clear();
+        touched_links_.clear();
+    }
+
+    void meet(std::size_t first, std::size_t last) { partners_.meet(first, last); }
+
+    void add(std::size_t k, std::int64_t bytes) {
+        const std::int32_t s = ranks_of_.sender[k], t = ranks_of_.receiver[k];
+        Rank &sender = rank(s), &receiver = rank(t);
+        double slowest = std::max({costs_.out, costs_.in, costs_.node});
+        const bool leaves = routes_.leaves(k);
+        way_.clear();
+        if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { way_.push_back(l); });
+        if (!links_.empty())
+            for (const std::int32_t l : way_)
+                slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
+        const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves);
+        const double wait = costs_.setup + m.signal;
+        sender.send.add(m.send, 0, m.alone - m.send);
+        receiver.receive.add(m.receive, wait + m.to_receive, m.left);
+        if (m.leaves && costs_.signal > 0) {
+            sender.receive.add(costs_.signal / 2, 0, m.alone);
+            receiver.send.add(costs_.signal / 2, 0, m.alone);
+        }
+        raise(Busy::message, static_cast<std::int64_t>(k), wait + m.alone, 1);
+        if (costs_.in_flight > 0) {
+            const double start = slots_[static_cast<std::size_t>(s)].take(m, m.signal, costs_.in_flight);
+            raise(Busy::slots, s, start + m.alone, sender.setups);
+        }
+        if (leaves) add_bytes(k, bytes, m, wait);
+    }
+
+    void close_phase(Formula& formula) {
+        for (std::int32_t v : touched_nodes_) close_node(v);
+        for (std::int32_t r : touched_ranks_) close_rank(r);
+        for (std::int32_t l : touched_links_) raise(Busy::link, l, link_time(l), 1);
+        const double longest = *std::max_element(most_.begin(), most_.end());
+        std::size_t kind = 0;
+        while (where_[kind] < 0 || most_[kind] < longest * (1 - kRounding))
+            if (++kind == kBusyKinds) break;
+        const bool idle = kind == kBusyKinds;
+        formula.busy.push_back(longest);
+        formula.kind.push_back(idle ? -1 : static_cast<std::int32_t>(kind));
+        formula.index.push_back(idle ? -1 : where_[kind]);
+        formula.setups.push_back(idle ? 0 : setups_[kind]);
+    }
+
+private:
+    struct Node {
+        Span out, in, both;
+        std::int64_t batch = 0, phase = 0;
+    };
+    struct Rank {
+        Span send, receive;
+        std::int64_t setups = 0, batch = 0, phase = 0;
+    };
+    struct Link {
+        double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
+        std::int64_t bytes = 0, load = 0, batch = 0, phase = 0;
+        double head = never, tail = never;
+    };
+
+    Node& node(std::int32_t v) {
+        Node& it = nodes_[static_cast<std::size_t>(v)];
+        if (it.phase != phase_) {
+            if (it.batch != batch_) it = {{}, {}, {}, batch_, 0};
+            it.phase = phase_;
+            touched_nodes_.push_back(v);
+        }
+        return it;
+    }
+
+    Rank& rank(std::int32_t r) {
+        Rank& it = ranks_[static_cast<std::size_t>(r)];
+        if (it.phase != phase_) {
+            if (it.batch != batch_) {
+                it = {{}, {}, 0, batch_, 0};
+                if (costs_.in_flight > 0) slots_[static_cast<std::size_t>(r)].reset(0);
+            }
+            it.phase = phase_;
+            touched_ranks_.push_back(r);
+            if (costs_.setup > 0) {
+                ++it.setups;
+                if (costs_.in_flight > 0) slots_[static_cast<std::size_t>(r)].work(costs_.setup);
+            }
+        }
+        return it;
+    }
+
+    void raise(Busy kind, std::int64_t index, double time, std::int64_t setups) {
+        const auto k = static_cast<std::size_t>(kind);
+        if (time > most_[k] || where_[k] < 0) {
+            most_[k] = time;
+            where_[k] = index;
+            setups_[k] = costs_.setup > 0 ? setups : 0;
+        }
+    }
+
+    void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double wait) {
+        const double head = wait + m.to_bytes;
+        Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
+        add_at_nodes(source, target, costs_, partners_, k, bytes, head, m.after);
+        if (links_.empty()) return;
+        for (const std::int32_t l : way_) {
+            Link& link = links_[static_cast<std::size_t>(l)];
+            if (link.phase != phase_) {
+                if (link.batch != batch_) link = {0, 0, 0, batch_, 0};
+                link.phase = phase_;
+                touched_links_.push_back(l);
+            }
+            link.bytes += bytes;
+            ++link.load;
+            link.head = std::min(link.head, head);
+            link.tail = std::min(link.tail, m.after);
+        }
+    }
+
+    void close_node(std::int32_t v) {
+        const Node& it = nodes_[static_cast<std::size_t>(v)];
+        raise(Busy::out, v, it.out.time(), 1);
+        raise(Busy::in, v, it.in.time(), 1);
+        if (costs_.node > 0) raise(Busy::node, v, it.both.time(), 1);
+    }
+
+    // Set-ups are work of both processors; the first of a rank goes before all its messages.
+    void close_rank(std::int32_t r) {
+        const Rank& it = ranks_[static_cast<std::size_t>(r)];
+        const double opening = static_cast<double>(it.setups) * costs_.setup;
+        if (it.send.head < never) raise(Busy::send, r, opening + it.send.time(), it.setups);
+        if (it.receive.head < never) {
+            const double from = std::max(opening, it.receive.head);
+            raise(Busy::receive, r, from + it.receive.work + it.receive.tail, from > opening ? 1 : it.setups);
+        }
+        if (costs_.one_processor)
+            raise(Busy::processor, r,
+                  opening + it.send.work + it.receive.work + std::min(it.send.tail, it.receive.tail), it.setups);
+    }
+
+    // The time of a link so far in its batch; closes the phase's own share where loads are counted phase by phase.
+    double link_time(std::int32_t l) {
+        const auto at = static_cast<std::size_t>(l);
+        Link& link = links_[at];
+        const double time = static_cast<double>(link.bytes) * entry(costs_.link, at) * loss(costs_, link.load, at);
+        if (!phase_by_phase_) return link.head + time + link.tail;
+        link.bytes = link.load = 0;
+        link.past += time;
+        return link.head + link.past + link.tail;
+    }
+
+    const Routes& routes_;
+    const Ranks& ranks_of_;
+    const MessageCosts& costs_;
+    bool phase_by_phase_;
+    Partners partners_;
+    Array<Node> nodes_;
+    Array<Rank> ranks_;
+    Array<Link> links_;
+    Array<Slots> slots_;
+    bool walks_;               // whether links or their number cost anything
+    Array<std::int32_t> way_;  // links of the transfer at hand
+    Array<std::int32_t> touched_nodes_, touched_ranks_, touched_links_;
+    std::array<double, kBusyKinds> most_{};
+    std::array<std::int64_t, kBusyKinds> where_{}, setups_{};
+    std::int64_t batch_ = 0, phase_ = 0;
+};
+
+}  // namespace
+
+Formula time_batches(const Routes& routes, const Ranks& ranks, View<const std::int64_t> size,
+                     View<const std::int64_t> phase_offsets, View<const std::int64_t> batch_offsets,
+                     bool phase_by_phase, const MessageCosts& costs) {
+    Batches batches(routes, ranks, costs, phase_by_phase);
+    Formula result;
+    const auto transfer = [&](std::size_t p) { return static_cast<std::size_t>(phase_offsets[p]); };
+    for (std::size_t b = 0; b + 1 < batch_offsets.size(); ++b) {
+        batches.open_batch();
+        const auto first = static_cast<std::size_t>(batch_offsets[b]),
+                   last = static_cast<std::size_t>(batch_offsets[b + 1]);
+        if (!phase_by_phase) batches.meet(transfer(first), transfer(last));
+        for (std::size_t p = first; p < last; ++p) {
+            batches.open_phase();
+            if (phase_by_phase) batches.meet(transfer(p), transfer(p + 1));
+            for (std::size_t k = transfer(p); k < transfer(p + 1); ++k) batches.add(k, entry(size, k));
+            batches.close_phase(result);
+        }
+    }
+    return result;
+}
+
+Array<double> least_on_links(const Routes& routes, View<const double> value) {
+    Array<double> least(static_cast<std::size_t>(routes.network.link_slots()), never);
+    for (std::size_t k = 0; k < routes.size(); ++k)
+        routes.each_link(k, [&](std::int32_t l) {
+            auto& it = least[static_cast<std::size_t>(l)];
+            it = std::min(it, entry(value, k));
+        });
+    return least;
+}
+
+}  // namespace conset
