@@ -190,6 +190,11 @@ def test_a_cell_without_nodes(tmp_path: Path) -> None:
     assert refused(tmp_path / "a.ply", head + faces) == "a.ply: cell 0 has 0 nodes, at least 1 is required"
 
 
+def test_an_off_file_without_counts(tmp_path: Path) -> None:
+    """Meshio looks for them without end."""
+    assert refused(tmp_path / "a.off", "OFF\n# note\n\n") == "a.off: no OFF mesh, or truncated: no line of counts"
+
+
 def test_no_cells(tmp_path: Path) -> None:
     path = write(tmp_path / "a.vtk", np.zeros((1, 3)), [("vertex", np.zeros((1, 1), int))])
     assert refused(path, parts=1) == "a.vtk: the mesh has no cells (edges, triangles, tetrahedra …)"

@@ -2,7 +2,7 @@
 
 As the Wang-Ranka text's Figure 5: for every degree d the pattern is drawn a few times, each drawing compiled once by
 each method; phases do not depend on size where all sizes are equal, so each schedule takes its time at every size under
-the policies that can be its best (`conset.choice`). As Figure 11 of Bokhari and Nicol: for complete exchanges on
+the policies that can be its best (`conset.compilation`). As Figure 11 of Bokhari and Nicol: for complete exchanges on
 machines of several sizes; a method that keeps a limit of contention is compiled at all that are worth a try.
 Times are those of the machine's model, of another, or of the formula, which also stands in above a counted size. A cell
 takes the least mean time; among equals the least predicted with a barrier after every phase, as `auto` does; its margin

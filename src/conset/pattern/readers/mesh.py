@@ -87,7 +87,17 @@ def read_vtu(path: Path, options: ReadOptions) -> Pattern:
 
 def read_mesh(path: Path, options: ReadOptions) -> Pattern:
     """The halo exchange of a mesh of `MESHES`; raises what `read_gmsh` raises."""
+    if path.suffix.lower() == ".off":
+        _require_off_counts(path)
     return _read_cells(path, MESHES[path.suffix.lower()][0], options)
+
+
+def _require_off_counts(path: Path) -> None:
+    """An OFF file says its counts after its first line; meshio looks for them without end."""
+    with path.open("rb") as handle:
+        handle.readline()
+        if not any(line.strip() and not line.strip().startswith(b"#") for line in handle):
+            raise InputError(f"{path}: no OFF mesh, or truncated: no line of counts")
 
 
 def read_metis_mesh(path: Path, options: ReadOptions) -> Pattern:
