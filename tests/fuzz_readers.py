@@ -142,7 +142,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
         write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
     (folder / "links.toml").write_text(TEXTS["links.toml"])
     graph = read_machine(folder / "links.toml")
-    own = compile_pattern(parse_pattern("alltoall:ranks=3"), graph, Request("connections"))
+    own = compile_pattern(parse_pattern("alltoall:ranks=3"), graph, CompileOptions("connections"))
     write_schedule(replace(own, in_flight=2, min_bandwidth_Bps=np.arange(6.0)), folder / "machine.json")
     for name in ("machine.json", "program.json", "schedule.json", "schedule.npz", "timeline.json", "timeline.npz"):
         files[name] = (folder / name).read_bytes()

@@ -118,7 +118,9 @@ def time_event_list(
     """
     timing = time_lines(problem, phases, serial=serial, method=method)
     count = _restarts(timing, problem.search.effort) if restarts is None else restarts
-    return np.stack(_core.time_event_list(timing.lines, timing.offsets, count, NOISE, problem.search.seed % 2**64), axis=1)
+    return np.stack(
+        _core.time_event_list(timing.lines, timing.offsets, count, NOISE, problem.search.seed % 2**64), axis=1
+    )
 
 
 def _restarts(timing: Timing, effort: int) -> int:
