@@ -51,7 +51,7 @@ COMMANDS = (
 
 
 @dataclass(frozen=True)
-class Taken:
+class UsedPairs:
     """What a process took.
 
     Attributes:
@@ -65,7 +65,7 @@ class Taken:
     peak_GiB: float  # noqa: N815
 
 
-def run(arguments: list[str]) -> Taken:
+def run(arguments: list[str]) -> UsedPairs:
     """Runs `conset`.
 
     Raises:
@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> Taken:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, arguments)
-    return Taken(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
+    return UsedPairs(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
 
 
 def peer() -> float:
@@ -90,11 +90,11 @@ def peer() -> float:
     return time.process_time() - start
 
 
-def best_of(command: Command, file: Path, times: int = 3) -> Taken:
+def best_of(command: Command, file: Path, times: int = 3) -> UsedPairs:
     """The least of several runs in each figure, the most of memory."""
     arguments = command.arguments.format(file=file).split()
     runs = [run(arguments) for _ in range(times)]
-    return Taken(
+    return UsedPairs(
         min(r.wall_s for r in runs), min(r.processor_s for r in runs), max(r.peak_GiB for r in runs)
     )  # fmt: skip
 

@@ -26,7 +26,7 @@ from random_workloads import random_workload, write_trace
 
 from conset.machine.spec import parse_machine
 from conset.simulation.flit import simulate_flit
-from conset.simulation.injection import Probe, sweep_load
+from conset.simulation.injection import LoadSweep, sweep_load
 from conset.simulation.trace import read_trace
 from conset.simulation.traffic import parse_traffic
 
@@ -111,7 +111,7 @@ def aborts(booksim: Path, load: float, seed: int) -> bool:
 
 def compare_saturation(booksim: Path | None, seeds: int) -> int:
     machine = parse_machine("torus:8x8" + OPTIONS)
-    curve = sweep_load(Probe(parse_traffic("random", machine), machine), 0.05, 0.9)
+    curve = sweep_load(LoadSweep(parse_traffic("random", machine), machine), 0.05, 0.9)
     ours = curve.saturation or 0.0
     print(f"saturation: {ours:.4f} in {curve.elapsed_s:.1f} s of simulation")
     if booksim is None:

@@ -25,7 +25,7 @@ from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.balance import balance_words, burden_of, phase_lengths
+from conset.methods.balance import balance_loads, phase_lengths, transfer_work_of
 from conset.methods.core import core_arguments, core_resources
 from conset.methods.decreasing import STEPS, temperatures, total_length
 from conset.methods.event_list import time_event_list
@@ -130,11 +130,11 @@ def words_of(name: str, pattern: Pattern, restarts: int) -> float:
     ends = (pattern.source, pattern.target)
     least = sum(np.bincount(rank, pattern.size, minlength=pattern.ranks) for rank in ends).max() / WORD
     phases = find_method("negotiated").schedule(replace(torus, routes="free"))
-    before = phase_lengths(torus, phases, burden_of(torus, phases, links=False)).sum()
+    before = phase_lengths(torus, phases, transfer_work_of(torus, phases, links=False)).sum()
     start = time.perf_counter()
-    balanced = [balance_words(replace(torus, seed=seed), phases, links=False) for seed in BALANCES]
+    balanced = [balance_loads(replace(torus, seed=seed), phases, links=False) for seed in BALANCES]
     seconds = (time.perf_counter() - start) / len(BALANCES)
-    after = phase_lengths(torus, balanced[0], burden_of(torus, balanced[0], links=False)).sum()
+    after = phase_lengths(torus, balanced[0], transfer_work_of(torus, balanced[0], links=False)).sum()
     bare = [replace(found, route_offsets=None, route_nodes=None, channels=None) for found in balanced]
 
     def total(table: NDArray[np.float64], phases: Phases) -> float:

@@ -19,7 +19,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import compile_program
-from conset.program.words import BlockWords
+from conset.program.words import BlockSpec
 from conset.schedule.document import Document
 from conset.schedule.posting import POSTINGS
 from conset.schedule.program_document import ProgramDocument
@@ -235,7 +235,7 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
             CompileOptions("first-fit"), CompileOptions("first-fit", limits="duplex=exchange"),
         ][rng.integers(4)]  # fmt: skip
         words = [
-            BlockWords(f"b{k}", pattern_of(ranks, rng), int(rng.integers(1, 4)), request)
+            BlockSpec(f"b{k}", pattern_of(ranks, rng), int(rng.integers(1, 4)), request)
             for k in range(rng.integers(2, 5))
         ]
         try:

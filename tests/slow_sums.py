@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.bounds.question import Question
+from conset.bounds.question import BoundProblem
 from conset.bounds.sums import Sums, costs_of_parts
 from conset.machine.costs import Costs
 from conset.machine.times import Times, message_times
@@ -37,7 +37,7 @@ class Lead:
         return both
 
 
-def slow_sums(question: Question, part: int) -> Sums:
+def slow_sums(question: BoundProblem, part: int) -> Sums:
     """The sums of a question, `part` messages after `part`."""
     ranks, nodes, costs = question.pattern.ranks, question.topology.nodes, question.costs
     with_links = not question.free and question.link_work.size > 0
@@ -52,7 +52,7 @@ def slow_sums(question: Question, part: int) -> Sums:
     return sums
 
 
-def _add(sums: Sums, question: Question, costs: Costs, chunk: slice) -> None:
+def _add(sums: Sums, question: BoundProblem, costs: Costs, chunk: slice) -> None:
     pattern, topology = question.pattern, question.topology
     size = pattern.size[chunk]
     ranks = pattern.source[chunk], pattern.target[chunk]

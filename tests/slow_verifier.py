@@ -13,7 +13,7 @@ from conset.schedule.document import Document
 from conset.schedule.program_document import ProgramDocument
 from hand_made import figures, loads, route
 
-MOST = 2**62
+MAX_BYTES = 2**62
 Rows = list[list[int]]
 
 
@@ -58,7 +58,7 @@ def check_pattern(d: Document, messages: list[tuple[int, int, int]]) -> None:
     hold(d.ranks >= 1, "ranks")
     for s, t, b in messages:
         hold(0 <= s < d.ranks and 0 <= t < d.ranks and s != t and b > 0, "pattern")
-    hold(sum(b for _, _, b in messages) <= MOST, "pattern")
+    hold(sum(b for _, _, b in messages) <= MAX_BYTES, "pattern")
     graph = TopologicalSorter[int]()
     for i, j in [] if d.before is None else d.before.tolist():
         hold(min(i, j) >= 0 and max(i, j) < len(messages), "pattern")
@@ -320,4 +320,4 @@ def check_executed(p: ProgramDocument) -> None:
         "switches": sum(a[1] != b[1] for a, b in pairwise(order)),
         "switches_apart": sum(a != b for a, b in pairwise(apart)), "messages": messages, "bytes": size,
     }  # fmt: skip
-    hold(size <= MOST and dict(p.figures) == true, "figures")
+    hold(size <= MAX_BYTES and dict(p.figures) == true, "figures")

@@ -262,7 +262,7 @@ def simulate(
         UsageError: no machine, an unknown model or policy, a number out of range.
         InputError: what is sent does not fit machine or model. NoScheduleError: it would never end.
     """
-    from conset.prediction.evaluate import moved
+    from conset.prediction.evaluate import retarget
     from conset.simulation import Workload
     from conset.simulation.settings import Settings
     from conset.simulation.table import find_model
@@ -270,7 +270,7 @@ def simulate(
 
     target = None if machine is None else load_machine(machine)
     if isinstance(what, Schedule):
-        schedule = what if target is None else moved(what, target)
+        schedule = what if target is None else retarget(what, target)
         work, target, own = Workload.of_schedule(schedule), schedule.machine, schedule.sync
         in_flight = schedule.in_flight if in_flight is None else in_flight
     elif target is None:

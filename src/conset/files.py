@@ -120,7 +120,7 @@ def read_text(path: str | Path) -> str:
     try:
         return require_file(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 
 
 def whole_number(text: str) -> int | None:

@@ -171,9 +171,9 @@ def test_iwarp_message_passing_works_20_us_at_each_end() -> None:
 
 def test_paragon_barrier_is_that_of_table_1() -> None:
     # 003 Table 1: 274 log2 n - 134 us on n x n: 414, 688, 848.28, 962 us for n = 4, 8, 12, 16
-    for n, told in ((4, 414), (8, 688), (12, 848.28), (16, 962)):
+    for n, expected in ((4, 414), (8, 688), (12, 848.28), (16, 962)):
         machine = parse_machine(f"paragon:{n}x{n}")
-        assert machine.costs.synchronization.at(machine.topology.nodes) == pytest.approx(told * US, rel=1e-5)
+        assert machine.costs.synchronization.at(machine.topology.nodes) == pytest.approx(expected * US, rel=1e-5)
 
 
 def test_paragon_step_is_that_of_figure_12() -> None:
@@ -233,10 +233,10 @@ def test_numbers_are_those_of_the_table(shared_golden: Path) -> None:
         assert line["tag"] == tag, (preset, row)
         unit = next((factor for name, factor in scale.items() if line["unit"].startswith(name)), 1.0)
         try:
-            told = float(line["value"]) * unit
+            expected = float(line["value"]) * unit
         except ValueError:
-            told = {"true": True, "unlimited": None, "unknown": 0.0, "none": inf}.get(line["value"], 192)
-        assert value == (told if told is None else pytest.approx(told)), (preset, row)
+            expected = {"true": True, "unlimited": None, "unknown": 0.0, "none": inf}.get(line["value"], 192)
+        assert value == (expected if expected is None else pytest.approx(expected)), (preset, row)
 
 
 def test_half_duplex_machines() -> None:

@@ -43,7 +43,7 @@ from conset.simulation import Workload
 
 def claims(item: Item) -> dict[bool, list[str]]:
     """Asserted claims by whether they hold."""
-    return {holds: [one.words for one in item.asserted if one.holds == holds] for holds in (True, False)}
+    return {holds: [one.label for one in item.asserted if one.holds == holds] for holds in (True, False)}
 
 
 def test_every_item_of_the_text_has_a_row_in_its_order() -> None:
@@ -82,11 +82,11 @@ def test_bounds_are_those_of_the_golden_table_to_the_microsecond(side: int, shar
 
 
 def test_pairs_are_those_of_the_text_and_the_new_ones() -> None:
-    assert [pair.words for pair in exchange.pairs(8)] == [
+    assert [pair.label for pair in exchange.pairs(8)] == [
         "(1, 1)", "(1, 2)", "(2, 4)", "(4, 8)", "(8, 16)", "(16, 32)", "(32, 64)", "(64, 128)",
     ]  # fmt: skip
-    assert [pair.words for pair in exchange.pairs(12) if pair.new] == ["(1, 2)"]
-    assert [pair.words for pair in exchange.pairs(16) if pair.new] == ["(1, 3)"]
+    assert [pair.label for pair in exchange.pairs(12) if pair.new] == ["(1, 2)"]
+    assert [pair.label for pair in exchange.pairs(16) if pair.new] == ["(1, 3)"]
     assert exchange.pairs(12)[-1] == Pair(12, 3, 144)
     assert exchange.pairs(16)[-1] == Pair(16, 4, 256)
 
@@ -155,7 +155,7 @@ def test_naive_orders_are_permutations_node_by_node() -> None:
 def test_surfaces_of_small_meshes_bear_the_text_out(side: int) -> None:
     surface = surfaces.trace_surface(side, (1024, SLICE_B, 65_536))
     found = surfaces.claims_of(surface)
-    assert all(claim.holds for claim in found if claim.asserted), [c.words for c in found if not c.holds]
+    assert all(claim.holds for claim in found if claim.asserted), [c.statement for c in found if not c.holds]
     for size in surface.sizes:
         assert surface.scott[size] == pytest.approx(surface.bounded[Pair(side, 1), size], rel=1e-9)
 
@@ -210,7 +210,7 @@ def test_settings_change_the_model_and_are_judged() -> None:
     serial = assumptions.Verdict("", {side: slices.slice_points(side, Setting(3, "1")) for side in (4, 8)})
     assert not serial.minimum
     one_lane = slices.slice_points(8, Setting(1, "3"))
-    assert all(point.words == "above" for point in one_lane if point.pair.link > 1)
+    assert all(point.label == "above" for point in one_lane if point.pair.link > 1)
     assert exchange.bounded_s(Pair(8, 2, 8), SLICE_B, Setting(costs="one_processor=true")) != pytest.approx(
         exchange.bounded_s(Pair(8, 2, 8)), rel=0.01
     )

@@ -128,7 +128,7 @@ def test_tables_1_and_2_whole() -> None:
         item = table_basic.reproduce(table)
         assert len(item.cells) == 16
         assert sum(bool(cell.departure) for cell in item.cells) == slips
-        assert [claim.words for claim in item.asserted if "predicted" in claim.words and not claim.holds] == []
+        assert [claim.statement for claim in item.asserted if "predicted" in claim.statement and not claim.holds] == []
 
 
 def test_message_passing_says_which_number_is_best() -> None:

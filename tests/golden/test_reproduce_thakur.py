@@ -62,24 +62,24 @@ def test_125_printed_times() -> None:
 
 
 def test_printed_times_are_those_of_the_prototype(shared_golden: Path) -> None:
-    told = {(row["table"], row["mesh"], int(row["bytes"])): float(row["measured_s"])
+    expected = {(row["table"], row["mesh"], int(row["bytes"])): float(row["measured_s"])
             for row in rows(shared_golden / "thakur_fit.csv")}  # fmt: skip
-    assert {key(time): time.seconds for time in printed()} == told
+    assert {key(time): time.seconds for time in printed()} == expected
 
 
 def test_contention_as_the_prototype_counted_it(shared_golden: Path) -> None:
     names = {"PEX floor": ("PEX", "floors"), "PEX ceil(int)": ("PEX", "ceilings"), "GEN int": ("GEN", "sum"),
              "GEN exact(ours)": ("GEN", "exact"), "PEX-GEN vs PEX f floor": ("PEX-GEN", "that of PEX"),
              "PEX-GEN-SHIFT vs PEX f floor": ("PEX-GEN-SHIFT", "that of PEX")}  # fmt: skip
-    told = {}
+    expected = {}
     for row in rows(shared_golden / "thakur_contention.csv"):
         if row["algorithm/formula"] in names:
             figures = [int(row[k]) for k in ("steps", "equal", "formula_higher", "formula_lower")]
             largest = [int(row[k]) for k in ("max_actual", "max_formula")]
-            told[*names[row["algorithm/formula"]], row["mesh"]] = (*figures, *largest)
+            expected[*names[row["algorithm/formula"]], row["mesh"]] = (*figures, *largest)
     table = next(t for t in contention.reproduce().tables if t.columns == contention.COLUMNS)
     found = {row[:3]: (*row[3:7], *row[8:]) for row in table.rows}
-    assert found == told
+    assert found == expected
 
 
 def test_figure_4_word_by_word_sends_some_to_themselves() -> None:
@@ -130,19 +130,19 @@ def test_no_other_parameters_fit_better() -> None:
 
 
 def test_fitted_times_are_the_prototypes(shared_golden: Path) -> None:
-    told = {(row["table"], row["mesh"], int(row["bytes"])): float(row["predicted_s"])
+    expected = {(row["table"], row["mesh"], int(row["bytes"])): float(row["predicted_s"])
             for row in rows(shared_golden / "thakur_fit.csv") if row["model"] == "exact"}  # fmt: skip
     found = fit_model().seconds
     for time in printed():
-        assert found[time] == pytest.approx(told[key(time)], rel=0.01, abs=6e-5)
+        assert found[time] == pytest.approx(expected[key(time)], rel=0.01, abs=6e-5)
 
 
 def test_simulated_times_are_the_prototypes(shared_golden: Path, small: Seconds) -> None:
     column = "simulated_s [alpha 220 node 6.5 out in 4.8 exchange_weight 0.7 link 9 lanes 2]"
-    told = {(row["table"], row["mesh"], int(row["bytes"])): float(row[column])
+    expected = {(row["table"], row["mesh"], int(row["bytes"])): float(row[column])
             for row in rows(shared_golden / "machines" / "prototype_delta_cells.csv")}  # fmt: skip
     for time in SMALL:
-        assert small[time] == pytest.approx(told[key(time)], rel=0.01, abs=6e-5)
+        assert small[time] == pytest.approx(expected[key(time)], rel=0.01, abs=6e-5)
 
 
 def test_simulation_is_near_the_text_on_small_meshes(small: Seconds) -> None:
@@ -168,17 +168,17 @@ def test_results_do_not_depend_on_order(small: Seconds) -> None:
 
 
 def test_winners_of_the_printed_times_are_right_and_of_their_mirror_wrong() -> None:
-    told = as_printed()
-    mirrored = {time: 1 / seconds for time, seconds in told.items()}
-    assert winners(told) == [True] * 23  # 4x4 at 256 B and 1 KiB are printed equal
-    assert shift_winners(told) == [True] * 25
+    expected = as_printed()
+    mirrored = {time: 1 / seconds for time, seconds in expected.items()}
+    assert winners(expected) == [True] * 23  # 4x4 at 256 B and 1 KiB are printed equal
+    assert shift_winners(expected) == [True] * 25
     assert not any(winners(mirrored) + shift_winners(mirrored))
 
 
 def test_asserted_sentences_hold_of_the_printed_times() -> None:
     claims = sentences.held_against(as_printed())
     assert sum(claim.asserted for claim in claims) == 8
-    assert all(claim.holds for claim in claims if claim.asserted and "small messages" not in claim.words)
+    assert all(claim.holds for claim in claims if claim.asserted and "small messages" not in claim.statement)
     assert not any(claim.holds for claim in claims if not claim.asserted)
 
 
@@ -196,7 +196,7 @@ def test_table_counts_the_cell_that_stands_alone_apart(monkeypatch: pytest.Monke
 
 
 def test_fit_item_agrees() -> None:
-    claims = {claim.words: claim for claim in fit._claims(fit_model())}
+    claims = {claim.statement: claim for claim in fit._claims(fit_model())}
     assert claims["rms error over the 125 cells at most 15%"].holds
 
 

@@ -38,12 +38,12 @@ SUBJECTS = figures_10_and_11.SUBJECTS
 
 
 def failing(item: Item) -> list[str]:
-    return [claim.words for claim in item.asserted if not claim.holds]
+    return [claim.statement for claim in item.asserted if not claim.holds]
 
 
 def test_numbers_of_permutations() -> None:
     item = permutations.reproduce(seeds=3)
-    assert [words for words in failing(item) if "RS_N needs at most" not in words] == []  # a mean of 3 may pass it
+    assert [label for label in failing(item) if "RS_N needs at most" not in label] == []  # a mean of 3 may pass it
     assert [cell.published for cell in item.cells[:5]] == pytest.approx([6, 11, 20, 37, 53.58], abs=0.01)
     assert max(cell.ours - cell.published for cell in item.cells[:5]) < 0.5
 
@@ -51,7 +51,7 @@ def test_numbers_of_permutations() -> None:
 @pytest.mark.texts
 def test_borders_and_regions() -> None:
     assert failing(borders.reproduce(SEEDS)) == []
-    assert [words for words in failing(figure_5.reproduce(SEEDS, SEEDS)) if "predicted" not in words] == []
+    assert [label for label in failing(figure_5.reproduce(SEEDS, SEEDS)) if "predicted" not in label] == []
     assert {cell.row: cell.published for cell in borders.reproduce(SEEDS).cells} == {
         "AC or RS_N fastest up to 2^x B": 7,  # 128 B at d = 32, the last of the two
         "LP fastest above 2^x B": 10,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conset.bounds import sums as fast
-from conset.bounds.question import Question
+from conset.bounds.question import BoundProblem
 from conset.machine.limits import Limits
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
@@ -29,7 +29,7 @@ UNEQUAL = Topology(
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
+def questions(draw: st.DrawFn) -> BoundProblem:
     """A random pattern, several ranks on a node, under any policy and class."""
     machine = draw(machines(draw(st.sampled_from((TOPOLOGIES, BOXES, (UNEQUAL,))))))
     nodes, rng = machine.topology.endpoints, np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -42,7 +42,7 @@ def questions(draw: st.DrawFn) -> Question:
         size = np.broadcast_to(size[0], count)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=ranks))])
     placed = ranks > nodes or draw(st.booleans())
-    return Question(
+    return BoundProblem(
         Pattern(ranks, offsets, target, size), machine, machine.costs, Limits(),
         rng.integers(0, nodes, ranks).astype(np.int32) if placed else None, parse_sync(draw(st.sampled_from(POLICIES))),
         draw(st.booleans()), draw(st.booleans()), False,
@@ -50,7 +50,7 @@ def questions(draw: st.DrawFn) -> Question:
 
 
 @given(questions(), st.sampled_from((5, 64, 1 << 20)))
-def test_sums_of_the_core_are_those_of_the_slow_form(question: Question, part: int) -> None:
+def test_sums_of_the_core_are_those_of_the_slow_form(question: BoundProblem, part: int) -> None:
     expected = slow_sums(question, part)
     with mock.patch.object(fast, "CHUNK", part):
         found = fast.sum_up(replace(question))

@@ -31,7 +31,7 @@ from conset.machine.words import ALIASES, WORDS
 from conset.network.topology import Topology
 from conset.pattern.spec import parse_pattern
 from conset.program import compile_program
-from conset.program.words import BlockWords
+from conset.program.words import BlockSpec
 from conset.schedule.document import machine_of
 from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
@@ -237,7 +237,7 @@ def test_a_timeline_file_keeps_changed_costs(tmp_path: Path, suffix: str) -> Non
 def test_a_program_file_keeps_changed_costs(tmp_path: Path) -> None:
     machine = replace(with_settings(parse_machine("iwarp:4x4"), "setup=3us"), notes=("own",))
     request = CompileOptions("connections")
-    block = BlockWords("shift", parse_pattern("shift", topology=machine.topology), 2, request)
+    block = BlockSpec("shift", parse_pattern("shift", topology=machine.topology), 2, request)
     write_program_document(document_of_program(compile_program([block], machine, request)), tmp_path / "p.json")
     document = read_program_document(tmp_path / "p.json")
     assert verify_program(document).ok

@@ -179,7 +179,7 @@ def test_what_is_for_people_and_what_was_measured_does_not_count() -> None:
     pattern, machine, schedule = made("pattern"), made("machine"), made("connections")
     assert replace(pattern, name="other") == pattern
     assert replace(machine, name="other", notes=("read me",)) == machine
-    assert replace(schedule, compile_s=7.0, note="slow") == schedule
+    assert schedule.with_report(compile_s=7.0, note="slow") == schedule
     assert replace(schedule, sync="local") != schedule
     assert made("timeline") == replace(made("timeline"), elapsed_s=9.0)
 

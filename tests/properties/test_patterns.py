@@ -11,7 +11,7 @@ from conset.pattern.generators.table import GENERATORS
 from conset.pattern.readers.cells import Cells
 from conset.pattern.readers.partition import dual_graph
 from conset.pattern.sizes import parse_sizes
-from conset.pattern.spec import parse_pattern, split_words
+from conset.pattern.spec import parse_pattern, split_options
 
 seeds = st.integers(0, 2**31 - 1)
 
@@ -114,7 +114,7 @@ def test_sizes_stay_within_their_ends(low: int, width: int, kind: str, seed: int
 
 @given(st.lists(st.sampled_from(["a=1", "size=uniform(1,2)", "b=f(g(1,2),3)", "x"]), min_size=1, max_size=5))
 def test_splitting_undoes_joining(words: list[str]) -> None:
-    assert split_words(",".join(words)) == words
+    assert split_options(",".join(words)) == words
 
 
 @given(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.bounds import bound
-from conset.bounds.flow_prices import MOST_VARIABLES, Flow, demands, evaluate, prove
+from conset.bounds.flow_prices import MAX_VARIABLES, Flow, demands, evaluate, prove
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -183,7 +183,7 @@ def test_what_is_refused() -> None:
     size = 576 * 4 * 576
     with pytest.raises(InputError) as caught:
         bound(pattern, machine, Limits(1, 1, 1), routes="free", lp=True)
-    line = f"linear program of 576 sources × 2304 links: at most {MOST_VARIABLES} variables, given {size}"
+    line = f"linear program of 576 sources × 2304 links: at most {MAX_VARIABLES} variables, given {size}"
     assert str(caught.value).startswith(line)
 
 

@@ -31,8 +31,8 @@ from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.report.picture_simulated import picture_simulated
-from conset.report.table_compare import cells_of, deciding_lines, way_words
-from conset.report.table_simulated import error_words, least_of, simulated_lines, simulated_markdown
+from conset.report.table_compare import cells_of, deciding_lines, describe_way
+from conset.report.table_simulated import format_error, least_of, simulated_lines, simulated_markdown
 from conset.simulation.workload import Workload
 
 ORACLE = "torus:4x4,link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns,flit=16"
@@ -119,9 +119,9 @@ def test_a_row_tells_what_else_it_was_made_with() -> None:
     by_method = {name: compare(pattern, machine, request, {name: ()}).rows[0] for name, request in asked.items()}
     assert (by_method["bounded"]["contention"], by_method["naive"]["contention"]) == (2, None)
     assert [row["machine_in_flight"] for row in by_method.values()] == [3, 3]
-    assert way_words(by_method["bounded"]) == "contention 2"
-    assert way_words(by_method["naive"]) == ""
-    assert way_words({"contention": 4, "in_flight": 2, "machine_in_flight": "all", "posting": "rotated"}) == (
+    assert describe_way(by_method["bounded"]) == "contention 2"
+    assert describe_way(by_method["naive"]) == ""
+    assert describe_way({"contention": 4, "in_flight": 2, "machine_in_flight": "all", "posting": "rotated"}) == (
         "contention 4, 2 in flight, rotated"
     )
     rows = [by_method["bounded"], {**by_method["naive"], "in_flight": 1, "posting": "rotated"}]
@@ -234,7 +234,7 @@ def test_errors_are_against_what_was_measured_else_the_most_detailed_model() -> 
     [(None, ""), (0.004, "±0 %"), (-0.032, "−3 %"), (0.62, "+62 %"), (11.4, "× 12"), (-0.9676, "× 0.032")],
 )
 def test_errors_in_words(error: float | None, words: str) -> None:
-    assert error_words(error) == words
+    assert format_error(error) == words
 
 
 def test_the_least_of_a_column_and_none_where_all_are_equal() -> None:

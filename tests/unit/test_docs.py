@@ -37,8 +37,8 @@ def test_every_command_the_readme_shows_exists() -> None:
 
 def test_every_room_stands_in_the_map() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    rooms = [p.name for p in (ROOT / "src/conset").iterdir() if (p / "__init__.py").exists()]
-    assert [room for room in rooms if f"`src/conset/{room}/`" not in text] == []
+    packages = [p.name for p in (ROOT / "src/conset").iterdir() if (p / "__init__.py").exists()]
+    assert [name for name in packages if f"`src/conset/{name}/`" not in text] == []
 
 
 def test_the_catalogue_holds_every_row_of_the_table_as_it_stands() -> None:

@@ -11,7 +11,7 @@ import pytest
 from conset.cli.main import run
 from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
-from conset.simulation.injection import Probe, sweep_load
+from conset.simulation.injection import LoadSweep, sweep_load
 from conset.simulation.load_curve import Window
 from conset.simulation.traffic import Traffic, parse_traffic
 
@@ -69,25 +69,25 @@ def test_unequal_packets_offer_the_same_load() -> None:
 )
 def test_bound_and_empty_network(network: str, words: str, bound: float, alone: float) -> None:
     machine = parse_machine(network + LINK)
-    probe = Probe(parse_traffic(words, machine), machine)
-    assert probe.bound == pytest.approx(bound, rel=1e-4)
-    assert probe.zero_load == pytest.approx(alone)
+    sweep = LoadSweep(parse_traffic(words, machine), machine)
+    assert sweep.bound == pytest.approx(bound, rel=1e-4)
+    assert sweep.zero_load == pytest.approx(alone)
 
 
 def test_a_low_load_takes_what_an_empty_network_takes() -> None:
     machine = parse_machine("torus:4x4" + LINK)
-    probe = Probe(parse_traffic("random", machine), machine, window=Window(500, 20_000, 1000))
-    point = probe.measure(0.01)
-    assert point.mean_latency == pytest.approx(probe.zero_load, rel=0.05)
-    assert point.mean_latency >= probe.zero_load - 1
+    sweep = LoadSweep(parse_traffic("random", machine), machine, window=Window(500, 20_000, 1000))
+    point = sweep.measure(0.01)
+    assert point.mean_latency == pytest.approx(sweep.zero_load, rel=0.05)
+    assert point.mean_latency >= sweep.zero_load - 1
     assert point.accepted == pytest.approx(point.offered, rel=0.02)
     assert point.undelivered == 0
 
 
 def test_bisection_lies_between_what_holds_and_what_does_not() -> None:
     machine = parse_machine("ring:8" + LINK)
-    probe = Probe(parse_traffic("random", machine), machine, window=SHORT)
-    curve = sweep_load(probe, 0.1, 0.9, points=5)
+    sweep = LoadSweep(parse_traffic("random", machine), machine, window=SHORT)
+    curve = sweep_load(sweep, 0.1, 0.9, points=5)
     assert curve.saturation is not None
     assert 0.3 < curve.saturation <= curve.bound
     loads = [point.load for point in curve.points]
@@ -96,14 +96,14 @@ def test_bisection_lies_between_what_holds_and_what_does_not() -> None:
     assert not curve.points[0].saturated
     assert curve.points[-1].saturated
     assert curve.points[-1].accepted < 0.8
-    again = sweep_load(Probe(parse_traffic("random", machine), machine, window=SHORT), 0.1, 0.9, points=5)
+    again = sweep_load(LoadSweep(parse_traffic("random", machine), machine, window=SHORT), 0.1, 0.9, points=5)
     assert again.points == curve.points, "the same seed, the same numbers"
 
 
 def test_no_load_above_the_bound_is_called_carried() -> None:
     """Only some nodes wait there, so the mean over all may look harmless in a short look."""
     machine = parse_machine("mesh:4x4" + LINK)
-    curve = sweep_load(Probe(parse_traffic("transpose", machine), machine, window=SHORT), 0.2, 0.5, points=4)
+    curve = sweep_load(LoadSweep(parse_traffic("transpose", machine), machine, window=SHORT), 0.2, 0.5, points=4)
     assert curve.saturation is not None
     assert curve.saturation <= curve.bound == pytest.approx(1 / 3, rel=1e-4)
 
@@ -112,7 +112,7 @@ def test_no_load_above_the_bound_is_called_carried() -> None:
 def test_loads_out_of_range(loads: tuple[float, float]) -> None:
     machine = parse_machine("ring:4" + LINK)
     with pytest.raises(UsageError, match="must rise, above 0 and at most 1"):
-        sweep_load(Probe(parse_traffic("random", machine), machine), *loads)
+        sweep_load(LoadSweep(parse_traffic("random", machine), machine), *loads)
 
 
 def test_traffic_that_does_not_fit() -> None:
@@ -122,7 +122,7 @@ def test_traffic_that_does_not_fit() -> None:
     with pytest.raises(UsageError, match="takes only size="):
         parse_traffic("random:ranks=4", machine)
     with pytest.raises(InputError, match="nobody sends"):
-        Probe(Traffic("silent", 2, np.array([0, 0, 0]), np.zeros(0, np.int32), np.zeros(0)), machine)
+        LoadSweep(Traffic("silent", 2, np.array([0, 0, 0]), np.zeros(0, np.int32), np.zeros(0)), machine)
 
 
 COMMAND = ["simulate", "random", "--load", "0.1:0.9", "--on", "torus:4x4" + LINK, "--model", "flit", "--cycles", "1000"]

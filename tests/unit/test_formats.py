@@ -26,7 +26,7 @@ from conset.formats.validate import checked
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import compile_program
-from conset.program.words import BlockWords
+from conset.program.words import BlockSpec
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload
 from conset.simulation.settings import Settings
@@ -48,7 +48,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     """A file of every form and container, by `form.container`."""
     schedule, settings = made(), Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
-    block = BlockWords("a", Pattern.from_messages([0, 1], [1, 0], [1, 1], 4), 3, CompileOptions("first-fit"))
+    block = BlockSpec("a", Pattern.from_messages([0, 1], [1, 0], [1, 1], 4), 3, CompileOptions("first-fit"))
     for container in ("json", "npz"):
         write_schedule(schedule, tmp_path / f"schedule.{container}")
         write_timeline(timeline, tmp_path / f"timeline.{container}", machine=MESH, settings=settings)

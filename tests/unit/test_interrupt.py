@@ -190,8 +190,8 @@ def test_watching_changes_nothing() -> None:
     [
         (0, 0, ""),
         (0, 12, ""),
-        (135, 128, ", best 135, bound 128, gap 1.055; Ctrl-C takes it"),
-        (0.25, 0, ", best 0.25; Ctrl-C takes it"),
+        (135, 128, ", best 135, bound 128, gap 1.055, Ctrl-C keeps it"),
+        (0.25, 0, ", best 0.25, Ctrl-C keeps it"),
     ],
 )
 def test_progress_in_words(incumbent: float, bound: float, words: str) -> None:

@@ -254,7 +254,7 @@ def test_empty_and_binary_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cluster\.toml: is empty$"):
         parse_machine(str(path))
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"cluster\.toml: is no text: byte 0 is not UTF-8$"):
+    with pytest.raises(InputError, match=r"cluster\.toml: is not UTF-8 text \(byte 0\)$"):
         parse_machine(str(path))
 
 

@@ -201,7 +201,7 @@ def test_files_by_suffix(tmp_path: Path) -> None:
     suffixes = ".graphml, .gml, .edges, .edgelist, .txt"
     assert str(caught.value) == f"{tmp_path}/net.xyz: a graph's suffix must be one of {suffixes}, is '.xyz'"
     (tmp_path / "bad.edges").write_bytes(b"0 1\xff")
-    with pytest.raises(InputError, match=r"is no text: byte 3 is not UTF-8$"):
+    with pytest.raises(InputError, match=r"is not UTF-8 text \(byte 3\)$"):
         read_graph(tmp_path / "bad.edges")
 
 

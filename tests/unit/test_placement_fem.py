@@ -17,7 +17,7 @@ from conset.compilation.summary import summarize
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.placement import PLACEMENTS
-from conset.placement.site import Site
+from conset.placement.site import PlacementProblem
 
 pymetis = pytest.importorskip("pymetis", reason="pip install 'conset[mesh]' brings METIS")
 IWARP = parse_machine("iwarp:8x8")
@@ -64,8 +64,8 @@ def q20k() -> Pattern:
 
 
 def channels(pattern: Pattern, name: str) -> float:
-    site = Site(pattern, IWARP.topology, IWARP.routing)
-    return site.cost(PLACEMENTS[name](site), "messages")
+    problem = PlacementProblem(pattern, IWARP.topology, IWARP.routing)
+    return problem.cost(PLACEMENTS[name](problem), "messages")
 
 
 def test_annealing_cuts_a_quarter_of_the_channels_of_triangles(m11k: Pattern) -> None:

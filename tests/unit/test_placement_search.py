@@ -16,7 +16,7 @@ from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.placement import PLACEMENTS, candidates, place
 from conset.placement.bisection import cut_network
-from conset.placement.site import Site
+from conset.placement.site import PlacementProblem
 
 SEARCHES = ("bisection", "annealed", "annealed-bytes")
 
@@ -33,22 +33,22 @@ TOPOLOGIES = (
 
 
 @st.composite
-def sites(draw: st.DrawFn) -> Site:
+def sites(draw: st.DrawFn) -> PlacementProblem:
     topology = draw(st.sampled_from(TOPOLOGIES))
     per_node = draw(st.integers(1, 3))
     ranks = draw(st.integers(1, topology.endpoints * per_node))
     end = st.integers(0, ranks - 1)
     rows = draw(st.lists(st.tuples(end, end, st.integers(1, 99)), max_size=40))
     pattern = Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
-    return Site(pattern, topology, Routing.default(topology), per_node, draw(st.integers(0, 3)))
+    return PlacementProblem(pattern, topology, Routing.default(topology), per_node, draw(st.integers(0, 3)))
 
 
-def cost_by_hand(site: Site, placement: np.ndarray | None, by_bytes: bool) -> int:
-    node = range(site.pattern.ranks) if placement is None else placement.tolist()
+def cost_by_hand(problem: PlacementProblem, placement: np.ndarray | None, by_bytes: bool) -> int:
+    node = range(problem.pattern.ranks) if placement is None else placement.tolist()
     total = 0
-    for source, target, size in zip(site.pattern.source, site.pattern.target, site.pattern.size, strict=True):
+    for source, target, size in zip(problem.pattern.source, problem.pattern.target, problem.pattern.size, strict=True):
         ends = np.array([node[source]], np.int32), np.array([node[target]], np.int32)
-        visited = route_nodes(site.topology, site.routing, *ends)[1].size
+        visited = route_nodes(problem.topology, problem.routing, *ends)[1].size
         if ends[0] != ends[1]:
             total += visited * int(size if by_bytes else 1)
     return total
@@ -56,26 +56,28 @@ def cost_by_hand(site: Site, placement: np.ndarray | None, by_bytes: bool) -> in
 
 @settings(max_examples=60, deadline=None)
 @given(sites(), st.sampled_from(SEARCHES))
-def test_nodes_exist_are_not_crowded_and_cost_what_is_said(site: Site, name: str) -> None:
-    placement = PLACEMENTS[name](site)
-    node = site.node_of(placement)
-    assert node.shape == (site.pattern.ranks,)
+def test_nodes_exist_are_not_crowded_and_cost_what_is_said(problem: PlacementProblem, name: str) -> None:
+    placement = PLACEMENTS[name](problem)
+    node = problem.node_of(placement)
+    assert node.shape == (problem.pattern.ranks,)
     assert node.dtype == np.int32
-    assert np.bincount(node, minlength=1).max() <= site.ranks_per_node
+    assert np.bincount(node, minlength=1).max() <= problem.ranks_per_node
     assert node.min() >= 0
-    assert node.max() < site.topology.endpoints
+    assert node.max() < problem.topology.endpoints
     for weight in ("messages", "bytes"):
-        assert site.cost(placement, weight) == cost_by_hand(site, placement, weight == "bytes")  # type: ignore[arg-type]
+        assert problem.cost(placement, weight) == cost_by_hand(problem, placement, weight == "bytes")  # type: ignore[arg-type]
 
 
 @settings(max_examples=60, deadline=None)
 @given(sites())
-def test_annealing_costs_no_more_than_the_identity_or_bisection(site: Site) -> None:
+def test_annealing_costs_no_more_than_the_identity_or_bisection(problem: PlacementProblem) -> None:
     for name, weight in (("annealed", "messages"), ("annealed-bytes", "bytes")):
-        cost = site.cost(PLACEMENTS[name](site), weight)  # type: ignore[arg-type]
-        assert cost <= site.cost(PLACEMENTS["identity"](site), weight)  # type: ignore[arg-type]
-        same = PLACEMENTS[name](site)
-        assert np.array_equal(site.node_of(same), site.node_of(PLACEMENTS[name](site))), "the same seed, other nodes"
+        cost = problem.cost(PLACEMENTS[name](problem), weight)  # type: ignore[arg-type]
+        assert cost <= problem.cost(PLACEMENTS["identity"](problem), weight)  # type: ignore[arg-type]
+        same = PLACEMENTS[name](problem)
+        assert np.array_equal(problem.node_of(same), problem.node_of(PLACEMENTS[name](problem))), (
+            "the same seed, other nodes"
+        )
 
 
 @pytest.mark.parametrize("topology", [Topology.mesh(2, 3), Topology.ring(6), Topology.hypercube(3), one_way_ring()])
@@ -83,13 +85,15 @@ def test_annealing_finds_the_best_of_all_small_placements(topology: Topology) ->
     ends = topology.endpoints
     rng = np.random.default_rng(5)
     rows = rng.integers(0, ends, (12, 2))
-    site = Site(Pattern.from_messages(*rows.T, rng.integers(1, 9, 12), ends), topology, Routing.default(topology))
+    problem = PlacementProblem(
+        Pattern.from_messages(*rows.T, rng.integers(1, 9, 12), ends), topology, Routing.default(topology)
+    )
     everything = [np.array(order, np.int32) for order in permutations(range(ends))]
     if ends > 6:
         everything = [order for order in everything if order[0] == 0]  # a cube looks the same from every node
     for name, weight in (("annealed", "messages"), ("annealed-bytes", "bytes")):
-        least = min(site.cost(order, weight) for order in everything[:: max(1, len(everything) // 800)])  # type: ignore[arg-type]
-        assert site.cost(PLACEMENTS[name](site), weight) <= least  # type: ignore[arg-type]
+        least = min(problem.cost(order, weight) for order in everything[:: max(1, len(everything) // 800)])  # type: ignore[arg-type]
+        assert problem.cost(PLACEMENTS[name](problem), weight) <= least  # type: ignore[arg-type]
 
 
 def shuffled_mesh(rows: int, columns: int, seed: int) -> Pattern:
@@ -105,8 +109,8 @@ def shuffled_mesh(rows: int, columns: int, seed: int) -> Pattern:
 def test_a_shuffled_grid_is_put_back_on_its_mesh() -> None:
     topology = Topology.mesh(8, 8)
     pattern = shuffled_mesh(8, 8, seed=3)
-    site = Site(pattern, topology, Routing.default(topology))
-    found = {name: site.cost(PLACEMENTS[name](site), "messages") for name in ("identity", *SEARCHES)}
+    problem = PlacementProblem(pattern, topology, Routing.default(topology))
+    found = {name: problem.cost(PLACEMENTS[name](problem), "messages") for name in ("identity", *SEARCHES)}
     # 224 messages of one hop take 448 channels at least; at random a message travels 16/3 hops, 1419 channels
     assert found["identity"] > 1200
     assert found["bisection"] <= 1.35 * 448
@@ -136,7 +140,7 @@ def test_where_all_placements_are_the_same_ranks_stay_as_numbered() -> None:
 def test_effort_and_seed_are_heeded() -> None:
     pattern, topology = shuffled_mesh(5, 5, seed=1), Topology.torus(5, 5)
     least = [
-        Site(pattern, topology, Routing.default(topology), seed=seed, effort=effort).cost(
+        PlacementProblem(pattern, topology, Routing.default(topology), seed=seed, effort=effort).cost(
             place("annealed", pattern=pattern, topology=topology, seed=seed, effort=effort), "messages"
         )
         for seed, effort in ((0, 1), (0, 4))
@@ -150,7 +154,7 @@ def test_effort_and_seed_are_heeded() -> None:
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_a_network_is_cut_down_to_single_nodes(topology: Topology) -> None:
     silent = Pattern.from_messages([], [], [], 1)
-    order, low, middle, high = cut_network(Site(silent, topology, Routing.default(topology)))
+    order, low, middle, high = cut_network(PlacementProblem(silent, topology, Routing.default(topology)))
     assert sorted(order.tolist()) == list(range(topology.endpoints))
     assert low.size == topology.endpoints - 1
     assert np.all((low < middle) & (middle < high))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conset.errors import UsageError
-from conset.execution.launcher import Ended, explain_end, find_job, find_launcher
+from conset.execution.launcher import JobEnd, explain_end, find_job, find_launcher
 
 MPICH_KILLED = """
 ===================================================================================
@@ -53,17 +53,20 @@ def test_launchers() -> None:
 @pytest.mark.parametrize(
     ("ended", "text"),
     [
-        (Ended(9, False, MPICH_KILLED, ""), "a rank died (SIGKILL), the others were ended"),
-        (Ended(137, False, "", OPENMPI_KILLED), "rank 2 died (SIGKILL), the others were ended"),
+        (JobEnd(9, False, MPICH_KILLED, ""), "a rank died (SIGKILL), the others were ended"),
+        (JobEnd(137, False, "", OPENMPI_KILLED), "rank 2 died (SIGKILL), the others were ended"),
         (
-            Ended(1, False, MPICH_KILLED.replace("CODE: 9", "CODE: 1"), ""),
+            JobEnd(1, False, MPICH_KILLED.replace("CODE: 9", "CODE: 1"), ""),
             "a rank died (status 1), the others were ended",
         ),
-        (Ended(4, False, MPICH_KILLED, "noise\nconset: rank 3: phase 1\nconset: rank 4: phase 1\n"), "rank 3: phase 1"),
-        (Ended(-15, True, "", ""), "the job did not end within 7 s and was ended"),
-        (Ended(0, False, "", ""), "the job ended with status 0 and left no result: it printed nothing"),
-        (Ended(2, False, "", "usage: x\nno such option\n\n"), "status 2 and left no result: no such option"),
+        (
+            JobEnd(4, False, MPICH_KILLED, "noise\nconset: rank 3: phase 1\nconset: rank 4: phase 1\n"),
+            "rank 3: phase 1",
+        ),
+        (JobEnd(-15, True, "", ""), "the job did not end within 7 s and was ended"),
+        (JobEnd(0, False, "", ""), "the job ended with status 0 and left no result: it printed nothing"),
+        (JobEnd(2, False, "", "usage: x\nno such option\n\n"), "status 2 and left no result: no such option"),
     ],
 )
-def test_why_a_job_left_no_result(ended: Ended, text: str) -> None:
+def test_why_a_job_left_no_result(ended: JobEnd, text: str) -> None:
     assert text in str(explain_end(ended, 7.0))

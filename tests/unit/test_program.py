@@ -27,7 +27,7 @@ from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
 from conset.program import Block, Program, compile_program, predict_program, read_program
 from conset.program.share import reorder
-from conset.program.words import BlockWords
+from conset.program.words import BlockSpec
 from conset.schedule.program_document import BlockDocument
 from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 
@@ -35,11 +35,11 @@ IWARP = parse_machine("iwarp:4x4")
 CONNECTIONS = CompileOptions("connections")
 
 
-def words(machine: Machine, *blocks: tuple[str, int], request: CompileOptions = CONNECTIONS) -> list[BlockWords]:
+def words(machine: Machine, *blocks: tuple[str, int], request: CompileOptions = CONNECTIONS) -> list[BlockSpec]:
     def pattern(text: str) -> Pattern:
         return parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
 
-    return [BlockWords(text, pattern(text), repeat, request) for text, repeat in blocks]
+    return [BlockSpec(text, pattern(text), repeat, request) for text, repeat in blocks]
 
 
 def executed(program: Program) -> list[int]:
@@ -110,7 +110,7 @@ def test_phases_are_reordered_so_that_neighbours_share() -> None:
     request = CompileOptions("coloring")
     one = Pattern.from_messages([0, 0], [1, 2], [8, 8], 4)  # 0 sends twice: 2 phases of one message
     other = Pattern.from_messages([3, 3], [1, 2], [8, 8], 4)
-    blocks = [BlockWords("one", one, 1, request), BlockWords("other", other, 1, request)]
+    blocks = [BlockSpec("one", one, 1, request), BlockSpec("other", other, 1, request)]
     program = compile_program(blocks, machine, request)
     assert [schedule.phases for schedule in program.schedules] == [2, 2]
     # 0 → 1 fits 3 → 2, and 0 → 2 fits 3 → 1
@@ -122,7 +122,7 @@ def test_an_order_forbids_to_turn() -> None:
     machine = parse_machine("crossbar:3")
     ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
     program = compile_program(
-        [BlockWords("chain", ordered, 4, CompileOptions("first-fit"))], machine, CompileOptions("first-fit")
+        [BlockSpec("chain", ordered, 4, CompileOptions("first-fit"))], machine, CompileOptions("first-fit")
     )
     assert not program.blocks[0].turns
     assert program.switches == program.switches_apart == 7
@@ -143,7 +143,7 @@ def programs(draw: st.DrawFn) -> Program:
         end = st.integers(0, ranks - 1)
         rows = draw(st.lists(st.tuples(end, end, st.integers(1, 9)), max_size=12))
         pattern = Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
-        blocks.append(BlockWords(f"block {k}", pattern, draw(st.integers(1, 4)), request))
+        blocks.append(BlockSpec(f"block {k}", pattern, draw(st.integers(1, 4)), request))
     return compile_program([*blocks, *blocks[: draw(st.integers(0, 2))]], machine, request)
 
 
@@ -237,7 +237,7 @@ def test_a_crowded_context_is_told_with_both_numbers() -> None:
     assert "context 0: send of node 0 (0, 0): 2 connections, at most 1" in texts
     exchange = CompileOptions("first-fit", limits="duplex=exchange,send=none,receive=none,link=none")
     pair = [
-        BlockWords(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
+        BlockSpec(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, exchange) for a, b in ((0, 1), (1, 2), (1, 0))
     ]
     program = compile_program(pair, machine, exchange)
     check(program)
@@ -309,14 +309,12 @@ def test_several_messages_that_go_the_same_way_are_several_connections() -> None
     other = Pattern.from_messages([0], [2], [8], 3)
     same = Pattern.from_messages([0], [1], [9], 3)
     for second, switches in ((other, 1), (same, 0)):
-        blocks = [BlockWords("a", twice, 1, request), BlockWords("b", second, 1, request)]
+        blocks = [BlockSpec("a", twice, 1, request), BlockSpec("b", second, 1, request)]
         program = compile_program(blocks, machine, request)
         assert [schedule.phases for schedule in program.schedules] == [1, 1]
         assert program.switches == switches
         check(program)
-    document = compile_program(
-        [BlockWords("a", twice, 1, request), BlockWords("b", other, 1, request)], machine, request
-    )
+    document = compile_program([BlockSpec("a", twice, 1, request), BlockSpec("b", other, 1, request)], machine, request)
     crowded = replace(document_of_program(document), contexts=((0,), (0,)))
     texts = [v.text for v in verify_program(crowded).violations]
     assert "context 0: send of node 0: 3 connections, at most 2" in texts
@@ -326,7 +324,7 @@ def test_several_connections_of_one_way_have_channels_of_their_own() -> None:
     machine = parse_machine("mesh:3")
     twice = Pattern(3, np.array([0, 2, 2, 2]), np.array([1, 1]), np.array([8, 8]))
     same = Pattern.from_messages([0], [1], [9], 3)
-    blocks = [BlockWords("a", twice, 1, CONNECTIONS), BlockWords("b", same, 1, CONNECTIONS)]
+    blocks = [BlockSpec("a", twice, 1, CONNECTIONS), BlockSpec("b", same, 1, CONNECTIONS)]
     program = compile_program(blocks, machine, CONNECTIONS)
     assert program.switches == 0
     check(program)
@@ -346,7 +344,7 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
     size = 8192 * 2**20
     pattern = Pattern.from_messages([0], [1], [size], 8)
     times = repeat * 8192 // size + wrong
-    block = [BlockWords("a", pattern, min(times, 2**31), CompileOptions("first-fit"))]
+    block = [BlockSpec("a", pattern, min(times, 2**31), CompileOptions("first-fit"))]
     if not wrong:
         program = compile_program(block, machine, CompileOptions("first-fit"))
         check(program)

@@ -18,12 +18,12 @@ from conset.cli.main import run
 from conset.compilation.auto import best_trial, choose_schedule
 from conset.compilation.candidates import make_others, naive_orders
 from conset.compilation.options import CompileOptions
-from conset.compilation.pipeline import Merit, choose_placed, compile_by, compile_pattern
+from conset.compilation.pipeline import PlacementScore, choose_placed, compile_by, compile_pattern
 from conset.compilation.ranking import ALLOWANCES, MAX_MESSAGES, allowed_work, end_time, settings_of
 from conset.compilation.search import (
     BATCH,
-    FEW_FLIGHTS,
-    FLIGHTS,
+    FEW_IN_FLIGHT,
+    IN_FLIGHT_LIMITS,
     Search,
     barriers_s,
     is_as_posted,
@@ -32,7 +32,7 @@ from conset.compilation.search import (
 )
 from conset.compilation.summary import summarize
 from conset.compilation.trial import Base, Trial, predicted_trials
-from conset.compilation.verdict import MEASURE, Opinion, Verdict, other_models
+from conset.compilation.verdict import MEASURE, ModelTimes, Verdict, other_models
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.formats.schedule import read_schedule
 from conset.machine.machine import Machine
@@ -193,7 +193,7 @@ def test_posting_everything_that_cannot_run_is_told() -> None:
     deadlock = compiled("random:degree=16", "torus:8x8", rank_by="circuit")
     assert deadlock.report.reason.endswith("(posting everything is not among them: it deadlocks)")
     crowded = compiled("alltoall:size=64", "paragon:14x14")
-    assert crowded.report.reason.endswith("(posting everything is not among them: a node has no room for its receives)")
+    assert crowded.report.reason.endswith("(posting everything is not among them: a node cannot post its receives)")
 
 
 def test_nothing_that_can_be_simulated_is_an_error() -> None:
@@ -307,8 +307,8 @@ def test_fewer_sends_in_flight_are_tried_below_the_machines_number(executor: Exe
         flights = {(trial.base, trial.sync): [] for trial in tried}  # type: ignore[var-annotated]
         for trial in tried:
             flights[trial.base, trial.sync].append(trial.in_flight)
-        assert flights.get((naive, "none"), []) == [flight for flight in FLIGHTS if flight < most]
-        assert flights.get((other, "none"), []) == [flight for flight in FEW_FLIGHTS if flight < most]
+        assert flights.get((naive, "none"), []) == [flight for flight in IN_FLIGHT_LIMITS if flight < most]
+        assert flights.get((other, "none"), []) == [flight for flight in FEW_IN_FLIGHT if flight < most]
 
 
 def test_schedules_that_are_the_same_are_tried_once(executor: Executor) -> None:
@@ -323,13 +323,13 @@ def test_schedules_that_are_the_same_are_tried_once(executor: Executor) -> None:
     assert [base.schedule.method for base in made] == ["coloring"]
 
 
-def opinions(**times: tuple[float, float]) -> dict[str, Opinion]:
-    return {model: Opinion(chosen, posted) for model, (chosen, posted) in times.items()}
+def model_times(**times: tuple[float, float]) -> dict[str, ModelTimes]:
+    return {model: ModelTimes(chosen, posted) for model, (chosen, posted) in times.items()}
 
 
 def test_the_verdict_in_words() -> None:
     phased = Trial(Base(compiled("alltoall", "mesh:4x4", method="bounded")), "barrier", time_s=1.0, rank_by="wormhole")
-    apart = Verdict("wormhole", phased, opinions(wormhole=(1.0, 1.6), flow=(1.0, 1.01), formula=(1.2, 1.0)), tried=7)
+    apart = Verdict("wormhole", phased, model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.01), formula=(1.2, 1.0)), tried=7)
     assert apart.text == (
         "by wormhole 1.6 times faster than posting everything; by flow equal; by formula 1.2 times slower: "
         "decide by measuring (`conset run`, `conset calibrate`)"
@@ -338,7 +338,7 @@ def test_the_verdict_in_words() -> None:
         "bounded at contention 1 under barrier is fastest of 7 simulated by wormhole, 1 s "
         "with no other method within 5% and 1.6 s by posting everything"
     )
-    alike = Verdict("wormhole", phased, opinions(wormhole=(1.0, 1.6), flow=(1.0, 1.5), formula=(1.2, 1.0)))
+    alike = Verdict("wormhole", phased, model_times(wormhole=(1.0, 1.6), flow=(1.0, 1.5), formula=(1.2, 1.0)))
     assert alike.agree
     assert alike.text == (
         "by wormhole 1.6 times faster than posting everything; by flow 1.5 times faster; by formula 1.2 times slower"
@@ -348,15 +348,14 @@ def test_the_verdict_in_words() -> None:
 def test_the_verdict_on_posting_everything_says_what_others_find_faster() -> None:
     posted = Trial(Base(compiled("alltoall", "mesh:4x4", method="naive")), "none", time_s=1.0, rank_by="flow")
     assert posted.posts_everything
-    blind = Opinion(1.0, 1.0, 1.3, "gen under local")
-    seeing = Opinion(2.0, 2.0, 1.25, "bounded at contention 1 under barrier")
+    blind = ModelTimes(1.0, 1.0, 1.3, "gen under local")
+    seeing = ModelTimes(2.0, 2.0, 1.25, "bounded at contention 1 under barrier")
     said = Verdict("flow", posted, {"flow": blind, "wormhole": seeing}, tried=9)
     assert said.text == (
-        "by flow nothing that was tried is faster; by wormhole bounded at contention 1 under barrier 1.6 times faster: "
-        f"{MEASURE}"
+        f"by flow no candidate is faster; by wormhole bounded at contention 1 under barrier 1.6 times faster: {MEASURE}"
     )
     assert Verdict("flow", posted, {"flow": blind, "wormhole": blind}).agree
-    optimal = Verdict("flow", posted, {"flow": Opinion(1.0, 1.0)}, optimal=True)
+    optimal = Verdict("flow", posted, {"flow": ModelTimes(1.0, 1.0)}, optimal=True)
     assert (optimal.reason, optimal.text) == (
         "posting everything: 1 s by flow, which no schedule beats by its bound",
         "",
@@ -390,7 +389,7 @@ def test_placements_are_compared_by_what_ranks() -> None:
     assert base.report.simulated_s is not None
     assert placed.report.simulated_s is not None
     assert placed.report.simulated_s <= base.report.simulated_s
-    assert Merit.of(placed).time_s == placed.report.simulated_s
+    assert PlacementScore.of(placed).time_s == placed.report.simulated_s
     # one that a stop left without a simulation is never mixed with one that has it
     by_formula = base.with_report(rank_by="formula", simulated_s=None)
     compile_on = _in_turn(base, by_formula)

@@ -166,7 +166,7 @@ def test_csv_without_messages(tmp_path: Path) -> None:
         ("0,x\n1,0\n", "a.csv, line 1, column 2: size 'x': expected a number and a unit"),
         ("0,4e18\n4e18,0\n", "a.csv: size: all messages together are 8e+18 B, at most 2^62 B"),
         ("\n# nothing\n", "a.csv: holds no numbers"),
-        (b"\xff\xfe\x00", "a.csv: is no text: byte 0 is not UTF-8"),
+        (b"\xff\xfe\x00", "a.csv: is not UTF-8 text (byte 0)"),
         (
             "from,to\n1,2\n",
             "a.csv: the header must be source,target,bytes or source,target,bytes,after, given 'from,to'",

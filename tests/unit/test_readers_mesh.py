@@ -147,7 +147,7 @@ def test_metis_mesh(tmp_path: Path, text: str) -> None:
         ("a.graph", "4\n", "a.graph, line 1: header 'vertices edges [fmt [ncon]]' required, given '4'"),
         ("a.graph", "4 3 012\n", "a.graph, line 1: fmt must be three digits 0 or 1, given '012'"),
         ("a.graph", "% only\n", "a.graph: holds no header"),
-        ("a.graph", b"\xff\xfe", "a.graph: is no text: byte 0 is not UTF-8"),
+        ("a.graph", b"\xff\xfe", "a.graph: is not UTF-8 text (byte 0)"),
         (
             "a.graph",
             "4 3\n2\n1 3\n2 4\n",

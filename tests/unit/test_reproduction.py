@@ -43,7 +43,7 @@ def test_a_departure_counts_for_no_tolerance_but_is_told() -> None:
 def test_claims_decide_where_they_are_asserted() -> None:
     assert item(claims=(HOLDS,)).agrees
     assert not item(claims=(HOLDS, FAILS)).agrees
-    reported = Claim(FAILS.words, False, FAILS.figures, asserted=False)
+    reported = Claim(FAILS.statement, False, FAILS.figures, asserted=False)
     assert item(claims=(HOLDS, reported)).agrees
     alone = item(cells=(), claims=(HOLDS, FAILS))
     assert (alone.count, alone.max_error) == (2, 1.0)

@@ -240,12 +240,12 @@ def test_a_broken_structure_is_located(tmp_path: Path, change: Callable[[Any], A
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{\n", "line 2 column 1: no JSON"),
+        ("{\n", "line 2 column 1: not valid JSON"),
         ("[1]", "an object is required"),
         ('{"a": 1, "a": 2}', "key 'a' is there twice"),
         ('{"a": NaN}', "NaN is no number of JSON"),
-        ("[" * 100_000, "no JSON"),
-        ('{"a": ' + "9" * 5000 + "}", "no JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"a": ' + "9" * 5000 + "}", "not valid JSON"),
     ],
 )
 def test_what_is_no_json_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -287,7 +287,7 @@ def npz_with(path: Path, **changes: Any) -> Path:
         ({"route_nodes": None}, "go together"),
         ({"route_offsets": np.array([0, 9])}, "entry 'route_offsets': 5 values required, given 2"),
         ({"timetable": np.zeros((4, 3))}, "entry 'timetable'"),
-        ({"header": np.array("{")}, "entry 'header': line 1 column 2: no JSON"),
+        ({"header": np.array("{")}, "entry 'header': line 1 column 2: not valid JSON"),
         ({"header": np.array([1])}, "entry 'header': one text required"),
         ({"size": np.array([{}, {}, {}])}, "no valid .npz archive: member 'size.npy'"),
     ],
@@ -366,12 +366,12 @@ def test_a_reader_outside_the_project_agrees(tmp_path: Path) -> None:
         messages = all_to_all(topology.nodes)
         given = document(machine, messages, greedy(machine, messages, ANY))
         write_document(given, tmp_path / "a.json")
-        told = subprocess.run(
+        verified = subprocess.run(
             [sys.executable, script, tmp_path / "a.json"], capture_output=True, text=True, check=False
         )
-        assert told.returncode == 0, told.stdout
-        assert f"'sum_L': {given.figures['load']['sum']}" in told.stdout
-        assert f"'phase_bytes': {given.figures['phase_bytes']}" in told.stdout
+        assert verified.returncode == 0, verified.stdout
+        assert f"'sum_L': {given.figures['load']['sum']}" in verified.stdout
+        assert f"'phase_bytes': {given.figures['phase_bytes']}" in verified.stdout
 
 
 @pytest.mark.parametrize("suffix", [".json", ".npz"])

@@ -14,7 +14,7 @@ import conset
 from conset.cli.main import run
 from conset.errors import InputError
 from conset.formats.sniff import Sniffed, sniff
-from conset.formats.timeline import MOST_CHANGES, read_record, write_timeline
+from conset.formats.timeline import MAX_CHANGES, read_record, write_timeline
 from conset.machine.machine import Machine
 from conset.report.picture_timeline import picture_timeline
 from conset.report.picture_timeline_ranks import tracks_of
@@ -182,7 +182,7 @@ def test_a_file_keeps_first_bytes_where_there_are_too_many_rates(tmp_path: Path)
     timeline = played()
     assert timeline.rates is not None
     columns = (timeline.rates.time_s, timeline.rates.message, timeline.rates.rate_Bps)
-    many = Rates(*(np.resize(column, MOST_CHANGES + 1) for column in columns))
+    many = Rates(*(np.resize(column, MAX_CHANGES + 1) for column in columns))
     write_timeline(replace(timeline, rates=many), tmp_path / "x.npz", machine=ROW)
     again = read_record(tmp_path / "x.npz").timeline
     assert again.rates is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.balance import balance_words, burden_of, phase_lengths
+from conset.methods.balance import balance_loads, phase_lengths, transfer_work_of
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.problem import Phases, Problem
 from conset.methods.split import split_messages
@@ -38,7 +38,7 @@ def checked(problem: Problem, phases: Phases) -> Schedule:
 
 
 def length(problem: Problem, phases: Phases, **more: Any) -> float:
-    return float(phase_lengths(problem, phases, burden_of(problem, phases, **more)).sum())
+    return float(phase_lengths(problem, phases, transfer_work_of(problem, phases, **more)).sum())
 
 
 def test_balance_swaps_to_the_bound() -> None:
@@ -50,7 +50,7 @@ def test_balance_swaps_to_the_bound() -> None:
     assert length(problem, mixed) == pytest.approx(4e-6)
     worse = Phases(np.array([0, 1, 2, 4], np.int64), np.array([0, 3, 1, 2], np.int32))
     assert length(problem, worse) == pytest.approx(7e-6)
-    balanced = balance_words(problem, worse)
+    balanced = balance_loads(problem, worse)
     assert length(problem, balanced) == pytest.approx(4e-6)
     assert checked(problem, balanced).phases == 2, "an empty phase vanishes"
 
@@ -72,11 +72,11 @@ def test_balance_keeps_limits_and_is_never_longer(machine: str, limits: Limits) 
     on = parse_machine(machine)
     problem = Problem(parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, limits)
     phases = schedule_first_fit(problem)
-    balanced = balance_words(problem, phases)
+    balanced = balance_loads(problem, phases)
     checked(problem, balanced)
     assert length(problem, balanced) < length(problem, phases)
     assert balanced.offsets.size <= phases.offsets.size
-    again = balance_words(problem, phases)
+    again = balance_loads(problem, phases)
     assert np.array_equal(balanced.message, again.message)
 
 
@@ -86,10 +86,10 @@ def test_balance_may_take_other_routes() -> None:
     problem = Problem(parse_pattern("random:degree=5,size=lognormal(100KiB,1)", ranks=16), on, CONNECTIONS)
     phases = find_method("connections").schedule(replace(problem, search=replace(problem.search, objective="phases")))
     assert phases.route_offsets is not None
-    balanced = balance_words(problem, phases, links=False)
+    balanced = balance_loads(problem, phases, links=False)
     checked(problem, balanced)
     assert length(problem, balanced, links=False) < length(problem, phases, links=False)
-    kept = balance_words(problem, phases, links=False, routes="fixed")
+    kept = balance_loads(problem, phases, links=False, routes="fixed")
     checked(problem, kept)
     assert length(problem, kept, links=False) <= length(problem, phases, links=False)
 
@@ -101,7 +101,7 @@ def test_ordered_messages_stay_where_they_are() -> None:
     pattern = Pattern.from_messages(source, target, random.integers(1, 9999, 32), 8, before=[(0, 1), (1, 2)])
     problem = Problem(pattern, parse_machine("ring:8"), Limits(channels=4))
     phases = schedule_first_fit(problem)
-    checked(problem, split_messages(problem, balance_words(problem, phases)))
+    checked(problem, split_messages(problem, balance_loads(problem, phases)))
 
 
 def test_a_split_fills_what_whole_messages_cannot() -> None:
@@ -110,7 +110,7 @@ def test_a_split_fills_what_whole_messages_cannot() -> None:
     on = parse_machine("crossbar:6,overhead=0,inject=0,eject=0,port=1GB/s")
     problem = Problem(pattern, on, Limits(send=2, receive=2))
     whole = Phases(np.array([0, 3, 4], np.int64), np.array([0, 1, 2, 3], np.int32))
-    assert length(problem, balance_words(problem, whole)) == pytest.approx(140e-6)
+    assert length(problem, balance_loads(problem, whole)) == pytest.approx(140e-6)
     cut = split_messages(problem, whole)
     assert length(problem, cut) == pytest.approx(120e-6)
     result = checked(problem, cut)
@@ -142,6 +142,6 @@ def test_the_duplex_rule_is_refused() -> None:
     problem = Problem(parse_pattern("alltoall", ranks=4), parse_machine("crossbar:4"), Limits(duplex="exchange"))
     phases = schedule_first_fit(problem)
     with pytest.raises(InputError, match="balance requires duplex without a limit"):
-        balance_words(problem, phases)
+        balance_loads(problem, phases)
     with pytest.raises(InputError, match="split requires duplex without a limit"):
         split_messages(problem, phases)

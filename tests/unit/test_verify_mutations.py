@@ -41,7 +41,7 @@ MACHINES = {
 }
 
 
-def judge(machine: Machine, *args: Any, window: int | None = None, **kwargs: Any) -> Verification:
+def check(machine: Machine, *args: Any, window: int | None = None, **kwargs: Any) -> Verification:
     return verify_document(document(machine, *args, **kwargs), machine=machine, window=window)
 
 
@@ -67,7 +67,7 @@ def test_valid_schedules_pass(name: str, limits: Limits) -> None:
     if limits.channels:
         # a route longer than one hop takes a channel in every node on its way, none takes two in one
         limits = Limits(channels=limits.channels)
-    result = judge(machine, messages, greedy(machine, messages, limits), limits)
+    result = check(machine, messages, greedy(machine, messages, limits), limits)
     assert places(result) == []
 
 
@@ -86,7 +86,7 @@ def phases_with(change: Any) -> list[list[list[int]]]:
 
 
 def test_the_schedule_to_break_is_valid() -> None:
-    result = judge(MESH, MESSAGES, PHASES)
+    result = check(MESH, MESSAGES, PHASES)
     assert places(result) == []
     # by hand: phase 0 carries at most 1 anywhere, so does phase 1; bytes 30 + 20
     load = {"send": 1, "receive": 1, "link": 1, "channels": 1, "sum": 2}
@@ -117,7 +117,7 @@ def cell(k: int, column: int, value: int) -> Any:
     ],
 )
 def test_a_transfer_changed_in_one_place(change: Any, expected: list[Any]) -> None:
-    assert sorted(places(judge(MESH, MESSAGES, phases_with(change))), key=str) == sorted(expected, key=str)
+    assert sorted(places(check(MESH, MESSAGES, phases_with(change))), key=str) == sorted(expected, key=str)
 
 
 def test_a_rank_that_does_not_exist_in_a_transfer() -> None:
@@ -135,22 +135,22 @@ def replaced(given: Document, **changes: Any) -> Document:
 
 def test_split_messages_add_up() -> None:
     phases = [[[0, 1, 10, 0], [3, 5, 30, 2]], [[0, 2, 5, 1]], [[0, 2, 15, 1]]]
-    assert places(judge(MESH, MESSAGES, phases)) == []
+    assert places(check(MESH, MESSAGES, phases)) == []
     phases[1][0][2] = 6
-    result = judge(MESH, MESSAGES, phases)
+    result = check(MESH, MESSAGES, phases)
     assert places(result) == [("message-bytes", 2, 0)]
     assert (
         result.violations[0].text
         == "phase 2 transfer 0: the 2 transfers of message 1 (0 → 2, 20 B) carry 21 B together"
     )
     phases[1][0][2], phases[2][0][2] = 25, -5
-    assert places(judge(MESH, MESSAGES, phases)) == [("part-size", 2, 0)]
+    assert places(check(MESH, MESSAGES, phases)) == [("part-size", 2, 0)]
 
 
 def test_parts_whose_sum_wraps_around_do_not_add_up() -> None:
     # 2^62 four times and 20 B is 20 B in 64 bits
     parts = [2**62] * 4 + [20]
-    result = judge(MESH, [[0, 2, 20]], [[[0, 2, b, 0]] for b in parts])
+    result = check(MESH, [[0, 2, 20]], [[[0, 2, b, 0]] for b in parts])
     assert places(result) == [("message-bytes", 4, 0)]
     assert str(4 * 2**62 + 20) in result.violations[0].text
 
@@ -161,7 +161,7 @@ def test_parts_whose_sum_wraps_around_do_not_add_up() -> None:
 )
 def test_sums_of_sizes_stay_within_64_bits(sizes: tuple[int, int], wrong: bool) -> None:
     messages = [[0, 1, sizes[0]], [3, 4, sizes[1]]]
-    result = judge(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]])
+    result = check(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]])
     assert places(result) == [("pattern", None, None)] * wrong
     if wrong:
         words = f"all messages together have {sum(sizes)} B, at most {2**62} B"
@@ -179,7 +179,7 @@ def test_sums_are_exact(count: int) -> None:
 
 def test_link_violation_names_link_transfers_and_both_numbers() -> None:
     phases = [[[3, 5, 30, 1], [0, 1, 10, 0], [0, 2, 20, 2]]]
-    result = judge(MESH, [[0, 1, 10], [3, 5, 30], [0, 2, 20]], phases, Limits(link=1))
+    result = check(MESH, [[0, 1, 10], [3, 5, 30], [0, 2, 20]], phases, Limits(link=1))
     assert places(result) == [("link", 0, 2)]
     assert (
         result.violations[0].text
@@ -188,7 +188,7 @@ def test_link_violation_names_link_transfers_and_both_numbers() -> None:
 
 
 def test_receive_violation() -> None:
-    result = judge(MESH, [[0, 1, 10], [4, 1, 10]], [[[0, 1, 10, 0], [4, 1, 10, 1]]])
+    result = check(MESH, [[0, 1, 10], [4, 1, 10]], [[[0, 1, 10, 0], [4, 1, 10, 1]]])
     assert places(result) == [("receive", 0, 1)]
     assert result.violations[0].text == "phase 0: node 1 (0, 1) receives 2 messages (transfers 0, 1), the limit is 1"
 
@@ -197,8 +197,8 @@ def test_channels_count_ends_and_nodes_between() -> None:
     # 0 → 2 passes 1, where 1 → 0 starts and 4 → 1 ends: three channels in node 1
     messages = [[0, 2, 1], [1, 0, 1], [4, 1, 1]]
     phases = [[[*row, m] for m, row in enumerate(messages)]]
-    assert places(judge(MESH, messages, phases, Limits(channels=3))) == []
-    result = judge(MESH, messages, phases, Limits(channels=2))
+    assert places(check(MESH, messages, phases, Limits(channels=3))) == []
+    result = check(MESH, messages, phases, Limits(channels=2))
     assert places(result) == [("channels", 0, 2)]
     assert result.violations[0].text == "phase 0: node 1 (0, 1) carries 3 routes (transfers 0, 1, 2), the limit is 2"
 
@@ -207,11 +207,11 @@ def test_limits_count_per_unit_of_width() -> None:
     ring = machine_on(Topology.ring(6, width=2))
     messages = [[0, 1, 1], [0, 2, 1], [5, 1, 1]]
     phases = [[[*row, m] for m, row in enumerate(messages)]]
-    result = judge(ring, messages, phases, Limits(link=1))
+    result = check(ring, messages, phases, Limits(link=1))
     assert places(result) == [("link", 0, 2)]
     assert result.violations[0].text.endswith("the limit is 1 per unit of width, the width 2")
     assert result.figures["load"]["link"] == 2  # three on a width of two, rounded up
-    assert places(judge(ring, messages[:2], [phases[0][:2]], Limits(link=1))) == []
+    assert places(check(ring, messages[:2], [phases[0][:2]], Limits(link=1))) == []
 
 
 def test_widths_of_a_graph_are_its_own() -> None:
@@ -220,30 +220,30 @@ def test_widths_of_a_graph_are_its_own() -> None:
     phases = [[[0, 1, 1, 0], [0, 2, 1, 1]]]
     for width, expected in ((2, []), (1, [("link", 0, 1)])):
         machine = machine_on(graph_of(3, 3, links, [width, 1, 1, 1]))
-        assert places(judge(machine, messages, phases, Limits(link=1))) == expected
+        assert places(check(machine, messages, phases, Limits(link=1))) == expected
 
 
 def test_duplex_exchange() -> None:
     limits = Limits(1, 1, 1, duplex="exchange")
     messages = [[0, 1, 1], [1, 0, 1], [1, 4, 1]]
-    assert places(judge(MESH, messages, [[[0, 1, 1, 0], [1, 0, 1, 1]], [[1, 4, 1, 2]]], limits)) == []
+    assert places(check(MESH, messages, [[[0, 1, 1, 0], [1, 0, 1, 1]], [[1, 4, 1, 2]]], limits)) == []
     phases = [[[1, 0, 1, 1]], [[0, 1, 1, 0], [1, 4, 1, 2]]]
-    result = judge(MESH, messages, phases, limits)
+    result = check(MESH, messages, phases, limits)
     assert places(result) == [("duplex", 1, 1)]
     words = "phase 1: node 1 (0, 1) sends and receives with 2 partners (transfers 0, 1), duplex exchange allows 1"
     assert result.violations[0].text == words
-    assert places(judge(MESH, messages, phases)) == []
+    assert places(check(MESH, messages, phases)) == []
 
 
 def test_duplex_allows_several_partners_one_way() -> None:
     messages = [[0, 1, 1], [0, 3, 1]]
     phases = [[[0, 1, 1, 0], [0, 3, 1, 1]]]
-    assert places(judge(MESH, messages, phases, Limits(duplex="exchange"))) == []
+    assert places(check(MESH, messages, phases, Limits(duplex="exchange"))) == []
 
 
 def test_all_violations_are_returned() -> None:
     messages = all_to_all(9)
-    result = judge(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]], Limits(send=1, receive=1))
+    result = check(MESH, messages, [[[*row, m] for m, row in enumerate(messages)]], Limits(send=1, receive=1))
     expected = [("send", 0, 8 * v + 1) for v in range(9)] + [("receive", 0, second_into(v)) for v in range(9)]
     assert sorted(places(result), key=str) == sorted(expected, key=str)
 
@@ -287,7 +287,7 @@ def test_a_route_changed_in_one_place(nodes: list[int], rule: str | None) -> Non
 
 
 def test_a_lengthened_route_conflicts() -> None:
-    result = judge(MESH, MESSAGES, PHASES, routes=routes_with(0, 1, [3, 0, 1, 4, 5]))
+    result = check(MESH, MESSAGES, PHASES, routes=routes_with(0, 1, [3, 0, 1, 4, 5]))
     assert places(result) == [("link", 0, 1)]
     assert result.figures["load"]["channels"] == 2
 
@@ -295,19 +295,19 @@ def test_a_lengthened_route_conflicts() -> None:
 def test_routes_follow_the_placement() -> None:
     placement = [8, 7, 6, 5, 4, 3, 2, 1, 0]
     phases = [[[0, 1, 10, 0]]]
-    assert places(judge(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[8, 7]]])) == []
-    assert places(judge(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[0, 1]]])) == [("route-ends", 0, 0)]
+    assert places(check(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[8, 7]]])) == []
+    assert places(check(MESH, [[0, 1, 10]], phases, placement=placement, routes=[[[0, 1]]])) == [("route-ends", 0, 0)]
 
 
 def test_routes_on_a_crossbar_are_direct() -> None:
     machine = MACHINES["crossbar"]
-    assert places(judge(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 1]]])) == []
-    assert places(judge(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 2, 1]]])) == [("route-link", 0, 0)]
+    assert places(check(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 1]]])) == []
+    assert places(check(machine, [[0, 1, 1]], [[[0, 1, 1, 0]]], routes=[[[0, 2, 1]]])) == [("route-link", 0, 0)]
 
 
 def test_a_torus_route_may_wrap_and_a_mesh_route_not() -> None:
     phases, routes = [[[0, 3, 1, 0]]], [[[0, 3]]]
-    assert places(judge(machine_on(Topology.ring(4)), [[0, 3, 1]], phases, routes=routes)) == []
+    assert places(check(machine_on(Topology.ring(4)), [[0, 3, 1]], phases, routes=routes)) == []
     given = document(machine_on(Topology.mesh(4)), [[0, 3, 1]], phases, routes=routes, figures={})
     assert places(verify_document(given, machine=machine_on(Topology.mesh(4)))) == [("route-link", 0, 0)]
 
@@ -317,7 +317,7 @@ def test_a_route_that_never_wraps_closes_no_cycle() -> None:
     idle = machine_on(Topology.ring(4), rule="no-wrap")
     given = document(idle, [[0, 3, 1]], phases, routes=routes, figures={})
     assert places(verify_document(given, machine=idle)) == [("route-link", 0, 0)]
-    assert places(judge(idle, [[0, 3, 1]], phases, routes=[[[0, 1, 2, 3]]])) == []
+    assert places(check(idle, [[0, 3, 1]], phases, routes=[[[0, 1, 2, 3]]])) == []
 
 
 def test_a_graph_without_a_path() -> None:
@@ -345,15 +345,15 @@ def test_several_ranks_on_a_node_use_nothing_between_them() -> None:
     machine = machine_on(Topology.mesh(2))
     messages, placement = [[0, 1, 5], [0, 2, 5], [1, 3, 5]], [0, 0, 1, 1]
     phases = [[[0, 1, 5, 0], [0, 2, 5, 1]], [[1, 3, 5, 2]]]
-    result = judge(machine, messages, phases, ranks=4, placement=placement)
+    result = check(machine, messages, phases, ranks=4, placement=placement)
     assert places(result) == []
     assert result.figures["load"] == {"send": 1, "receive": 1, "link": 1, "channels": 1, "sum": 2}
     together = [[*phases[0], *phases[1]]]
-    assert sorted(places(judge(machine, messages, together, ranks=4, placement=placement))) == [
+    assert sorted(places(check(machine, messages, together, ranks=4, placement=placement))) == [
         ("link", 0, 2), ("receive", 0, 2), ("send", 0, 2),
     ]  # fmt: skip
     routes = [[[0], [0, 1]], [[0, 1]]]
-    assert places(judge(machine, messages, phases, ranks=4, placement=placement, routes=routes)) == []
+    assert places(check(machine, messages, phases, ranks=4, placement=placement, routes=routes)) == []
     routes[0][0] = [0, 1, 0]
     given = document(machine, messages, phases, ranks=4, placement=placement, routes=routes, figures={})
     assert places(verify_document(given, machine=machine)) == [("route-simple", 0, 0)]
@@ -363,13 +363,13 @@ def test_several_ranks_on_a_node_use_nothing_between_them() -> None:
     "placement", [[0, 1, 2, 3, 4, 5, 6, 7, 9], [0, 1, 2, 3, 4, 5, 6, 7, -1], [0, 1, 2, 3, 4, 5, 6, 7]]
 )
 def test_placement_must_be_a_map(placement: list[int]) -> None:
-    assert places(judge(MESH, MESSAGES, PHASES, ranks=9, placement=placement)) == [("placement", None, None)]
+    assert places(check(MESH, MESSAGES, PHASES, ranks=9, placement=placement)) == [("placement", None, None)]
 
 
 def test_ranks_must_fit() -> None:
-    assert places(judge(MESH, MESSAGES, PHASES, ranks=10)) == [("ranks", None, None)]
+    assert places(check(MESH, MESSAGES, PHASES, ranks=10)) == [("ranks", None, None)]
     # a switch holds no ranks
-    assert places(judge(MACHINES["graph"], [], [], ranks=1, placement=[3])) == [("placement", None, None)]
+    assert places(check(MACHINES["graph"], [], [], ranks=1, placement=[3])) == [("placement", None, None)]
 
 
 @pytest.mark.parametrize("row", [[0, 0, 1], [0, 9, 1], [-1, 0, 1], [0, 1, 0]])
@@ -383,13 +383,13 @@ def test_the_pattern_must_be_one(row: list[int]) -> None:
 def test_stated_limits_may_not_be_looser_than_the_machine() -> None:
     hard = Limits(send=1, channels=12, duplex="exchange")
     machine = Machine("hard", MESH.topology, MESH.routing, limits=hard, limits_methods=("by-hand",))
-    assert places(judge(machine, MESSAGES, PHASES, hard)) == []
+    assert places(check(machine, MESSAGES, PHASES, hard)) == []
     loosened = Limits(send=2)
-    result = judge(machine, MESSAGES, PHASES, loosened)
+    result = check(machine, MESSAGES, PHASES, loosened)
     assert places(result) == [("limits", None, None)] * 3
     assert result.violations[0].text == "limit send is 2, hard keeps 1 for by-hand"
-    assert places(judge(machine, MESSAGES, PHASES, loosened, limits_asked=True)) == []
-    assert places(judge(machine, MESSAGES, PHASES, loosened, method="another")) == []
+    assert places(check(machine, MESSAGES, PHASES, loosened, limits_asked=True)) == []
+    assert places(check(machine, MESSAGES, PHASES, loosened, method="another")) == []
 
 
 @pytest.mark.parametrize("key", ["phases", "phase_bytes", "send", "receive", "link", "channels", "sum"])
@@ -397,24 +397,24 @@ def test_stated_figures_must_be_true(key: str) -> None:
     stated = copy.deepcopy(document(MESH, MESSAGES, PHASES).figures)
     inner: Any = stated if key in stated else stated["load"]
     inner[key] += 1
-    result = judge(MESH, MESSAGES, PHASES, figures=stated)
+    result = check(MESH, MESSAGES, PHASES, figures=stated)
     assert places(result) == [("figures", None, None)]
-    assert f"is stated as {inner[key]}, it is {inner[key] - 1}" in result.violations[0].text
+    assert f"file says {inner[key]}, recount gives {inner[key] - 1}" in result.violations[0].text
 
 
 def test_an_empty_pattern_has_no_phases() -> None:
-    result = judge(MESH, [], [])
+    result = check(MESH, [], [])
     assert places(result) == []
     assert result.figures["phases"] == 0
-    assert places(judge(MESH, [], [[]])) == []
+    assert places(check(MESH, [], [[]])) == []
 
 
 # Order
 
 
 def test_the_order_holds_across_phases() -> None:
-    assert places(judge(MESH, MESSAGES, PHASES, before=[[0, 1]])) == []
-    result = judge(MESH, MESSAGES, PHASES, before=[[0, 1], [1, 0]])
+    assert places(check(MESH, MESSAGES, PHASES, before=[[0, 1]])) == []
+    result = check(MESH, MESSAGES, PHASES, before=[[0, 1], [1, 0]])
     assert places(result) == [("pattern", None, None), ("order", 0, 0)]
     assert result.violations[0].text == "before: the order is cyclic: message 1 before 0 before 1"
     words = "before[1] = [1, 0]: message 1 (phase 1 transfer 0) must end before message 0 (phase 0 transfer 0) starts"
@@ -427,9 +427,9 @@ def test_a_cyclic_order_is_none_wherever_it_is_scheduled() -> None:
     phases = [[[*row, m] for m, row in enumerate(messages)]]
     now: list[list[list[float]]] = [[[1.0, 1.0]] * 3]
     around = [[0, 1], [1, 2], [2, 0]]
-    assert places(judge(MESH, messages, phases, Limits(), before=around[:2], timetable=now)) == []
-    assert places(judge(MESH, messages, phases, Limits(), before=around, timetable=now)) == [("pattern", None, None)]
-    assert places(judge(MESH, messages, phases, Limits(), before=[[1, 1]], timetable=now)) == [("pattern", None, None)]
+    assert places(check(MESH, messages, phases, Limits(), before=around[:2], timetable=now)) == []
+    assert places(check(MESH, messages, phases, Limits(), before=around, timetable=now)) == [("pattern", None, None)]
+    assert places(check(MESH, messages, phases, Limits(), before=[[1, 1]], timetable=now)) == [("pattern", None, None)]
 
 
 def test_the_order_inside_a_phase_needs_a_timetable() -> None:
@@ -437,22 +437,22 @@ def test_the_order_inside_a_phase_needs_a_timetable() -> None:
     swapped: list[list[list[float]]] = [[[1.0, 2.0], [0.0, 1.0]], [[0.0, 3.0]]]
     good: list[list[list[float]]] = [[[0.0, 1.0], [1.0, 2.0]], [[0.0, 3.0]]]
     order = [[0, 1]]
-    assert places(judge(MESH, MESSAGES, phases, Limits(), before=order)) == [("order", 0, 1)]
-    assert places(judge(MESH, MESSAGES, phases, Limits(), before=order, timetable=good)) == []
-    assert places(judge(MESH, MESSAGES, phases, Limits(), before=order, timetable=swapped)) == [("order", 0, 1)]
+    assert places(check(MESH, MESSAGES, phases, Limits(), before=order)) == [("order", 0, 1)]
+    assert places(check(MESH, MESSAGES, phases, Limits(), before=order, timetable=good)) == []
+    assert places(check(MESH, MESSAGES, phases, Limits(), before=order, timetable=swapped)) == [("order", 0, 1)]
 
 
 def test_the_order_holds_for_all_parts() -> None:
     messages = [[0, 1, 10], [0, 2, 20]]
     good = [[[0, 1, 5, 0]], [[0, 1, 5, 0]], [[0, 2, 20, 1]]]
-    assert places(judge(MESH, messages, good, before=[[0, 1]])) == []
+    assert places(check(MESH, messages, good, before=[[0, 1]])) == []
     between = [good[0], good[2], good[1]]
-    assert places(judge(MESH, messages, between, before=[[0, 1]])) == [("order", 1, 0)]
+    assert places(check(MESH, messages, between, before=[[0, 1]])) == [("order", 1, 0)]
 
 
 @pytest.mark.parametrize("pair", [[0, 3], [-1, 0], [0, 2]])
 def test_ordered_messages_exist_and_share_a_rank(pair: list[int]) -> None:
-    assert places(judge(MESH, MESSAGES, PHASES, before=[pair])) == [("pattern", None, None)]
+    assert places(check(MESH, MESSAGES, PHASES, before=[pair])) == [("pattern", None, None)]
 
 
 # Timetables
@@ -461,7 +461,7 @@ TOGETHER = [[[0, 1, 10, 0], [0, 2, 20, 1], [3, 5, 30, 2]]]
 
 
 def in_time(*rows: tuple[float, float]) -> Verification:
-    return judge(MESH, MESSAGES, TOGETHER, Limits(), timetable=[[list(row) for row in rows]])
+    return check(MESH, MESSAGES, TOGETHER, Limits(), timetable=[[list(row) for row in rows]])
 
 
 def test_intervals_that_touch_do_not_overlap() -> None:
@@ -480,12 +480,12 @@ def test_overlapping_intervals_share_no_port_and_no_link() -> None:
 def test_overlap_at_a_receiver() -> None:
     messages = [[0, 1, 1], [4, 1, 1]]
     phases = [[[0, 1, 1, 0], [4, 1, 1, 1]]]
-    result = judge(MESH, messages, phases, Limits(), timetable=[[[0.5, 2.0], [0.0, 1.0]]])
+    result = check(MESH, messages, phases, Limits(), timetable=[[[0.5, 2.0], [0.0, 1.0]]])
     assert places(result) == [("timetable-receive", 0, 0)]
 
 
 def test_the_same_interval_in_two_phases_does_not_overlap() -> None:
-    assert places(judge(MESH, MESSAGES, PHASES, timetable=[[[0, 1], [0, 1]], [[0, 1]]])) == []
+    assert places(check(MESH, MESSAGES, PHASES, timetable=[[[0, 1], [0, 1]], [[0, 1]]])) == []
 
 
 def test_a_link_of_width_two_carries_two_at_once() -> None:
@@ -493,9 +493,9 @@ def test_a_link_of_width_two_carries_two_at_once() -> None:
     machine = machine_on(graph_of(4, 4, links, [2, 1, 1, 1, 1, 1]))
     messages = [[0, 1, 1], [3, 2, 1]]
     phases = [[[0, 1, 1, 0], [3, 2, 1, 1]]]
-    assert places(judge(machine, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])) == []
+    assert places(check(machine, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])) == []
     narrow = machine_on(graph_of(4, 4, links))
-    given = judge(narrow, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])
+    given = check(narrow, messages, phases, Limits(), timetable=[[[0, 2], [1, 3]]])
     assert places(given) == [("timetable-link", 0, 1)]
 
 
@@ -517,9 +517,9 @@ def test_a_window_is_as_long_as_its_bytes_need(machine: Machine, least: float) -
     """20 B at the slowest of the ports and one unit of width of every link."""
     messages, phases = [[0, 2, 20]], [[[0, 2, 20, 0]]]
     for start in (0.0, 7.0):
-        assert places(judge(machine, messages, phases, timetable=[[[start, start + least]]])) == []
+        assert places(check(machine, messages, phases, timetable=[[[start, start + least]]])) == []
         for length in (0.0, 0.999 * least):
-            result = judge(machine, messages, phases, timetable=[[[start, start + length]]])
+            result = check(machine, messages, phases, timetable=[[[start, start + length]]])
             assert places(result) == [("timetable-length", 0, 0)]
             assert result.violations[0].text.endswith(f"its 20 B need at least {least:g} s")
 
@@ -528,11 +528,11 @@ def test_a_window_lasts_as_long_as_the_slowest_link_of_its_route() -> None:
     links = [(0, 1), (1, 0), (1, 2), (2, 1)]
     slow = replace(graph_of(3, 3, links), link_rate_Bps=np.array([4.0, 4.0, 1.0, 4.0]))
     phases = [[[0, 2, 20, 0]]]
-    assert places(judge(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 20.0]]])) == []
-    assert places(judge(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 19.9]]])) == [
+    assert places(check(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 20.0]]])) == []
+    assert places(check(machine_on(slow), [[0, 2, 20]], phases, timetable=[[[0.0, 19.9]]])) == [
         ("timetable-length", 0, 0)
     ]
-    inside = judge(machine_on(slow), [[0, 1, 20]], [[[0, 1, 20, 0]]], placement=[2, 2], ranks=2, timetable=[[[3, 3]]])
+    inside = check(machine_on(slow), [[0, 1, 20]], [[[0, 1, 20, 0]]], placement=[2, 2], ranks=2, timetable=[[[3, 3]]])
     assert places(inside) == []
 
 
@@ -546,8 +546,8 @@ def test_an_interval_must_be_one(row: tuple[float, float]) -> None:
 
 def test_a_window_adds_up_consecutive_phases() -> None:
     apart = [PHASES[0], [], PHASES[1]]
-    assert places(judge(MESH, MESSAGES, apart, window=2)) == []
-    result = judge(MESH, MESSAGES, PHASES, window=2)
+    assert places(check(MESH, MESSAGES, apart, window=2)) == []
+    result = check(MESH, MESSAGES, PHASES, window=2)
     assert sorted(places(result)) == [("window-link", 1, 0), ("window-send", 1, 0)]
     link = next(v for v in result.violations if v.rule == "window-link")
     words = "carries 2 messages (transfers 0:0, 1:0), the limit is 1"
@@ -555,22 +555,22 @@ def test_a_window_adds_up_consecutive_phases() -> None:
 
 
 def test_a_window_longer_than_the_schedule_is_the_schedule() -> None:
-    assert len(judge(MESH, MESSAGES, PHASES, window=9).violations) == 2
-    assert places(judge(MESH, [], [], window=3)) == []
-    assert places(judge(MESH, MESSAGES, PHASES, window=1)) == []
+    assert len(check(MESH, MESSAGES, PHASES, window=9).violations) == 2
+    assert places(check(MESH, [], [], window=3)) == []
+    assert places(check(MESH, MESSAGES, PHASES, window=1)) == []
 
 
 def test_a_window_keeps_duplex() -> None:
     limits = Limits(duplex="exchange")
     messages = [[0, 1, 1], [1, 4, 1]]
     phases = [[[0, 1, 1, 0]], [[1, 4, 1, 1]]]
-    assert places(judge(MESH, messages, phases, limits)) == []
-    assert places(judge(MESH, messages, phases, limits, window=2)) == [("window-duplex", 1, 0)]
+    assert places(check(MESH, messages, phases, limits)) == []
+    assert places(check(MESH, messages, phases, limits, window=2)) == [("window-duplex", 1, 0)]
 
 
 def test_a_window_has_at_least_one_phase() -> None:
     with pytest.raises(UsageError, match="window 0: must be at least 1"):
-        judge(MESH, MESSAGES, PHASES, window=0)
+        check(MESH, MESSAGES, PHASES, window=0)
 
 
 @pytest.mark.parametrize(
@@ -585,8 +585,8 @@ def test_a_window_keeps_receive_and_channels(limits: Limits, rule: str) -> None:
     messages = [[3, 4, 1], [5, 4, 1], [1, 4, 1], [4, 7, 1]]
     phases = [[[3, 4, 1, 0]], [[5, 4, 1, 1]]] if limits.receive else [[[*row, m]] for m, row in enumerate(messages)]
     messages = messages[: len(phases)]
-    assert places(judge(MESH, messages, phases, limits)) == []
-    assert places(judge(MESH, messages, phases, limits, window=4)) == [(rule, len(phases) - 1, 0)]
+    assert places(check(MESH, messages, phases, limits)) == []
+    assert places(check(MESH, messages, phases, limits, window=4)) == [(rule, len(phases) - 1, 0)]
 
 
 @pytest.mark.parametrize(

@@ -247,9 +247,9 @@ def test_dependencies_and_release_times() -> None:
     )  # fmt: skip
     timeline = simulate_wormhole(workload, machine_of(Topology.mesh(1, 3), costs))
     assert us(timeline) == pytest.approx([10, 20, 60], rel=1e-12)
-    circle = replace(workload, dep_offsets=np.array([0, 1, 2, 2]), deps=np.array([1, 0]))
+    cycle = replace(workload, dep_offsets=np.array([0, 1, 2, 2]), deps=np.array([1, 0]))
     with pytest.raises(NoScheduleError, match=r"message 0 \(0 → 1\) waits for the delivery of message 1 \(1 → 2\), "):
-        simulate_wormhole(circle, machine_of(Topology.mesh(1, 3), costs))
+        simulate_wormhole(cycle, machine_of(Topology.mesh(1, 3), costs))
 
 
 def test_receives_in_list_order_may_deadlock() -> None:

@@ -214,8 +214,8 @@ def test_every_message_is_delivered_once_or_the_circle_is_one(
         timeline = simulate_wormhole(workload, machine, settings)
     except NoScheduleError as error:
         # from the first message of the circle back to it, each step names who holds what
-        circle = str(error).split("deadlock at ")[1].split(": ", 1)[1]
-        assert (circle.startswith("message") and circle.endswith(circle.split(" waits")[0])) or "more back" in circle
+        cycle = str(error).split("deadlock at ")[1].split(": ", 1)[1]
+        assert (cycle.startswith("message") and cycle.endswith(cycle.split(" waits")[0])) or "more back" in cycle
         return
     sent = np.bincount(workload.source[workload.crosses], workload.bytes[workload.crosses], 16)
     assert np.array_equal(timeline.out_bytes, sent.astype(np.int64))

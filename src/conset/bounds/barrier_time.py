@@ -17,63 +17,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of, format_time
 
 NO_LIMIT = np.iinfo(np.int64).max
 
 
-def bound_barrier_time(question: Question, phases: int) -> Found | None:
+def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest message of every round, added up [s]; None without barriers or with split messages."""
-    if question.sync.kind != "barrier" or question.split or question.source.size == 0:
+    if problem.sync.kind != "barrier" or problem.split or problem.source.size == 0:
         return None
-    if question.pattern.size.strides == (0,):
-        rounds, busiest = _count_rounds(question)
-        each = question.sums.least
-        return Found(rounds * each + question.more_groups(rounds, phases), f"{busiest}, {format_time(each)} each")
-    terms = _rank_rounds(question)
+    if problem.pattern.size.strides == (0,):
+        rounds, busiest = _count_rounds(problem)
+        each = problem.sums.least
+        return BoundValue(rounds * each + problem.more_groups(rounds, phases), f"{busiest}, {format_time(each)} each")
+    terms = _rank_rounds(problem)
     spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
-    words = f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
-    return Found(float(terms.sum()) + question.more_groups(terms.size, phases), words)
+    witness = f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
+    return BoundValue(float(terms.sum()) + problem.more_groups(terms.size, phases), witness)
 
 
-def _at_once(question: Question) -> tuple[int, int, NDArray[np.int64]]:
+def _at_once(problem: BoundProblem) -> tuple[int, int, NDArray[np.int64]]:
     """Messages out of a port, into one, and on links (empty: no limit) between two barriers."""
-    limits, every = question.limits, question.sync.every
+    limits, every = problem.limits, problem.sync.every
     send, receive = (NO_LIMIT if limit is None else limit * every for limit in (limits.send, limits.receive))
     link = np.zeros(0, np.int64)
-    if limits.link is not None and not question.free and question.topology.link_slots:
-        link = np.ascontiguousarray(question.topology.widths(), np.int64) * (limits.link * every)
+    if limits.link is not None and not problem.free and problem.topology.link_slots:
+        link = np.ascontiguousarray(problem.topology.widths(), np.int64) * (limits.link * every)
     return send, receive, link
 
 
-def _count_rounds(question: Question) -> tuple[int, str]:
+def _count_rounds(problem: BoundProblem) -> tuple[int, str]:
     """(groups that some port or link needs, which one in words), where all messages take the same."""
-    send, receive, link = _at_once(question)
+    send, receive, link = _at_once(problem)
     found = []
-    for verb, count, limit in (("sends", question.sends, send), ("receives", question.receives, receive)):
+    for verb, count, limit in (("sends", problem.sends, send), ("receives", problem.receives, receive)):
         node = int(count.argmax())
         found.append(
             (
                 -(-int(count[node]) // limit),
-                f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}",
+                f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}",
                 limit,
             )
         )
     if link.size:
-        groups = -(-question.link_messages // link)
+        groups = -(-problem.link_messages // link)
         at = int(groups.argmax())
-        words = f"{question.topology.link_name(at)} carries {count_of(int(question.link_messages[at]), 'message')}"
-        found.append((int(groups[at]), words, int(link[at] if link.size > 1 else link[0])))
-    rounds, words, limit = max(found, key=lambda f: f[0])
-    return rounds, f"{words}, {limit if limit < NO_LIMIT else 'all'} between barriers"
+        witness = f"{problem.topology.link_name(at)} carries {count_of(int(problem.link_messages[at]), 'message')}"
+        found.append((int(groups[at]), witness, int(link[at] if link.size > 1 else link[0])))
+    rounds, witness, limit = max(found, key=lambda f: f[0])
+    return rounds, f"{witness}, {limit if limit < NO_LIMIT else 'all'} between barriers"
 
 
-def _rank_rounds(question: Question) -> NDArray[np.float64]:
-    alone = np.ascontiguousarray(question.alone)  # with the set-up of its phase
+def _rank_rounds(problem: BoundProblem) -> NDArray[np.float64]:
+    alone = np.ascontiguousarray(problem.alone)  # with the set-up of its phase
     order = np.argsort(-alone, kind="stable").astype(np.int32)
-    send, receive, link = _at_once(question)
+    send, receive, link = _at_once(problem)
     rounds: NDArray[np.float64] = _core.rank_rounds(
-        question.network, question.source, question.target, order, alone, send, receive, link
+        problem.network, problem.source, problem.target, order, alone, send, receive, link
     )
     return rounds

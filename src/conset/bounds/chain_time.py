@@ -12,22 +12,22 @@ from __future__ import annotations
 import numpy as np
 
 from conset.bounds.order import longest_chain, name_chain
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.machine.times import message_times
 
 
-def bound_chain_time(question: Question, phases: int) -> Found | None:
+def bound_chain_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest chain [s]; None without an order, or where messages may be split."""
-    before = question.pattern.before
-    if before is None or not len(before) or question.split:
+    before = problem.pattern.before
+    if before is None or not len(before) or problem.split:
         return None
-    costs, pattern = question.costs, question.pattern
-    ends = question.nodes_of(pattern.source), question.nodes_of(pattern.target)
-    hops, per_byte = question.ways(*ends)
-    slowest = np.maximum(per_byte, question.port_work(*ends))
-    ready = question.sync.kind == "ready"
+    costs, pattern = problem.costs, problem.pattern
+    ends = problem.nodes_of(pattern.source), problem.nodes_of(pattern.target)
+    hops, per_byte = problem.ways(*ends)
+    slowest = np.maximum(per_byte, problem.port_work(*ends))
+    ready = problem.sync.kind == "ready"
     alone = message_times(costs, pattern.size, ends[0] != ends[1], hops, slowest, requests=not ready).alone
-    apart = question.sync.kind == "barrier" and question.sync.every == 1 and not question.timetabled
+    apart = problem.sync.kind == "barrier" and problem.sync.every == 1 and not problem.timetabled
     chain, time = longest_chain(before, alone + costs.setup_s * apart)
-    time += question.more_groups(len(chain), phases) if apart else costs.setup_s
-    return Found(time, f"messages {name_chain(chain)}: {len(chain)} that must follow one another")
+    time += problem.more_groups(len(chain), phases) if apart else costs.setup_s
+    return BoundValue(time, f"messages {name_chain(chain)}: {len(chain)} that must follow one another")

@@ -7,16 +7,16 @@ Source: Feldmann, Stricker, Warfel, ConSet: the reading in which a route takes o
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_channel_ends(question: Question) -> Found | None:
+def bound_channel_ends(problem: BoundProblem) -> BoundValue | None:
     """The node with most messages of its own; None without a limit, or where routes through it are counted too."""
-    limit = question.limits.channels
-    if limit is None or not question.free:
+    limit = problem.limits.channels
+    if limit is None or not problem.free:
         return None
-    own = question.sends + question.receives
+    own = problem.sends + problem.receives
     node = int(own.argmax())
-    words = f"{question.topology.node_name(node)} is an end of {count_of(int(own[node]), 'message')}, {limit} at once"
-    return Found(-(-int(own[node]) // limit), words)
+    witness = f"{problem.topology.node_name(node)} is an end of {count_of(int(own[node]), 'message')}, {limit} at once"
+    return BoundValue(-(-int(own[node]) // limit), witness)

@@ -15,30 +15,30 @@ from __future__ import annotations
 import numpy as np
 
 from conset.bounds.channels import count_visits
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 
 
-def bound_channel_sum(question: Question) -> Found | None:
+def bound_channel_sum(problem: BoundProblem) -> BoundValue | None:
     """Least ΣL of so many phases; None without links or messages between nodes."""
-    topology = question.topology
-    if topology.links == 0 or question.source.size == 0:
+    topology = problem.topology
+    if topology.links == 0 or problem.source.size == 0:
         return None
-    needed = count_channels(question)
+    needed = count_channels(problem)
     per_load = int(topology.widths()[topology.link_exists].sum(dtype=np.int64)) + topology.endpoints
-    limit, phases = question.limits.channels, question.phases
+    limit, phases = problem.limits.channels, problem.phases
     if limit is None or phases is None:
-        return Found(-(-needed // per_load), f"routes take {needed} channels, a load of 1 carries {per_load}")
+        return BoundValue(-(-needed // per_load), f"routes take {needed} channels, a load of 1 carries {per_load}")
     most = limit * topology.nodes
     full, rest = divmod(most, per_load)
     total = -(-needed // per_load)
     if total > phases * full and rest:
         total = phases * full + -(-(needed - phases * full * per_load) // rest)
-    words = f"routes take {needed} channels, a load of 1 carries {per_load}, each of {phases} phases {most}"
-    return Found(total, words)
+    witness = f"routes take {needed} channels, a load of 1 carries {per_load}, each of {phases} phases {most}"
+    return BoundValue(total, witness)
 
 
-def count_channels(question: Question) -> int:
+def count_channels(problem: BoundProblem) -> int:
     """Channels that all routes take together: one in every node visited; the fewest where routes are free."""
-    if question.free:
-        return int(question.least_hops.sum(dtype=np.int64)) + question.source.size
-    return int(count_visits(question).sum())
+    if problem.free:
+        return int(problem.least_hops.sum(dtype=np.int64)) + problem.source.size
+    return int(count_visits(problem).sum())

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
+from conset.units import count_of
 
 
-def bound_channel_supply(question: Question) -> Found | None:
+def bound_channel_supply(problem: BoundProblem) -> BoundValue | None:
     """All visits over all channels; None without a limit or with the machine's routes."""
-    limit = question.limits.channels
-    if limit is None or not question.free:
+    limit = problem.limits.channels
+    if limit is None or not problem.free:
         return None
-    messages = question.source.size
-    hops = int(question.least_hops.sum(dtype=np.int64)) if question.topology.link_slots else messages
-    supply = limit * question.topology.nodes
-    words = (
-        f"routes take {hops + messages} channels at least, all {question.topology.nodes} nodes have {supply} a phase"
+    messages = problem.source.size
+    hops = int(problem.least_hops.sum(dtype=np.int64)) if problem.topology.link_slots else messages
+    supply = limit * problem.topology.nodes
+    witness = (
+        f"routes take {count_of(hops + messages, 'channel')} at least, "
+        f"all {problem.topology.nodes} nodes have {supply} a phase"
     )
-    return Found(-(-(hops + messages) // supply), words)
+    return BoundValue(-(-(hops + messages) // supply), witness)

@@ -11,24 +11,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
+from conset.units import count_of
 
 
-def bound_channels(question: Question) -> Found | None:
+def bound_channels(problem: BoundProblem) -> BoundValue | None:
     """The node most routes visit; None without a limit or with free routes."""
-    limit = question.limits.channels
-    if limit is None or question.free:
+    limit = problem.limits.channels
+    if limit is None or problem.free:
         return None
-    visits = count_visits(question)
+    visits = count_visits(problem)
     node = int(visits.argmax())
-    words = f"{question.topology.node_name(node)} is visited by {visits[node]} routes, {limit} at once"
-    return Found(-(-int(visits[node]) // limit), words)
+    witness = (
+        f"{problem.topology.node_name(node)} is visited by {count_of(int(visits[node]), 'route')}, {limit} at once"
+    )
+    return BoundValue(-(-int(visits[node]) // limit), witness)
 
 
-def count_visits(question: Question) -> NDArray[np.int64]:
+def count_visits(problem: BoundProblem) -> NDArray[np.int64]:
     """shape=(nodes): routes that visit each node, ends included; at least their ends where there are no links."""
-    if question.topology.link_slots == 0:
-        return question.sends + question.receives
-    entered = np.zeros(question.topology.nodes, np.int64)
-    np.add.at(entered, question.topology.ends[1], question.link_messages)
-    return question.sends + entered
+    if problem.topology.link_slots == 0:
+        return problem.sends + problem.receives
+    entered = np.zeros(problem.topology.nodes, np.int64)
+    np.add.at(entered, problem.topology.ends[1], problem.link_messages)
+    return problem.sends + entered

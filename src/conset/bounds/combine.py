@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.flit_time import bound_flit_time
-from conset.bounds.question import Question, Routes
+from conset.bounds.question import BoundProblem, Routes
 from conset.bounds.table import LOAD_BOUNDS, PHASE_BOUNDS, TIME_BOUNDS
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
@@ -68,7 +68,7 @@ def bound(
         raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
     costs = machine.costs_for(method)
     slots = costs.in_flight if in_flight is None else in_flight
-    question = Question(
+    problem = BoundProblem(
         pattern,
         machine,
         costs,
@@ -82,7 +82,7 @@ def bound(
         lp,
         None if slots == "all" else slots,
     )
-    return _combine(question)
+    return _combine(problem)
 
 
 def bound_schedule(schedule: Schedule) -> Bounds:
@@ -114,30 +114,30 @@ def bound_for_model(schedule: Schedule, model: str) -> float:
     return bound_schedule(schedule).time_s
 
 
-def _combine(question: Question) -> Bounds:
-    phases_class, time_class, load_class = _phases_class(question), _time_class(question), _load_class(question)
-    if question.pattern.messages == 0:
+def _combine(problem: BoundProblem) -> Bounds:
+    phases_class, time_class, load_class = _phases_class(problem), _time_class(problem), _load_class(problem)
+    if problem.pattern.messages == 0:
         return Bounds(0, "no messages", phases_class, 0.0, "no messages", time_class, (), 0, "no messages", load_class)
     counts = [
         Candidate(name, "phases", int(found.value), found.witness)
         for name, function in PHASE_BOUNDS.items()
-        if (found := function(question)) is not None
+        if (found := function(problem)) is not None
     ]
     most = max(counts, key=lambda c: c.value)
     phases = int(most.value)
-    charges = question.charges(phases)
+    charges = problem.charges(phases)
     times = [
         Candidate(
             name, "time", (found.value + charges) * (1 - ROUNDING), f"{found.witness}: {format_time(found.value)}"
         )
         for name, function in TIME_BOUNDS.items()
-        if (found := function(question, phases)) is not None
+        if (found := function(problem, phases)) is not None
     ]
     longest = max(times, key=lambda c: c.value)
     loads = [
         Candidate(name, "load", int(found.value), found.witness)
         for name, function in LOAD_BOUNDS.items()
-        if (found := function(question)) is not None
+        if (found := function(problem)) is not None
     ]
     heaviest = max(loads, key=lambda c: c.value)
     added = f", and {_charged(phases)} {format_time(charges)}" if charges else ""
@@ -151,27 +151,27 @@ def _charged(phases: int) -> str:
     return f"synchronization of {phases} phase{'s' if phases > 1 else ''}"
 
 
-def _limits_words(limits: Limits) -> str:
-    words = str(limits)
-    return "no limits" if words == "none" else f"{words} in a phase"
+def _describe_limits(limits: Limits) -> str:
+    text = str(limits)
+    return "no limits" if text == "none" else f"{text} in a phase"
 
 
-def _routes_words(question: Question) -> str:
-    return "any routes" if question.free else "the machine's routes"
+def _describe_routes(problem: BoundProblem) -> str:
+    return "any routes" if problem.free else "the machine's routes"
 
 
-def _phases_class(question: Question) -> str:
-    timetable = ", order kept by phases" if question.pattern.before is not None and not question.timetabled else ""
-    return f"{_limits_words(question.limits)}, whole or split messages, {_routes_words(question)}{timetable}"
+def _phases_class(problem: BoundProblem) -> str:
+    timetable = ", order kept by phases" if problem.pattern.before is not None and not problem.timetabled else ""
+    return f"{_describe_limits(problem.limits)}, whole or split messages, {_describe_routes(problem)}{timetable}"
 
 
-def _load_class(question: Question) -> str:
-    limit = question.limits.channels
-    few = f", {question.phases} phases of {limit} channels" if limit is not None and question.phases is not None else ""
-    return f"{_routes_words(question)}, whole or split messages{few}"
+def _load_class(problem: BoundProblem) -> str:
+    limit = problem.limits.channels
+    few = f", {problem.phases} phases of {limit} channels" if limit is not None and problem.phases is not None else ""
+    return f"{_describe_routes(problem)}, whole or split messages{few}"
 
 
-SYNC_WORDS = {
+SYNC_LABELS = {
     "none": "everything posted in schedule order",
     "local": "a rank's own transfers of a phase end before its next",
     "ready": "as local, with a ready signal per message",
@@ -179,9 +179,9 @@ SYNC_WORDS = {
 }
 
 
-def _time_class(question: Question) -> str:
-    sync = question.sync
-    policy = SYNC_WORDS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
-    messages = "split messages" if question.split else "whole messages"
-    slots = "" if question.in_flight is None else f", at most {question.in_flight} messages of a rank in flight"
-    return f"{policy}, {messages}, {_routes_words(question)}, {_limits_words(question.limits)}{slots}"
+def _time_class(problem: BoundProblem) -> str:
+    sync = problem.sync
+    policy = SYNC_LABELS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
+    messages = "split messages" if problem.split else "whole messages"
+    slots = "" if problem.in_flight is None else f", at most {problem.in_flight} messages of a rank in flight"
+    return f"{policy}, {messages}, {_describe_routes(problem)}, {_describe_limits(problem.limits)}{slots}"

@@ -46,5 +46,5 @@ def bound_flit_time(schedule: Schedule) -> Candidate:
     link = int(np.argmax(carried))
     if carried[link] * cycle_s <= found.value:
         return found
-    words = f"{topology.link_name(link)} carries {int(carried[link]):,} flits"
-    return Candidate("flit time", "time", float(carried[link]) * cycle_s, words)
+    witness = f"{topology.link_name(link)} carries {int(carried[link]):,} flits"
+    return Candidate("flit time", "time", float(carried[link]) * cycle_s, witness)

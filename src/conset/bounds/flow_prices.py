@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from conset.errors import InputError
 from conset.network.topology import Topology
 
-MOST_VARIABLES = 1 << 19
+MAX_VARIABLES = 1 << 19
 SCALE = 1 << 20
 """The highest price."""
 SHOWN = 3
@@ -164,9 +164,9 @@ def _program_prices(flow: Flow) -> tuple[Floats, Floats]:
     nodes, exists = topology.nodes, np.flatnonzero(topology.link_exists)
     sources, commodity = np.unique(flow.source, return_inverse=True)
     count, links = sources.size, exists.size
-    if count * links > MOST_VARIABLES:
+    if count * links > MAX_VARIABLES:
         raise InputError(
-            f"linear program of {count} sources × {links} links: at most {MOST_VARIABLES} variables, "
+            f"linear program of {count} sources × {links} links: at most {MAX_VARIABLES} variables, "
             f"given {count * links}; leave --lp out"
         )
     tail, head = (end[exists] for end in topology.ends)

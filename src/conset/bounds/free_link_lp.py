@@ -23,52 +23,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.bounds.flow_prices import Flow, demands, prove, witness
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 
 
-def bound_free_link_lp(question: Question) -> Found | None:
+def bound_free_link_lp(problem: BoundProblem) -> BoundValue | None:
     """Phases; None unless asked for, with the machine's routes, or where neither links nor channels have a limit."""
-    limits = question.limits
-    if not _asked(question) or (limits.link is None and limits.channels is None):
+    limits = problem.limits
+    if not _asked(problem) or (limits.link is None and limits.channels is None):
         return None
-    capacity = _capacities(question, inf if limits.link is None else float(limits.link))
-    found = _prove(question, np.ones(question.source.size, np.int64), capacity, limits.channels)
-    return None if found is None else Found(ceil(found[0]), found[1])
+    capacity = _capacities(problem, inf if limits.link is None else float(limits.link))
+    found = _prove(problem, np.ones(problem.source.size, np.int64), capacity, limits.channels)
+    return None if found is None else BoundValue(ceil(found[0]), found[1])
 
 
-def bound_free_link_lp_time(question: Question, phases: int) -> Found | None:
+def bound_free_link_lp_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """Seconds; None unless asked for, with the machine's routes, or where links cost nothing."""
-    work = question.link_work
-    if not _asked(question) or work.size == 0 or not work.any():
+    work = problem.link_work
+    if not _asked(problem) or work.size == 0 or not work.any():
         return None
     with np.errstate(divide="ignore"):
-        rate = np.broadcast_to(1 / work, question.topology.link_slots).astype(np.float64)
-    found = _prove(question, np.ascontiguousarray(question.size, np.int64), rate)
-    return None if found is None else Found(question.all_bytes(float(found[0]), phases), found[1])
+        rate = np.broadcast_to(1 / work, problem.topology.link_slots).astype(np.float64)
+    found = _prove(problem, np.ascontiguousarray(problem.size, np.int64), rate)
+    return None if found is None else BoundValue(problem.all_bytes(float(found[0]), phases), found[1])
 
 
-def bound_free_link_lp_load(question: Question) -> Found | None:
+def bound_free_link_lp_load(problem: BoundProblem) -> BoundValue | None:
     """Sum over phases of the largest load; None unless asked for, or with the machine's routes."""
-    if not _asked(question):
+    if not _asked(problem):
         return None
-    found = _prove(question, np.ones(question.source.size, np.int64), _capacities(question, 1.0))
-    return None if found is None else Found(ceil(found[0]), found[1])
+    found = _prove(problem, np.ones(problem.source.size, np.int64), _capacities(problem, 1.0))
+    return None if found is None else BoundValue(ceil(found[0]), found[1])
 
 
-def _asked(question: Question) -> bool:
-    return question.lp and question.free and question.topology.links > 0
+def _asked(problem: BoundProblem) -> bool:
+    return problem.lp and problem.free and problem.topology.links > 0
 
 
-def _capacities(question: Question, limit: float) -> NDArray[np.float64]:
-    return question.topology.widths().astype(np.float64) * limit
+def _capacities(problem: BoundProblem, limit: float) -> NDArray[np.float64]:
+    return problem.topology.widths().astype(np.float64) * limit
 
 
 def _prove(
-    question: Question, amount: NDArray[np.int64], link: NDArray[np.float64], node: int | None = None
+    problem: BoundProblem, amount: NDArray[np.int64], link: NDArray[np.float64], node: int | None = None
 ) -> tuple[Fraction, str] | None:
     """(λ, its witness)."""
-    topology = question.topology
-    source, target, demand = demands(topology, question.source, question.target, amount)
+    topology = problem.topology
+    source, target, demand = demands(topology, problem.source, problem.target, amount)
     flow = Flow(topology, source, target, demand, link, None if node is None else float(node))
     proof = prove(flow)
     return None if proof is None else (proof.value, witness(flow, proof))

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_link_load(question: Question) -> Found | None:
+def bound_link_load(problem: BoundProblem) -> BoundValue | None:
     """The busiest link by messages per unit of width; None without a limit, with free routes, or without links."""
-    limit = question.limits.link
-    if limit is None or question.free or question.topology.link_slots == 0:
+    limit = problem.limits.link
+    if limit is None or problem.free or problem.topology.link_slots == 0:
         return None
-    at_once = limit * question.topology.widths().astype(np.int64)
-    phases = -(-question.link_messages // at_once)
+    at_once = limit * problem.topology.widths().astype(np.int64)
+    phases = -(-problem.link_messages // at_once)
     link = int(phases.argmax())
-    name, count = question.topology.link_name(link), question.link_messages[link]
-    words = f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase"
-    return Found(int(phases[link]), words)
+    name, count = problem.topology.link_name(link), problem.link_messages[link]
+    witness = f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase"
+    return BoundValue(int(phases[link]), witness)

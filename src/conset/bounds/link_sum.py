@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_link_sum(question: Question) -> Found | None:
+def bound_link_sum(problem: BoundProblem) -> BoundValue | None:
     """The busiest link, or all hops over all links where routes are free; None without links."""
-    topology = question.topology
+    topology = problem.topology
     if topology.links == 0:
         return None
     widths = topology.widths().astype(np.int64)
-    if question.free:
-        hops, supply = int(question.least_hops.sum(dtype=np.int64)), int(widths[topology.link_exists].sum())
-        return Found(-(-hops // supply), f"{hops} hops at least on {supply} links, counted by width")
-    load = -(-question.link_messages // widths)
+    if problem.free:
+        hops, supply = int(problem.least_hops.sum(dtype=np.int64)), int(widths[topology.link_exists].sum())
+        return BoundValue(
+            -(-hops // supply), f"{count_of(hops, 'hop')} at least on {count_of(supply, 'link')}, counted by width"
+        )
+    load = -(-problem.link_messages // widths)
     link = int(load.argmax())
-    return Found(
-        int(load[link]), f"{topology.link_name(link)} carries {count_of(int(question.link_messages[link]), 'message')}"
+    return BoundValue(
+        int(load[link]), f"{topology.link_name(link)} carries {count_of(int(problem.link_messages[link]), 'message')}"
     )

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
+from conset.units import count_of
 
 
-def bound_link_supply(question: Question) -> Found | None:
+def bound_link_supply(problem: BoundProblem) -> BoundValue | None:
     """All hops over all links; None without a limit or with the machine's routes."""
-    limit = question.limits.link
-    topology = question.topology
-    if limit is None or not question.free or topology.links == 0:
+    limit = problem.limits.link
+    topology = problem.topology
+    if limit is None or not problem.free or topology.links == 0:
         return None
-    hops = int(question.least_hops.sum(dtype=np.int64))
+    hops = int(problem.least_hops.sum(dtype=np.int64))
     supply = limit * int(topology.widths()[topology.link_exists].sum(dtype=np.int64))
-    words = f"{hops} hops at least, all {topology.links} links take {supply} a phase"
-    return Found(-(-hops // supply), words)
+    witness = f"{count_of(hops, 'hop')} at least, all {topology.links} links take {supply} a phase"
+    return BoundValue(-(-hops // supply), witness)

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import format_rate
 
 
-def bound_link_supply_time(question: Question, phases: int) -> Found | None:
+def bound_link_supply_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """All bytes times hops over all rates [s]; None with the machine's routes or where links cost nothing."""
-    work, topology = question.link_work, question.topology
-    if not question.free or work.size == 0 or not work.all():
+    work, topology = problem.link_work, problem.topology
+    if not problem.free or work.size == 0 or not work.all():
         return None
-    carried = float((question.size * question.least_hops.astype(np.float64)).sum())
+    carried = float((problem.size * problem.least_hops.astype(np.float64)).sum())
     rate = float(np.broadcast_to(1 / work, topology.link_slots)[topology.link_exists].sum())
-    words = f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
-    return Found(question.all_bytes(carried / rate, phases), words)
+    witness = f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
+    return BoundValue(problem.all_bytes(carried / rate, phases), witness)

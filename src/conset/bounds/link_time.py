@@ -9,23 +9,23 @@ messages in. Class: the machine's routes, any limits, every policy. Witness: the
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_link_time(question: Question, phases: int) -> Found | None:
+def bound_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The busiest link by bytes [s]; None with free routes or where links cost nothing."""
-    links = question.sums.links
+    links = problem.sums.links
     if links is None:
         return None
-    limit, width = question.limits.link, question.topology.widths()
+    limit, width = problem.limits.link, problem.topology.widths()
     # messages per unit of width, as the limit counts them
-    needed = question.phases_of((-(-question.link_messages // width), limit))
-    time = question.in_groups(question.totals.bytes * question.link_work, links.both, needed, phases)
+    needed = problem.phases_of((-(-problem.link_messages // width), limit))
+    time = problem.in_groups(problem.totals.bytes * problem.link_work, links.both, needed, phases)
     if not time.any():
         return None
     link = int(time.argmax())
-    count, size = question.link_messages[link], question.totals.bytes[link]
-    return Found(
-        float(time[link]), f"{question.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B"
+    count, size = problem.link_messages[link], problem.totals.bytes[link]
+    return BoundValue(
+        float(time[link]), f"{problem.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B"
     )

@@ -9,15 +9,15 @@ O(messages), and O(sum of hops) where links differ.
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 
 
-def bound_message_time(question: Question, phases: int) -> Found | None:
+def bound_message_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest message [s]; None where messages may be split."""
-    if question.split:
+    if problem.split:
         return None
-    time, m = question.sums.longest
-    pattern, name = question.pattern, question.topology.node_name
-    source, target = (int(question.nodes_of(ranks[m : m + 1])[0]) for ranks in (pattern.source, pattern.target))
-    words = f"message {m}, {pattern.size[m]:,} B from {name(source)} to {name(target)}"
-    return Found(time + question.more_groups(1, phases), words)
+    time, m = problem.sums.longest
+    pattern, name = problem.pattern, problem.topology.node_name
+    source, target = (int(problem.nodes_of(ranks[m : m + 1])[0]) for ranks in (pattern.source, pattern.target))
+    witness = f"message {m}, {pattern.size[m]:,} B from {name(source)} to {name(target)}"
+    return BoundValue(time + problem.more_groups(1, phases), witness)

@@ -12,19 +12,19 @@ from graphlib import TopologicalSorter
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 
 SHOWN = 6
 """Messages of a chain that are named."""
 
 
-def bound_order(question: Question) -> Found | None:
+def bound_order(problem: BoundProblem) -> BoundValue | None:
     """The longest chain; None without an order or with timetables."""
-    before = question.pattern.before
-    if before is None or not len(before) or question.timetabled:
+    before = problem.pattern.before
+    if before is None or not len(before) or problem.timetabled:
         return None
-    chain, _ = longest_chain(before, np.ones(question.pattern.messages))
-    return Found(len(chain), f"messages {name_chain(chain)}: {len(chain)} that must follow one another")
+    chain, _ = longest_chain(before, np.ones(problem.pattern.messages))
+    return BoundValue(len(chain), f"messages {name_chain(chain)}: {len(chain)} that must follow one another")
 
 
 def longest_chain(before: NDArray[np.int32], weight: NDArray[np.float64]) -> tuple[list[int], float]:

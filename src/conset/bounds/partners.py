@@ -12,31 +12,34 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
+from conset.units import count_of
 
 
-def bound_partners(question: Question) -> Found | None:
+def bound_partners(problem: BoundProblem) -> BoundValue | None:
     """The node with most partners; None with full duplex."""
-    if question.limits.duplex != "exchange":
+    if problem.limits.duplex != "exchange":
         return None
-    partners = count_partners(question)
-    name = question.topology.node_name
-    limits = question.limits.send, question.limits.receive
+    partners = count_partners(problem)
+    name = problem.topology.node_name
+    limits = problem.limits.send, problem.limits.receive
     most = int(partners.argmax())
     at_once = None if None in limits else max(limit for limit in limits if limit is not None)
     if at_once is not None and -(-int(partners[most]) // at_once) >= 2:
-        words = f"{name(most)} has {partners[most]} partners, {at_once} a phase"
-        return Found(-(-int(partners[most]) // at_once), words)
-    torn = np.flatnonzero((question.sends > 0) & (question.receives > 0) & (partners > 1))
+        witness = f"{name(most)} has {partners[most]} partners, {at_once} a phase"
+        return BoundValue(-(-int(partners[most]) // at_once), witness)
+    torn = np.flatnonzero((problem.sends > 0) & (problem.receives > 0) & (partners > 1))
     if torn.size:
-        return Found(2, f"{name(int(torn[0]))} sends and receives and has {partners[torn[0]]} partners")
-    return Found(min(1, int(partners[most])), f"{name(most)} has {partners[most]} partners")
+        return BoundValue(
+            2, f"{name(int(torn[0]))} sends and receives and has {count_of(int(partners[torn[0]]), 'partner')}"
+        )
+    return BoundValue(min(1, int(partners[most])), f"{name(most)} has {count_of(int(partners[most]), 'partner')}")
 
 
-def count_partners(question: Question) -> NDArray[np.int64]:
+def count_partners(problem: BoundProblem) -> NDArray[np.int64]:
     """shape=(nodes): distinct nodes that each node sends to or receives from."""
-    nodes = question.topology.nodes
-    source, target = question.source, question.target
+    nodes = problem.topology.nodes
+    source, target = problem.source, problem.target
     if nodes * nodes <= max(2**24, 8 * source.size):
         meets = np.zeros((nodes, nodes), bool)
         meets[source, target] = True

@@ -8,19 +8,19 @@ at send 1, receive 1 without other limits it is reached (König 1916). Time O(me
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_port_degree(question: Question) -> Found | None:
+def bound_port_degree(problem: BoundProblem) -> BoundValue | None:
     """The busiest port by messages; None where ports have no limit."""
-    found: list[Found] = []
-    ports = (("sends", question.sends, question.limits.send), ("receives", question.receives, question.limits.receive))
+    found: list[BoundValue] = []
+    ports = (("sends", problem.sends, problem.limits.send), ("receives", problem.receives, problem.limits.receive))
     for verb, count, limit in ports:
         if limit is not None:
             node = int(count.argmax())
-            words = (
-                f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}, {limit} at once"
+            witness = (
+                f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}, {limit} at once"
             )
-            found.append(Found(-(-int(count[node]) // limit), words))
+            found.append(BoundValue(-(-int(count[node]) // limit), witness))
     return max(found, key=lambda f: f.value, default=None)

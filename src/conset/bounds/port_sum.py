@@ -7,18 +7,18 @@ routes, any limits, whole or split messages. Witness: the node. O(messages).
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_port_sum(question: Question) -> Found:
+def bound_port_sum(problem: BoundProblem) -> BoundValue:
     """The busiest port by messages."""
     found = []
-    for verb, count in (("sends", question.sends), ("receives", question.receives)):
+    for verb, count in (("sends", problem.sends), ("receives", problem.receives)):
         node = int(count.argmax())
         found.append(
-            Found(
-                int(count[node]), f"{question.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}"
+            BoundValue(
+                int(count[node]), f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}"
             )
         )
     return max(found, key=lambda f: f.value)

@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.units import count_of
 
 
-def bound_port_time(question: Question, phases: int) -> Found:
+def bound_port_time(problem: BoundProblem, phases: int) -> BoundValue:
     """The busiest port or half-duplex node [s]."""
-    sums, limits = question.sums, question.limits
+    sums, limits = problem.sums, problem.limits
     needed = {
-        "sends": question.phases_of((question.sends, limits.send)),
-        "receives": question.phases_of((question.receives, limits.receive)),
+        "sends": problem.phases_of((problem.sends, limits.send)),
+        "receives": problem.phases_of((problem.receives, limits.receive)),
     }
     needed["sends and receives"] = np.maximum(needed["sends"], needed["receives"])
     time = {
-        verb: question.in_groups(work, lead.both, needed[verb], phases)
+        verb: problem.in_groups(work, lead.both, needed[verb], phases)
         for verb, work, lead in (
             ("sends", sums.out, sums.leaving),
             ("receives", sums.into, sums.entering),
@@ -34,13 +34,13 @@ def bound_port_time(question: Question, phases: int) -> Found:
     }
     verb = max(time, key=lambda each: float(time[each].max(initial=0.0)))
     if not time[verb].any():
-        return Found(0.0, "no message leaves its node" if question.source.size == 0 else "ports cost nothing")
+        return BoundValue(0.0, "no message leaves its node" if problem.source.size == 0 else "ports cost nothing")
     node = int(time[verb].argmax())
-    mine = np.zeros(question.source.size, bool)
+    mine = np.zeros(problem.source.size, bool)
     if "sends" in verb:
-        mine |= question.source == node
+        mine |= problem.source == node
     if "receives" in verb:
-        mine |= question.target == node
-    sent = f"{count_of(int(mine.sum()), 'message')}, {question.size[mine].sum():,} B"
-    words = f"{question.topology.node_name(node)} {verb} {sent}"
-    return Found(float(time[verb][node]), words)
+        mine |= problem.target == node
+    sent = f"{count_of(int(mine.sum()), 'message')}, {problem.size[mine].sum():,} B"
+    witness = f"{problem.topology.node_name(node)} {verb} {sent}"
+    return BoundValue(float(time[verb][node]), witness)

@@ -6,10 +6,9 @@ stands in some phase. Class: any. Witness: the number of messages.
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 
 
-def bound_presence(question: Question) -> Found:
+def bound_nonempty(problem: BoundProblem) -> BoundValue:
     """1 phase for any message."""
-    messages = question.pattern.messages
-    return Found(1, f"{messages} message{'s' if messages > 1 else ''} in at least one phase")
+    return BoundValue(1, "any exchange needs at least 1 phase")

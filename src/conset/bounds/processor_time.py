@@ -14,39 +14,40 @@ from __future__ import annotations
 
 import numpy as np
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
+from conset.units import count_of
 
 
-def bound_processor_time(question: Question, phases: int) -> Found | None:
+def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The busiest processor [s]; None where messages are no work for processors."""
-    costs, sums = question.costs, question.sums
-    if not (costs.has_overheads or costs.setup_s or (question.sync.kind == "ready" and costs.signal_s)):
+    costs, sums = problem.costs, problem.sums
+    if not (costs.has_overheads or costs.setup_s or (problem.sync.kind == "ready" and costs.signal_s)):
         return None
-    sending = question.phases_of((sums.sends, question.limits.send))
-    receiving = question.phases_of((sums.receives, question.limits.receive))
+    sending = problem.phases_of((sums.sends, problem.limits.send))
+    receiving = problem.phases_of((sums.receives, problem.limits.receive))
     either = np.maximum(sending, receiving)
-    barriers = question.sync.kind == "barrier"  # groups in which a rank only receives are no groups of what it sends
+    barriers = problem.sync.kind == "barrier"  # groups in which a rank only receives are no groups of what it sends
     opened = {"sends": sending if barriers else either, "receives": receiving if barriers else either}
     opening = {verb: count * costs.setup_s for verb, count in opened.items()}
     kinds = {
-        "sends": question.in_groups(opening["sends"] + sums.send, sums.sending.out, sending, phases),
+        "sends": problem.in_groups(opening["sends"] + sums.send, sums.sending.out, sending, phases),
         "receives": np.maximum(
-            question.in_groups(opening["receives"] + sums.receive, sums.receiving.out, receiving, phases),
-            question.in_groups(sums.receive, sums.receiving.both, receiving, phases),
+            problem.in_groups(opening["receives"] + sums.receive, sums.receiving.out, receiving, phases),
+            problem.in_groups(sums.receive, sums.receiving.both, receiving, phases),
         ),
     }
     if costs.one_processor and not costs.preempts:
         rest = np.minimum(sums.sending.out, sums.receiving.out)
         work = either * costs.setup_s + sums.send + sums.receive
-        kinds["sends and receives"] = question.in_groups(work, rest, either, phases)
+        kinds["sends and receives"] = problem.in_groups(work, rest, either, phases)
     verb = max(kinds, key=lambda kind: float(kinds[kind].max(initial=0.0)))
     time = kinds[verb]
     rank = int(time.argmax())
-    return Found(float(time[rank]), f"a processor of rank {rank}, which {verb} {_count(question, verb, rank)}")
+    return BoundValue(float(time[rank]), f"a processor of rank {rank}, which {verb} {_count(problem, verb, rank)}")
 
 
-def _count(question: Question, verb: str, rank: int) -> str:
-    pattern = question.pattern
+def _count(problem: BoundProblem, verb: str, rank: int) -> str:
+    pattern = problem.pattern
     count = int((pattern.source == rank).sum()) if "sends" in verb else 0
     count += int((pattern.target == rank).sum()) if "receives" in verb else 0
-    return f"{count} message{'' if count == 1 else 's'}"
+    return count_of(count, "message")

@@ -23,12 +23,12 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
 
 if TYPE_CHECKING:
-    from conset.bounds.sums import Sums
+    from conset.bounds.sums import WorkSums
 
 Routes = Literal["fixed", "free"]
 
 
-class Found(NamedTuple):
+class BoundValue(NamedTuple):
     """What one bound says: a value and its witness in words."""
 
     value: float
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class BoundProblem:
     """A placed pattern and the class of schedules that is asked about.
 
     Attributes:
@@ -198,7 +198,7 @@ class Question:
         return np.maximum(ports, self.exchange_weights(source, target) / costs.node_Bps)
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> WorkSums:
         """What the pattern asks of processors, slots, ports, nodes and links."""
         from conset.bounds.sums import sum_up
 

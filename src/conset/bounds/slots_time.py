@@ -9,17 +9,18 @@ machine's number unless a schedule asks for more; every policy, any limits, any 
 
 from __future__ import annotations
 
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
+from conset.units import count_of
 
 
-def bound_slots_time(question: Question, phases: int) -> Found | None:
+def bound_slots_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The rank whose slots are busiest [s]; None where it may have any number of messages in flight."""
-    if question.in_flight is None:
+    if problem.in_flight is None:
         return None
-    sums = question.sums
-    needed = question.phases_of((sums.sends, question.limits.send))
-    time = question.in_groups(sums.held / question.in_flight, sums.holding.both, needed, phases)
+    sums = problem.sums
+    needed = problem.phases_of((sums.sends, problem.limits.send))
+    time = problem.in_groups(sums.held / problem.in_flight, sums.holding.both, needed, phases)
     rank = int(time.argmax())
-    count = int((question.pattern.source == rank).sum())
-    words = f"rank {rank} sends {count} message{'' if count == 1 else 's'}, {question.in_flight} in flight"
-    return Found(float(time[rank]), words)
+    count = int((problem.pattern.source == rank).sum())
+    witness = f"rank {rank} sends {count_of(int(count), 'message')}, {problem.in_flight} in flight"
+    return BoundValue(float(time[rank]), witness)

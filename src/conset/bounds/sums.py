@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.bounds.question import Question
+from conset.bounds.question import BoundProblem
 from conset.machine.costs import Costs, Steps
 from conset.machine.work import plain_sizes
 from conset.stopping import workers
@@ -46,7 +46,7 @@ class Lead:
 
 
 @dataclass
-class Sums:
+class WorkSums:
     """What a pattern asks of a machine.
 
     Attributes:
@@ -95,66 +95,66 @@ def costs_of_parts(costs: Costs) -> Costs:
     )  # fmt: skip
 
 
-def sum_up(question: Question) -> Sums:
+def sum_up(problem: BoundProblem) -> WorkSums:
     """The sums of a question."""
-    ranks, nodes, costs = question.pattern.ranks, question.topology.nodes, question.costs
-    with_links = not question.free and question.link_work.size > 0
-    sums = Sums(
+    ranks, nodes, costs = problem.pattern.ranks, problem.topology.nodes, problem.costs
+    with_links = not problem.free and problem.link_work.size > 0
+    sums = WorkSums(
         np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), Lead(ranks), Lead(ranks), Lead(ranks),
         np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.zeros(nodes), np.zeros(nodes), np.zeros(nodes),
-        Lead(nodes), Lead(nodes), Lead(nodes), Lead(question.topology.link_slots) if with_links else None,
+        Lead(nodes), Lead(nodes), Lead(nodes), Lead(problem.topology.link_slots) if with_links else None,
     )  # fmt: skip
-    paid = costs_of_parts(costs) if question.split else costs
-    prices = _prices(question, paid, with_links)
-    question.walked, question.exchanges  # noqa: B018  found once, before threads ask for them
+    paid = costs_of_parts(costs) if problem.split else costs
+    prices = _prices(problem, paid, with_links)
+    problem.walked, problem.exchanges  # noqa: B018  found once, before threads ask for them
 
     def count(begin: int) -> _core.MessageSums:
-        return _count(question, prices, slice(begin, begin + CHUNK))
+        return _count(problem, prices, slice(begin, begin + CHUNK))
 
-    begins = range(0, question.pattern.messages, CHUNK)
+    begins = range(0, problem.pattern.messages, CHUNK)
     if len(begins) <= 1:
-        _merge_all(sums, question, paid, map(count, begins))
+        _merge_all(sums, problem, paid, map(count, begins))
         return sums
     with workers(min(len(begins), os.cpu_count() or 1)) as pool:
-        _merge_all(sums, question, paid, pool.map(count, begins))
+        _merge_all(sums, problem, paid, pool.map(count, begins))
     return sums
 
 
-def _prices(question: Question, costs: Costs, with_links: bool) -> _core.BoundPrices:
+def _prices(problem: BoundProblem, costs: Costs, with_links: bool) -> _core.BoundPrices:
     """What messages cost, as the core takes it; `costs`: what they pay, which parts may pay less of."""
-    ready = question.sync.kind == "ready"
+    ready = problem.sync.kind == "ready"
     once = costs.inject + costs.eject + Steps((costs.per_transfer_s,))
-    once = once if ready or question.split else once + costs.requests
+    once = once if ready or problem.split else once + costs.requests
     steps = (costs.send_overhead, costs.receive_overhead, once, costs.hop)
     limits = sorted({limit for each in steps for limit in each.up_to_B})
-    per_byte = question.link_work
-    if question.free and per_byte.size:
+    per_byte = problem.link_work
+    if problem.free and per_byte.size:
         per_byte = per_byte.min(keepdims=True)
     send, receive, latency, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
     return _core.BoundPrices(
         np.array(limits), send, receive, latency, hop, per_byte,
-        max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps), costs.node_Bps, question.costs.copy_Bps, costs.setup_s,
+        max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps), costs.node_Bps, problem.costs.copy_Bps, costs.setup_s,
         costs.signal_s if ready else 0.0, costs.hop.at(0) if ready else 0.0,
-        -1.0 if costs.eager_B is None else costs.eager_B, costs.receive == "before", ready, question.split, with_links,
+        -1.0 if costs.eager_B is None else costs.eager_B, costs.receive == "before", ready, problem.split, with_links,
     )  # fmt: skip
 
 
-def _count(question: Question, prices: _core.BoundPrices, chunk: slice) -> _core.MessageSums:
+def _count(problem: BoundProblem, prices: _core.BoundPrices, chunk: slice) -> _core.MessageSums:
     """The sums of a part of the messages."""
-    pattern = question.pattern
+    pattern = problem.pattern
     sender, receiver = pattern.source[chunk], pattern.target[chunk]
-    source, target = (np.ascontiguousarray(question.nodes_of(each)) for each in (sender, receiver))
-    weight = np.zeros(0) if question.exchanges is None else question.exchange_weights(source, target)
+    source, target = (np.ascontiguousarray(problem.nodes_of(each)) for each in (sender, receiver))
+    weight = np.zeros(0) if problem.exchanges is None else problem.exchange_weights(source, target)
     return _core.sum_messages(
-        question.walked, source, target, sender, receiver, pattern.ranks, plain_sizes(pattern.size[chunk]), weight,
+        problem.walked, source, target, sender, receiver, pattern.ranks, plain_sizes(pattern.size[chunk]), weight,
         prices,
     )  # fmt: skip
 
 
-def _merge_all(sums: Sums, question: Question, costs: Costs, parts: Iterable[_core.MessageSums]) -> None:
+def _merge_all(sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Iterable[_core.MessageSums]) -> None:
     """Adds up the parts in their order, so that sums do not depend on threads."""
     for number, part in enumerate(parts):
-        _merge_ranks(sums, question, costs, part)
+        _merge_ranks(sums, problem, costs, part)
         _merge_nodes(sums, costs, part)
         if sums.links is not None:
             sums.links.least(*part.links)
@@ -164,13 +164,13 @@ def _merge_all(sums: Sums, question: Question, costs: Costs, parts: Iterable[_co
         sums.first, sums.last = min(sums.first, part.first), min(sums.last, part.last)
 
 
-def _merge_ranks(sums: Sums, question: Question, costs: Costs, part: _core.MessageSums) -> None:
+def _merge_ranks(sums: WorkSums, problem: BoundProblem, costs: Costs, part: _core.MessageSums) -> None:
     sums.sends += part.sends
     sums.receives += part.receives
     sums.send += part.send
     sums.receive += part.receive
     sums.held += part.held
-    if question.sync.kind == "ready":
+    if problem.sync.kind == "ready":
         sums.send += costs.signal_s / 2 * part.receives
         sums.receive += costs.signal_s / 2 * part.sends
     sums.sending.least(*part.sending)
@@ -178,7 +178,7 @@ def _merge_ranks(sums: Sums, question: Question, costs: Costs, part: _core.Messa
     sums.holding.least(*part.holding)
 
 
-def _merge_nodes(sums: Sums, costs: Costs, part: _core.MessageSums) -> None:
+def _merge_nodes(sums: WorkSums, costs: Costs, part: _core.MessageSums) -> None:
     sums.out += part.out / costs.port_out_Bps
     sums.into += part.into / costs.port_in_Bps
     sums.leaving.least(*part.leaving)

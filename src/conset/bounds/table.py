@@ -22,12 +22,12 @@ from conset.bounds.partners import bound_partners
 from conset.bounds.port_degree import bound_port_degree
 from conset.bounds.port_sum import bound_port_sum
 from conset.bounds.port_time import bound_port_time
-from conset.bounds.presence import bound_presence
+from conset.bounds.presence import bound_nonempty
 from conset.bounds.processor_time import bound_processor_time
-from conset.bounds.question import Found, Question
+from conset.bounds.question import BoundProblem, BoundValue
 from conset.bounds.slots_time import bound_slots_time
 
-PHASE_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
+PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port degree": bound_port_degree,
     "link load": bound_link_load,
     "channels": bound_channels,
@@ -37,10 +37,10 @@ PHASE_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
     "linear program": bound_free_link_lp,
     "partners": bound_partners,
     "order": bound_order,
-    "presence": bound_presence,
+    "presence": bound_nonempty,
 }
 
-TIME_BOUNDS: dict[str, Callable[[Question, int], Found | None]] = {
+TIME_BOUNDS: dict[str, Callable[[BoundProblem, int], BoundValue | None]] = {
     "port time": bound_port_time,
     "processor time": bound_processor_time,
     "slots time": bound_slots_time,
@@ -53,7 +53,7 @@ TIME_BOUNDS: dict[str, Callable[[Question, int], Found | None]] = {
 }
 """Given the least number of phases; the synchronizations of so many are added to each."""
 
-LOAD_BOUNDS: dict[str, Callable[[Question], Found | None]] = {
+LOAD_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port sum": bound_port_sum,
     "link sum": bound_link_sum,
     "channel sum": bound_channel_sum,

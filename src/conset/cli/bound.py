@@ -43,7 +43,7 @@ def command(
     word: o.WordOption = "8",
     json: o.JsonOption = False,
 ) -> None:
-    """Tell what no schedule can beat, under the limits of a method, and what proves it."""
+    """Compute what no schedule can beat under the limits of a method, with the proof."""
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from conset.simulation.check import Violation
 
 
-def judge(record: Record) -> tuple[Violation, ...]:
+def check_record(record: Record) -> tuple[Violation, ...]:
     """All that is impossible in a timeline.
 
     Raises:
@@ -37,7 +37,7 @@ def check_object(record: Record, violations: tuple[Violation, ...]) -> dict[str,
     }
 
 
-def check_words(record: Record) -> str:
+def describe_check(record: Record) -> str:
     """What was looked at, in words."""
     if record.timeline.model == "flit":
         return "starts, deliveries, policies, bounds and flits of every link hold"
@@ -46,7 +46,7 @@ def check_words(record: Record) -> str:
     return "starts, deliveries, policies, bounds and the rates at every time hold"
 
 
-def tell(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
+def print_violations(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
     """One line for each violation, then exit code 4 if there are any.
 
     Raises:
@@ -56,6 +56,7 @@ def tell(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
     import typer
 
     from conset.errors import VerificationError
+    from conset.units import count_of
 
     for violation in violations:
         typer.echo(f"{violation.rule}: {violation.text}", err=as_json)
@@ -63,11 +64,11 @@ def tell(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
     if count and as_json:
         raise typer.Exit(VerificationError.exit_code)
     if count:
-        raise VerificationError(f"{what}: {count} violation{'s' if count > 1 else ''}")
+        raise VerificationError(f"{what}: {count_of(count, 'violation')}")
 
 
 def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
-    """Judges a timeline's file from the file alone.
+    """Verifies a timeline's file from the file alone.
 
     Raises:
         InputError: it cannot be read, or says too little.
@@ -81,12 +82,12 @@ def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
 
     record = read_record(file)
     try:
-        violations = judge(record)
+        violations = check_record(record)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     if as_json:
         figures = {"time_s": record.timeline.time_s, "messages": record.timeline.messages}
         print_json(schema, {**check_object(record, violations), "figures": figures}, record.manifest)
-    tell(violations, str(file), as_json)
+    print_violations(violations, str(file), as_json)
     if not as_json:
-        typer.echo(f"{file}: ok, {check_words(record)}")
+        typer.echo(f"{file}: ok, {describe_check(record)}")

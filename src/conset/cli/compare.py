@@ -39,14 +39,14 @@ ReuseOption = Annotated[
 ByOption = Annotated[
     str | None,
     typer.Option(
-        "--by", metavar="BY", help="What says times: flow, wormhole, circuit, formula; default: the machine's."
+        "--by", metavar="BY", help="What gives times: flow, wormhole, circuit, formula; default: the machine's."
     ),
 ]
 SizesOption = Annotated[
     str | None, typer.Option("--sizes", metavar="S,S,…", help="With --curve, --map: message sizes, as 1KiB,16KiB.")
 ]
 SimulateOption = Annotated[
-    bool, typer.Option("--simulate", help="Beside each predicted time what models say: flow, and wormhole or circuit.")
+    bool, typer.Option("--simulate", help="Add simulated times to the predicted: by flow, and wormhole or circuit.")
 ]
 ModelsOption = Annotated[
     str | None, typer.Option("--models", metavar="A,B,…", help="The models of --simulate: flow,wormhole,circuit,flit.")
@@ -96,7 +96,7 @@ def command(
     from conset.cli.progress import progress
     from conset.comparison import check_by, compare, parse_policies
     from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
-    from conset.units import format_size
+    from conset.units import count_of, format_size
 
     _check_output(output)
     names = _names(methods)
@@ -137,7 +137,10 @@ def command(
             reference = complete(result, timing, machine) if timing else ""
             title = f"{traffic.name} on {machine.name}"
             if output is not None:
-                subtitle = f"{traffic.ranks:,} ranks, {traffic.messages:,} messages, {format_size(traffic.bytes)}"
+                subtitle = (
+                    f"{count_of(traffic.ranks, 'rank')}, {count_of(traffic.messages, 'message')}, "
+                    f"{format_size(traffic.bytes)}"
+                )
                 _write(output, result, timing, reference, title, subtitle)
             body |= {"rows": result.rows, "skipped": result.skipped, "by": result.by}
             body |= {"stands_in": result.stands_in or None}

@@ -55,7 +55,7 @@ def run_curve(
 
 
 def run_map(
-    words: str,
+    generator_spec: str,
     on: str,
     methods: Sequence[str] | None,
     policies: Policies,
@@ -71,7 +71,7 @@ def run_map(
     """Computes, prints and writes the regions map; returns what `--json` says of it.
 
     Args:
-        words: the PATTERN of the command line: a generator with a degree, or `alltoall`, without options.
+        generator_spec: the PATTERN of the command line: a generator with a degree, or `alltoall`, without options.
         on: the MACHINE of the command line; of a complete exchange the largest of the map.
         methods: names in the table; None: what `auto` tries on the densest pattern, the largest machine.
         policies: the only ones to take, of all methods or by method; without any those that can be the best.
@@ -94,17 +94,24 @@ def run_map(
     from conset.report.picture_regions import picture_regions
     from conset.report.table_regions import regions_lines, regions_markdown, regions_subtitle, regions_table
 
-    generator = parse_generator(words)
+    generator = parse_generator(generator_spec)
     uses = parse_reuse(reuse)
     machine = parse_machine(on)
     complete = generator == COMPLETE
     names = methods if methods is not None else tried_methods(generator, machine, options)
-    asked = policies.spread(names)
+    spread_policies = policies.spread(names)
     if complete:
         with progress("reading"):
             machines = smaller_machines(on)
         regions = chart_exchanges(
-            machines, names, options, policies=asked, rank_by=by, reuse=uses, sizes=sizes or SIZES, watch=progress
+            machines,
+            names,
+            options,
+            policies=spread_policies,
+            rank_by=by,
+            reuse=uses,
+            sizes=sizes or SIZES,
+            watch=progress,
         )
     else:
         regions = chart_regions(
@@ -112,7 +119,7 @@ def run_map(
             machine,
             names,
             options,
-            policies=asked,
+            policies=spread_policies,
             rank_by=by,
             reuse=uses,
             sizes=sizes or SIZES,
@@ -175,10 +182,10 @@ def smaller_machines(on: str) -> list[Machine]:
 
 def is_sized(head: str, rest: str) -> bool:
     """Whether a machine's size is whole numbers after its name."""
-    from conset.machine.spec import is_words
+    from conset.machine.spec import is_spec
 
     size = head.partition(":")[2]
-    return is_words(head) and "dead" not in rest and re.fullmatch(r"\s*\d+(x\d+)*\s*", size) is not None
+    return is_spec(head) and "dead" not in rest and re.fullmatch(r"\s*\d+(x\d+)*\s*", size) is not None
 
 
 def smaller_sizes(name: str, sides: Sequence[int]) -> list[list[int]]:
@@ -193,7 +200,7 @@ def smaller_sizes(name: str, sides: Sequence[int]) -> list[list[int]]:
     return [smaller for smaller in quarters if min(smaller) >= 2]
 
 
-def parse_generator(words: str) -> str:
+def parse_generator(generator_spec: str) -> str:
     """The generator a map varies: its degree and size are the axes, or machine and size for a complete exchange.
 
     Raises:
@@ -202,16 +209,16 @@ def parse_generator(words: str) -> str:
     from conset.errors import UsageError, unknown_name
     from conset.pattern.generators.table import GENERATORS
 
-    name = words.strip()
+    name = generator_spec.strip()
     dense = [known for known, row in GENERATORS.items() if "degree" in row.arguments]
     if name in dense or name == COMPLETE:
         return name
     head = re.split("[:,]", name, maxsplit=1)[0].strip()
     if head in dense or head == COMPLETE:
         axes = "machine and size" if head == COMPLETE else "degree and size"
-        raise UsageError(f"--map: pattern '{words}': {axes} are its axes, the name alone required: {head}")
+        raise UsageError(f"--map: pattern '{generator_spec}': {axes} are its axes, the name alone required: {head}")
     if head in GENERATORS:
-        raise UsageError(f"--map: pattern '{words}' has no degree: must be {', '.join(dense)} or {COMPLETE}")
+        raise UsageError(f"--map: pattern '{generator_spec}' has no degree: must be {', '.join(dense)} or {COMPLETE}")
     raise unknown_name("pattern with a degree", head, (*dense, COMPLETE))
 
 
@@ -244,8 +251,8 @@ def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> 
     degrees = degrees_of(ranks)
     if not degrees:
         return ["naive"]
-    words = generator if generator == COMPLETE else f"{generator}:degree={degrees[-1]}"
-    densest = parse_pattern(words, topology=machine.topology, ranks=ranks)
+    generator_spec = generator if generator == COMPLETE else f"{generator}:degree={degrees[-1]}"
+    densest = parse_pattern(generator_spec, topology=machine.topology, ranks=ranks)
     return [candidate.method for candidate in candidates(densest, machine, options.effort)]
 
 

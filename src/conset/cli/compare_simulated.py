@@ -130,12 +130,12 @@ def draw_times(
 
     flight = sorted({str(said["in_flight"]) for row in rows for said in row["simulated"].values()})
     measured = next((row["measured"] for row in rows if row["measured"]), None)
-    words = [
+    parts = [
         subtitle,
         f"{' or '.join(flight)} in flight" if flight else "",
         f"errors against {reference}" if reference else "",
         f"measured by {measured['mpi']} on {measured['cores']} cores, which is not the machine" if measured else "",
         "the least of each kind is bold",
     ]
-    second = "; ".join(filter(None, words))
+    second = "; ".join(filter(None, parts))
     save(lambda: picture_simulated(rows, timing.models, title=title, subtitle=second), output)

@@ -93,13 +93,13 @@ def describe(schedule: Schedule, summary: dict[str, Any]) -> str:
     pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
     local = f", {format_size(pattern['local_bytes'])} stay local" if pattern["local_bytes"] else ""
     flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
+    limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
     order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
     lines = [
         f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: "
         f"{count_of(pattern['ranks'], 'rank')}, {count_of(pattern['messages'], 'message')}, "
         f"{format_size(pattern['bytes'])}{local}",
-        f"  method     {summary['method']} under {schedule.limits}{order}{flight}, "
-        f"scheduled in {format_time(summary['compile_s'])}",
+        f"  method     {summary['method']}, {limits}{order}{flight}, scheduled in {format_time(summary['compile_s'])}",
         *([f"  placement  {summary['placement']}"] if summary["placement"] not in (None, "identity") else []),
         *_chosen_lines(summary),
         f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): "

@@ -47,7 +47,7 @@ DeepOption = Annotated[bool, typer.Option("--deep", help="Import every library a
 
 
 def command(deep: DeepOption = False, json: JsonOption = False) -> None:
-    """Say what is installed, what is missing, and the command that brings it."""
+    """List what is installed, what is missing, and the command that installs it."""
     from conset.cli.output import console, print_json
     from conset.schedule.manifest import Manifest
 

@@ -37,9 +37,9 @@ def explain(message: str, arguments: Sequence[str]) -> str:
 
 
 def _is_machine(word: str) -> bool:
-    from conset.machine.spec import FILE_SUFFIXES, is_words
+    from conset.machine.spec import FILE_SUFFIXES, is_spec
 
-    return is_words(word) or word.lower().endswith(FILE_SUFFIXES)
+    return is_spec(word) or word.lower().endswith(FILE_SUFFIXES)
 
 
 _RULES = (

@@ -53,12 +53,12 @@ def manifest_of(command: str, pattern: str, on: str, seed: int, options: Mapping
     from conset.pattern.spec import input_path
 
     given = {f"--{name.replace('_', '-')}": value for name, value in options.items() if value not in (None, False)}
-    words = [option if value is True else f"{option} {value}" for option, value in given.items()]
+    arguments = [option if value is True else f"{option} {value}" for option, value in given.items()]
     path = input_path(pattern)
     named = pattern if path is None else Path(path).name
     machine = Path(on).name if Path(on).suffix in (".toml", ".graphml") else on
     return Manifest(
-        command=" ".join(["conset", command, named, "--on", machine, *words]),
+        command=" ".join(["conset", command, named, "--on", machine, *arguments]),
         seed=seed,
         input_sha256=sha256_of(pattern if path is None else Path(path)),
     )

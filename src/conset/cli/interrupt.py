@@ -21,19 +21,19 @@ STOPPED = 6
 """The exit code of a command that was stopped and gives its best so far."""
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended with nothing to give."""
-NOTHING = "interrupted, nothing written"
+NOTHING_WRITTEN = "interrupted, nothing written"
 
-ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
+END_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """Ends from outside, by name: not every system has them."""
 
 
-class Ended(BaseException):
-    """Ctrl-C or one of `ENDING` came; no `KeyboardInterrupt`, on which a search would give its best so far."""
+class Terminated(BaseException):
+    """Ctrl-C or one of `END_SIGNALS` came; no `KeyboardInterrupt`, on which a search would give its best so far."""
 
 
 def end_early(number: int = 0, frame: FrameType | None = None) -> None:
     """The handler before a command begins: ends the process at once, in one line."""
-    _end(NOTHING)
+    _end(NOTHING_WRITTEN)
 
 
 def _end(message: str) -> None:
@@ -67,7 +67,7 @@ def interrupts() -> Iterator[None]:
     """Within: Ctrl-C and the ends from outside are exceptions; only in a process that `listen_early` began.
 
     Raises:
-        Ended: the first of them, as soon as the core has returned, which it is asked to do.
+        Terminated: the first of them, as soon as the core has returned, which it is asked to do.
     """
     if signal.getsignal(signal.SIGINT) is not end_early:
         yield
@@ -86,12 +86,12 @@ def interrupts() -> Iterator[None]:
 
 
 def _endings() -> list[signal.Signals]:
-    return [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+    return [getattr(signal, name) for name in END_SIGNALS if hasattr(signal, name)]
 
 
 def _end_once(number: int, frame: FrameType | None) -> None:
     signal.signal(number, signal.SIG_IGN)  # again: cleaning up goes on
-    raise Ended
+    raise Terminated
 
 
 class _Presses:
@@ -103,7 +103,7 @@ class _Presses:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
         if self.count == 1:
-            raise Ended
+            raise Terminated
         if self.count >= 3:
             from conset.files import remove_half_written
 
@@ -146,15 +146,15 @@ class _Once:
     """The handler in Python: asks at the first Ctrl-C, leaves the others to what handled it before."""
 
     def __init__(self, before: object) -> None:
-        self.asked, self.before = False, before
+        self.stop_requested, self.before = False, before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         from conset import _core
 
-        if self.asked:
+        if self.stop_requested:
             if callable(self.before):
                 self.before(number, frame)
                 return
             raise KeyboardInterrupt
-        self.asked = True
+        self.stop_requested = True
         _core.ask_stop()

@@ -33,10 +33,10 @@ def command(name: NameArgument = None, as_json: JsonOption = False) -> None:
 
     machines = [parse_machine(spec) for spec in ((name,) if name else PRESETS)]
     if as_json:
-        words = f"machines {name}" if name else "machines"
+        arguments = f"machines {name}" if name else "machines"
         digest = sha256_of(" ".join(machine.name for machine in machines))
         body = {"machines": [machine_object(machine) for machine in machines]}
-        print_json("conset/machines@1", body, Manifest(command=words, input_sha256=digest))
+        print_json("conset/machines@1", body, Manifest(command=arguments, input_sha256=digest))
         return
     out = console()
     if not out.is_terminal and "COLUMNS" not in os.environ:

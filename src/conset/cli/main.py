@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conset.cli.interrupt import INTERRUPTED, NOTHING, Ended, interrupts, listen_early, listen_late
+from conset.cli.interrupt import INTERRUPTED, NOTHING_WRITTEN, Terminated, interrupts, listen_early, listen_late
 
 if TYPE_CHECKING:
     import typer
@@ -68,7 +68,7 @@ def _interrupted(as_json: bool, before: int) -> int:
     from conset.files import written
 
     names = ", ".join(str(path) for path in written()[before:])
-    return _report(f"interrupted, {names} is written" if names else NOTHING, INTERRUPTED, as_json)
+    return _report(f"interrupted, {names} is written" if names else NOTHING_WRITTEN, INTERRUPTED, as_json)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -100,7 +100,7 @@ def run(arguments: Sequence[str]) -> int:
     except ConsetError as error:
         message = spell_options(str(error), error.options)
         return _report(explain_missing(message, arguments), error.exit_code, as_json)
-    except (KeyboardInterrupt, Ended, typer.Abort):
+    except (KeyboardInterrupt, Terminated, typer.Abort):
         return _interrupted(as_json, before)
     except (Exception, MemoryError) as error:
         if os.environ.get("CONSET_DEBUG"):

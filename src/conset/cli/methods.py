@@ -57,7 +57,7 @@ def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, A
 
 
 def method_object(method: Method) -> dict[str, Any]:
-    """One row; `limits` are those on a mesh, `honours` the limits it keeps at any other value."""
+    """One row; `limits` are those on a mesh, "honours" the limits it keeps at any other value."""
     from conset.network.topology import Topology
 
     return {

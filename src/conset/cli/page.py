@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIX = ".html"
-MOST_PHASES = 64
+MAX_PHASES = 64
 """Phases that a page draws one by one; a sentence says that there are more."""
 
 _HEAD = """<!doctype html>

@@ -40,12 +40,12 @@ def command(
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
     from conset.formats.sniff import sniff
-    from conset.machine.settings import with_settings, words_of
+    from conset.machine.settings import merge_settings, with_settings
     from conset.machine.spec import parse_machine
     from conset.schedule.manifest import Manifest, sha256_of
 
     check_by(by)
-    settings = words_of(mode, settings)
+    settings = merge_settings(mode, settings)
     if sniff(file).form == "program":
         if by not in (None, FORMULA):
             raise UsageError(f"--by {by}: a program is predicted by formula")
@@ -61,8 +61,8 @@ def command(
     with progress("predicting", messages=schedule.transfers):
         timing = time_schedule(schedule, sync=sync, machine=machine, by=by)
     given = (("--on", on), ("--sync", sync), ("--set", settings), ("--by", by))
-    words = [f"{option} {value}" for option, value in given if value is not None]
-    manifest = Manifest(" ".join(["conset predict", file.name, *words]), schedule.manifest.seed, sha256_of(file))
+    arguments = [f"{option} {value}" for option, value in given if value is not None]
+    manifest = Manifest(" ".join(["conset predict", file.name, *arguments]), schedule.manifest.seed, sha256_of(file))
     if json:
         print_json("conset/predict@1", timing.to_object(), manifest)
     console(json).print(describe(timing), markup=False)
@@ -78,21 +78,21 @@ def describe(timing: Timing) -> str:
     lines = [f"{format_time(timing.time_s)} by {timing.by} on {prediction.machine} under sync {prediction.sync}"]
     lines += [f"  instead  {timing.stands_in}"] if timing.stands_in else []
     lines.append(f"  terms    {terms}")
-    said = "" if timing.by == FORMULA else f"{format_time(prediction.time_s)}, which sees no message block another: "
+    said = "" if timing.by == FORMULA else f"{format_time(prediction.time_s)}, which ignores blocking: "
     lines += [f"  formula  {said}{prediction.formula}", f"  busiest  {prediction.witness}"]
     phases = timing.phase_s
     if phases.size > 1:
         spread = " to ".join(dict.fromkeys(format_time(edge) for edge in (phases.min(), phases.max())))
-        lines.append(f"  phases   {phases.size:,}, each moves the end by {spread}")
+        lines.append(f"  phases   {phases.size:,}, removing one saves {spread}")
     if timing.computation:
-        lines.append(f"  {computation_words(timing.computation)}")
+        lines.append(f"  {describe_computation(timing.computation)}")
     lines += [f"  warning  {line}" for line in prediction.warnings]
     return "\n".join(lines)
 
 
-def computation_words(beside: Mapping[str, float]) -> str:
+def describe_computation(times: Mapping[str, float]) -> str:
     """`compute  1 ms at every node, 0.4 ms of it hidden: 2.3 ms in all`."""
     from conset.units import format_time
 
-    whole, hidden, both = (format_time(beside[key]) for key in ("computation_s", "hidden_s", "with_computation_s"))
+    whole, hidden, both = (format_time(times[key]) for key in ("computation_s", "hidden_s", "with_computation_s"))
     return f"compute  {whole} at every node, {hidden} of it hidden: {both} in all"

@@ -20,7 +20,7 @@ SCHEMA = "conset/program@1"
 
 
 def compile_to_file(
-    words: str, on: str, options: CompileOptions, given: Mapping[str, Any], output: Path | None, json: bool
+    path: str, on: str, options: CompileOptions, given: Mapping[str, Any], output: Path | None, json: bool
 ) -> None:  # fmt: skip
     """Compiles, verifies, predicts and writes a program; exit code 6 where it was stopped early."""
     from conset.cli.inputs import manifest_of
@@ -39,8 +39,8 @@ def compile_to_file(
         require_writable(output)
     machine = parse_machine(on)
     with progress("reading"):
-        blocks = read_program(words, machine, options)
-    manifest = manifest_of("compile", words, on, options.seed, given)
+        blocks = read_program(path, machine, options)
+    manifest = manifest_of("compile", path, on, options.seed, given)
     with interruptible(), progress(f"scheduling {len(blocks)} blocks", search=True):
         program = compile_program(blocks, machine, options, manifest=manifest)
     with progress("verifying"):
@@ -73,9 +73,9 @@ def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -
     if settings is not None:
         machine = with_settings(machine or program.machine, settings)
     prediction = predict_program(program, machine=machine)
-    words = [f"{option} {value}" for option, value in (("--on", on), ("--set", settings)) if value is not None]
+    arguments = [f"{option} {value}" for option, value in (("--on", on), ("--set", settings)) if value is not None]
     if json:
-        command = " ".join(["conset predict", file.name, *words])
+        command = " ".join(["conset predict", file.name, *arguments])
         manifest = Manifest(command, program.manifest.seed, sha256_of(file))
         print_json("conset/predict@1", {**prediction.to_object(), "by": "formula"}, manifest)
     console(json).print(describe(program, prediction, verified=False))

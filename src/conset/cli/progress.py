@@ -57,13 +57,13 @@ def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[
 
 
 def describe_delivered(delivered: int, messages: int) -> str:
-    """`, 412,672 of 1,000,000 messages (41%)`; nothing before the first ones are told of."""
+    """`, 412,672 of 1,000,000 messages (41%)`; nothing before the first are delivered."""
     return f", {delivered:,} of {messages:,} messages ({delivered / messages:.0%})" if delivered else ""
 
 
 def describe_search(incumbent: float, bound: float) -> str:
-    """`, best 135, bound 128, gap 1.055; Ctrl-C takes it`; nothing before there is a schedule."""
+    """`, best 135, bound 128, gap 1.055, Ctrl-C keeps it`; nothing before there is a schedule."""
     if not incumbent:
         return ""
     against = f", bound {bound:.6g}, gap {incumbent / bound:.3f}" if bound else ""
-    return f", best {incumbent:.6g}{against}; Ctrl-C takes it"
+    return f", best {incumbent:.6g}{against}, Ctrl-C keeps it"

@@ -47,9 +47,9 @@ def command(
     items = make(rows, output)
     stopped = len(items) < len(rows)
     if json:
-        words = " ".join(["conset reproduce", *(word for word in (paper, item) if word)])
+        command = " ".join(["conset reproduce", *(word for word in (paper, item) if word)])
         body = {"items": [made.to_object() for made in items], "stopped_early": stopped}
-        print_json(SCHEMA, body, Manifest(command=words))
+        print_json(SCHEMA, body, Manifest(command=command))
     _print(items, console(json), output)
     if stopped:
         raise typer.Exit(STOPPED)
@@ -102,8 +102,8 @@ def _print(items: list[Item], out: Console, folder: Path | None) -> None:
         _print_item(items[0], out)
     out.print(summary_table(items))
     for item in items:
-        for words in item.all_departures:
-            out.print(f"[dim]{escape(f'{item.paper}, {item.name}: {words}')}[/]")
+        for departure in item.all_departures:
+            out.print(f"[dim]{escape(f'{item.paper}, {item.name}: {departure}')}[/]")
     if folder is not None:
         out.print(escape(f"written to {folder}, from {folder / 'index.md'} on"))
 
@@ -119,22 +119,22 @@ def _print_item(item: Item, out: Console) -> None:
 
 def summary_table(items: list[Item]) -> RichTable:
     """One line for each item."""
-    from conset.reproduction.write import agrees_word, error_words
+    from conset.reproduction.write import agrees_word, format_errors
 
-    rows = [(item.paper, item.name, item.title, item.count, *error_words(item), agrees_word(item)) for item in items]
+    rows = [(item.paper, item.name, item.title, item.count, *format_errors(item), agrees_word(item)) for item in items]
     return _rich_table(("paper", "item", "shows", "cells", "rms error", "largest", "agrees"), rows)
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> RichTable:
     from rich.markup import escape
 
-    from conset.report.terminal import house_table
-    from conset.reproduction.write import value_words
+    from conset.report.terminal import plain_table
+    from conset.reproduction.write import format_value
 
-    table = house_table()
+    table = plain_table()
     for k, name in enumerate(columns):
         number = all(not isinstance(row[k], str) for row in rows)
         table.add_column(escape(name), justify="right" if number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(value_words(value)) for value in row))
+        table.add_row(*(escape(format_value(value)) for value in row))
     return table

@@ -45,7 +45,7 @@ def command(
     ] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Execute a schedule over MPI beside its rivals, every byte checked."""
+    """Execute a schedule over MPI beside its baselines, every byte checked."""
     from conset.cli.output import console, print_json
     from conset.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
@@ -64,10 +64,10 @@ def command(
             raise typer.Exit(error.exit_code) from None
         raise
     if job is None or job[0] == 0:
-        words = [f"--sync {result.sync}", f"--repeat {repeat}"]
+        parts = [f"--sync {result.sync}", f"--repeat {repeat}"]
         flight = flight or result.in_flight
-        words += [] if flight is None else [f"--in-flight {flight}"]
-        manifest = Manifest(" ".join(["conset run", file.name, *words]), schedule.manifest.seed, sha256_of(file))
+        parts += [] if flight is None else [f"--in-flight {flight}"]
+        manifest = Manifest(" ".join(["conset run", file.name, *parts]), schedule.manifest.seed, sha256_of(file))
         if json:
             print_json("conset/run@1", result.to_object(), manifest)
         text = console(json)
@@ -83,11 +83,11 @@ def command(
 
 
 def _refuse_ranks(mpiexec: str | None) -> None:
-    """A launcher that is told how many ranks to start: they come from the schedule."""
+    """Refuses a launcher that states how many ranks to start: they come from the schedule."""
     from conset.errors import UsageError
 
-    words = (mpiexec or "").split()
-    stated = [word for word in words if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
+    parts = (mpiexec or "").split()
+    stated = [word for word in parts if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
     if stated:
         raise UsageError(f"--mpiexec '{mpiexec}': leave out {stated[0]}: -n and the schedule's ranks are added")
 
@@ -105,12 +105,12 @@ def _ended_by_signals() -> Iterator[None]:
     # what is ignored, as under nohup, stays so
     before = {number: signal.getsignal(number) for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN}
 
-    asked = False
+    stop_requested = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if not asked:
-            asked = True
+        nonlocal stop_requested
+        if not stop_requested:
+            stop_requested = True
             raise KeyboardInterrupt
 
     try:
@@ -123,7 +123,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _verified(file: Path) -> Schedule:
-    """The schedule in a file, judged before it may run."""
+    """The schedule in a file, verified before it may run."""
     from conset.cli.progress import progress
     from conset.errors import VerificationError
     from conset.formats.schedule import read_document, to_schedule

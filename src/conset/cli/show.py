@@ -77,9 +77,9 @@ def command(
             "-o": output is not None, "--phase": phase is not None, "--partners": partners,
             "--linkage": linkage is not None, "--guarantees": guarantees,
         }  # fmt: skip
-        asked = [name for name, given in views.items() if given]
-        if asked:
-            raise UsageError(f"{asked[0]}: '{thing}' is a program, which is shown as text only")
+        requested = [name for name, given in views.items() if given]
+        if requested:
+            raise UsageError(f"{requested[0]}: '{thing}' is a program, which is shown as text only")
         show_file(Path(thing), json)
         return
     if output is not None:
@@ -94,14 +94,14 @@ def command(
         "--phase": phase is not None, "--partners": partners, "--linkage": linkage is not None,
         "--guarantees": guarantees,
     }  # fmt: skip
-    asked = [name for name, given in of_schedules.items() if given]
-    if kind != "schedule" and asked:
-        raise UsageError(f"{asked[0]}: '{thing}' is a {kind}, not a schedule")
+    requested = [name for name, given in of_schedules.items() if given]
+    if kind != "schedule" and requested:
+        raise UsageError(f"{requested[0]}: '{thing}' is a {kind}, not a schedule")
     reading = {"--on": on, "--parts": parts, "--rows-to": rows_to}
     refused = [name for name, value in reading.items() if value is not None]
     if kind != "pattern" and refused:
         raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
-    texts = [name for name in asked if name in TEXTS]
+    texts = [name for name in requested if name in TEXTS]
     if output is not None and texts:
         raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
     if kind == "schedule":
@@ -298,7 +298,7 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
 def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, output: Path) -> None:
     from functools import partial
 
-    from conset.cli.page import MOST_PHASES, is_page, write_page
+    from conset.cli.page import MAX_PHASES, is_page, write_page
     from conset.report.picture_phase import picture_phase
     from conset.report.picture_schedule import picture_schedule
     from conset.report.style import save
@@ -311,11 +311,11 @@ def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, ou
 
     from conset.report.notebook import schedule_html
 
-    phases = range(min(schedule.phases, MOST_PHASES)) if views.phase == -1 else [views.phase]
+    phases = range(min(schedule.phases, MAX_PHASES)) if views.phase == -1 else [views.phase]
     draws = [whole, *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None)]
     text = _schedule_text(schedule, summary, views, WIDTH)
-    if views.phase == -1 and schedule.phases > MOST_PHASES:
-        text = f"pictures of the first {MOST_PHASES} of {schedule.phases:,} phases\n\n{text}"
+    if views.phase == -1 and schedule.phases > MAX_PHASES:
+        text = f"pictures of the first {MAX_PHASES} of {schedule.phases:,} phases\n\n{text}"
     write_page(
         output,
         f"{schedule.method} on {schedule.machine.name}",

@@ -89,16 +89,16 @@ def command(
     from functools import partial
 
     from conset.cli.simulate_load import parse_packet, run_load
-    from conset.machine.settings import words_of
+    from conset.machine.settings import merge_settings
 
-    settings = words_of(mode, settings)
+    settings = merge_settings(mode, settings)
     if load is not None:
         run_load(
             str(file), on, model, load, lanes=lanes, packet=packet, cycles=cycles, seed=seed, settings=settings,
             output=output, as_json=json,
         )  # fmt: skip
         return
-    from conset.cli.check_timeline import check_object, check_words, judge, tell
+    from conset.cli.check_timeline import check_object, check_record, describe_check, print_violations
     from conset.cli.interrupt import interruptible
     from conset.cli.output import console, print_json
     from conset.cli.progress import progress
@@ -134,14 +134,14 @@ def command(
     if output is not None:
         with progress("writing"):
             _write(record, output, settings)
-    violations = judge(record) if check else ()
+    violations = check_record(record) if check else ()
     if json:
         checked = {"check": check_object(record, violations)} if check else {}
         print_json(SCHEMA, {**timeline.to_object(), **checked}, manifest)
     console(json).print(describe(timeline, machine), markup=False)
     if check:
-        tell(violations, f"{file} by {model}", json)
-        console(json).print(f"  checked   {check_words(record)}", markup=False)
+        print_violations(violations, f"{file} by {model}", json)
+        console(json).print(f"  checked   {describe_check(record)}", markup=False)
 
 
 def check_output(path: Path) -> None:
@@ -177,7 +177,7 @@ def _write(record: Record, output: Path, changed: str | None) -> None:
     style.save(lambda: picture_timeline(TimelineView(timeline, machine, settings)), output)
 
 
-class Given(NamedTuple):
+class SimulationInput(NamedTuple):
     """What a file gives to simulate.
 
     Attributes:
@@ -195,7 +195,7 @@ class Given(NamedTuple):
     seed: int = 0
 
 
-def read_workload(file: Path, on: str | None, sync: str | None, settings: str | None) -> Given:
+def read_workload(file: Path, on: str | None, sync: str | None, settings: str | None) -> SimulationInput:
     """What a schedule or a trace says.
 
     Raises:
@@ -208,8 +208,8 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     from conset.formats.schedule import read_schedule
     from conset.machine.settings import with_settings
     from conset.machine.spec import parse_machine
-    from conset.prediction.evaluate import moved
-    from conset.report.facts import sent_name
+    from conset.prediction.evaluate import retarget
+    from conset.report.facts import pattern_label
     from conset.simulation.trace import read_trace
     from conset.simulation.workload import Workload
 
@@ -220,51 +220,52 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
         if sync not in (None, "none"):
             raise UsageError(f"--sync {sync}: a trace has no phases to keep apart; its deps say what waits")
         machine = machine if settings is None else with_settings(machine, settings)
-        return Given(read_trace(file, machine), machine, "none")
+        return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
     schedule = read_schedule(file)
     if settings is not None:
         machine = with_settings(machine or schedule.machine, settings)
     if machine is not None:
-        schedule = moved(schedule, machine)
-    name = sent_name(schedule).removesuffix(": ") or schedule.pattern.name
+        schedule = retarget(schedule, machine)
+    name = pattern_label(schedule).removesuffix(": ") or schedule.pattern.name
     workload = replace(Workload.of_schedule(schedule), name=f"{name} by {schedule.method}")
-    return Given(workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed)
+    return SimulationInput(workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed)
 
 
 def _manifest(file: Path, seed: int, **options: object) -> Manifest:
     from conset.schedule.manifest import Manifest, sha256_of
 
-    words = [f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value is not None]
-    return Manifest(" ".join(["conset simulate", file.name, *words]), seed, sha256_of(file))
+    arguments = [f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value is not None]
+    return Manifest(" ".join(["conset simulate", file.name, *arguments]), seed, sha256_of(file))
 
 
 def describe(timeline: Timeline, machine: Machine) -> str:
-    """The time, who held messages, the busiest link, for people."""
-    from conset.cli.predict import computation_words
+    """The time, bottlenecks and the busiest link, for people."""
+    from conset.cli.predict import describe_computation
     from conset.report.timeline_view import TimelineView
-    from conset.units import format_size, format_time
+    from conset.units import count_of, format_size, format_time
 
     flight = "all" if timeline.in_flight is None else timeline.in_flight
     lines = [
         f"{format_time(timeline.time_s)} on {timeline.machine} by {timeline.model}, sync {timeline.sync}, "
         f"in flight {flight}",
-        f"  messages  {timeline.messages:,}, mean latency {format_time(timeline.mean_latency_s)}",
+        f"  messages     {timeline.messages:,}, mean latency {format_time(timeline.mean_latency_s)}",
     ]
-    if timeline.phase_end_s.size > 1:
+    phases = timeline.phase_end_s.size
+    if phases > 1:
         last_s = float(timeline.phase_end_s[-1] - timeline.phase_end_s[-2])
-        lines.append(f"  phases    {timeline.phase_end_s.size:,}, the last moves the end by {format_time(last_s)}")
+        lines.append(f"  phases       {phases:,}, removing phase {phases - 1} saves {format_time(last_s)}")
     if timeline.link_bytes.size and timeline.link_bytes.any():
         link = int(timeline.link_bytes.argmax())
         lines.append(
-            f"  busiest   {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
+            f"  busiest      {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
             f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
         )
     if "with_computation_s" in timeline.figures:
-        lines.append(f"  {computation_words(timeline.figures)}")
-    held = TimelineView(timeline, machine).held_words()
-    if held:
-        lines.append(f"  held by   {held}")
-    lines.append(f"  took      {format_time(timeline.elapsed_s)} for {timeline.events:,} events")
+        lines.append(f"  {describe_computation(timeline.figures)}")
+    bottlenecks = TimelineView(timeline, machine).describe_bottlenecks()
+    if bottlenecks:
+        lines.append(f"  bottlenecks  {bottlenecks}")
+    lines.append(f"  took         {format_time(timeline.elapsed_s)} for {count_of(timeline.events, 'event')}")
     return "\n".join(lines)

@@ -37,7 +37,7 @@ def run_load(
     from conset.cli.progress import progress
     from conset.errors import UsageError
     from conset.report.table_latency import latency_lines, latency_table
-    from conset.simulation.injection import Probe, sweep_load
+    from conset.simulation.injection import LoadSweep, sweep_load
     from conset.simulation.load_curve import Window
     from conset.simulation.settings import Settings
 
@@ -49,11 +49,11 @@ def run_load(
     _check_output(output)
     machine = _machine(on, settings)
     with progress("reading"):
-        probe = Probe(
+        sweep = LoadSweep(
             _traffic(text, machine, seed), machine, Settings(lanes=lanes), window=Window.of(cycles), seed=seed,
             packet_B=parse_packet(packet, model),
         )  # fmt: skip
-    curve = sweep_load(probe, low, high, progress=progress)
+    curve = sweep_load(sweep, low, high, progress=progress)
     options = {"model": model, "load": loads, "lanes": lanes, "packet": packet, "cycles": cycles, "set": settings}
     manifest = manifest_of("simulate", text, on, seed, options | {"seed": seed or None})
     if output is not None:
@@ -75,9 +75,9 @@ def parse_loads(text: str) -> tuple[float, float]:
     from conset.errors import UsageError
     from conset.simulation.injection import check_loads
 
-    words = text.split(":")
+    parts = text.split(":")
     try:
-        ends = [float(word) for word in words]
+        ends = [float(word) for word in parts]
     except ValueError:
         ends = []
     if len(ends) not in (1, 2):

@@ -23,7 +23,7 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge a file of `compile` or `simulate` by code that shares nothing with it: violations, and exit code 4."""
+    """Verify a file of `compile` or `simulate` by code that shares nothing with it: violations, and exit code 4."""
     from conset.cli.check_timeline import verify_timeline
     from conset.cli.output import print_json
     from conset.errors import InputError, UsageError, VerificationError
@@ -40,7 +40,7 @@ def command(
         verify_timeline(file, SCHEMA, as_json)
         return
     if form == "program":
-        verification, manifest, words = _verify_program(file, window)
+        verification, manifest, line = _verify_program(file, window)
     else:
         document = read_document(file)
         try:
@@ -48,7 +48,7 @@ def command(
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
         manifest = document.manifest
-        words = _summary(verification.figures, document.source.size)
+        line = _summary(verification.figures, document.source.size)
     for violation in verification.violations:
         # some texts begin with the rule themselves
         typer.echo(f"{violation.rule}: {violation.text.removeprefix(f'{violation.rule}: ')}", err=as_json)
@@ -60,7 +60,7 @@ def command(
         return
     if count:
         raise VerificationError(f"{file}: {count_of(count, 'violation')}")
-    typer.echo(f"{file}: ok, {words}")
+    typer.echo(f"{file}: ok, {line}")
 
 
 def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mapping[str, Any], str]:
@@ -78,12 +78,12 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     figures = verification.figures
-    words = "not counted"
+    line = "not counted"
     if figures:
         executed = f"{count_of(figures['phases'], 'phase')} executed"
         switches = count_of(figures["switches"], "switch", "switches")
-        words = f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"
-    return verification, document.manifest, words
+        line = f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"
+    return verification, document.manifest, line
 
 
 def _summary(figures: object, messages: int) -> str:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from conset.bounds import bound_schedule
-from conset.comparison.times import check_by, deciding, play, under
+from conset.comparison.times import check_by, deciding, simulate_workload, under
 from conset.comparison.watch import Watch, quiet
 from conset.compilation.options import FORMULA, CompileOptions
 from conset.compilation.pipeline import compile_pattern
@@ -291,7 +291,7 @@ def _time(schedule: Schedule, by: str, work: Workload | None, most: int) -> tupl
         return predict(schedule).time_s, ""
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, sync=schedule.sync, max_work=most)
-    return play(Workload.of_schedule(schedule) if work is None else work, schedule.machine, settings, by)
+    return simulate_workload(Workload.of_schedule(schedule) if work is None else work, schedule.machine, settings, by)
 
 
 def _point(base: Curve, pair: Pair, schedule: Schedule, work: Workload | None, most: int) -> CurvePoint:

@@ -42,7 +42,7 @@ SIZES = tuple(1 << k for k in range(4, 18))
 """Message sizes [B]: 16 B to 128 KiB, the axes of the text's figures."""
 SAMPLES = 3
 """Drawings of each degree; the text took 50."""
-Asked = Sequence[str] | Mapping[str, Sequence[str]]
+PolicyChoice = Sequence[str] | Mapping[str, Sequence[str]]
 """The policies that may be taken, by all methods or by each one named; of a method without any, or `auto`, its best."""
 
 
@@ -113,7 +113,7 @@ class Regions:
             "degrees": list(self.degrees), "sizes": list(self.sizes), "methods": list(self.methods),
             "reuse": "inf" if self.reuse == inf else self.reuse, "samples": SAMPLES, "rank_by": self.rank_by,
             "stands_in": self.stands_in or None, "machines": list(self.machines) or None,
-            "policies": {method: list(asked) for method, asked in self.policies.items() if asked},
+            "policies": {method: list(names) for method, names in self.policies.items() if names},
             "cells": [self._cell_object(cell) for cell in self.cells],
         }  # fmt: skip
 
@@ -128,7 +128,7 @@ Timed = tuple[float, float, str, "int | None"]
 
 
 @dataclass(frozen=True)
-class Ways:
+class RegionOptions:
     """How one method is compiled and timed; attributes as the arguments of `chart_regions`."""
 
     options: CompileOptions
@@ -151,7 +151,7 @@ def chart_regions(
     methods: Sequence[str],
     options: CompileOptions,
     *,
-    policies: Asked = (),
+    policies: PolicyChoice = (),
     rank_by: str | None = None,
     reuse: float = inf,
     sizes: Sequence[int] = SIZES,
@@ -188,8 +188,8 @@ def chart_regions(
         for degree in degrees:
             yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree))
 
-    asked = Ways(options, (), model, reuse)
-    return replace(_chart(drawn(), methods, asked, policies, tuple(sizes), watch or quiet), stands_in=stands_in)
+    common = RegionOptions(options, (), model, reuse)
+    return replace(_chart(drawn(), methods, common, policies, tuple(sizes), watch or quiet), stands_in=stands_in)
 
 
 def chart_exchanges(
@@ -197,7 +197,7 @@ def chart_exchanges(
     methods: Sequence[str],
     options: CompileOptions,
     *,
-    policies: Asked = (),
+    policies: PolicyChoice = (),
     rank_by: str | None = None,
     reuse: float = inf,
     sizes: Sequence[int] = SIZES,
@@ -219,8 +219,8 @@ def chart_exchanges(
             pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
             yield Row(machine.name, count - 1, machine, [pattern])
 
-    asked = Ways(options, (), model, reuse, sweep_link_limit=not options.has_user_limits)
-    regions = _chart(exchanges(), methods, asked, policies, tuple(sizes), watch or quiet)
+    common = RegionOptions(options, (), model, reuse, sweep_link_limit=not options.has_user_limits)
+    regions = _chart(exchanges(), methods, common, policies, tuple(sizes), watch or quiet)
     return replace(regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines))
 
 
@@ -235,15 +235,20 @@ class Row:
 
 
 def _chart(
-    rows: Iterable[Row], methods: Sequence[str], asked: Ways, policies: Asked, sizes: tuple[int, ...], watching: Watch
+    rows: Iterable[Row],
+    methods: Sequence[str],
+    common: RegionOptions,
+    policies: PolicyChoice,
+    sizes: tuple[int, ...],
+    watching: Watch,
 ) -> Regions:
     left, skipped = list(methods), {}
     done: list[tuple[Row, list[dict[str, Timed]]]] = []
     for row in rows:
         times: list[dict[str, Timed]] = [{} for _ in sizes]
         for method in tuple(left):
-            options = replace(asked.options, method=method)
-            ways = replace(asked, options=options, policies=_policies_of(policies, method))
+            options = replace(common.options, method=method)
+            ways = replace(common, options=options, policies=_policies_of(policies, method))
             with watching(f"{row.name} by {method}"):
                 try:
                     found = _times(row.patterns, row.machine, ways, sizes)
@@ -264,7 +269,7 @@ def _chart(
     own = {method: tuple(_policies_of(policies, method)) for method in left}
     refused = tuple({"method": method, "reason": reason} for method, reason in skipped.items())
     degrees = tuple(row.degree for row, _ in done)
-    return Regions(degrees, sizes, tuple(left), asked.reuse, tuple(cells), refused, asked.rank_by, own)
+    return Regions(degrees, sizes, tuple(left), common.reuse, tuple(cells), refused, common.rank_by, own)
 
 
 def _drawings(generator: str, machine: Machine, options: CompileOptions, degree: int) -> list[Pattern]:
@@ -275,12 +280,12 @@ def _drawings(generator: str, machine: Machine, options: CompileOptions, degree:
     ]
 
 
-def _policies_of(policies: Asked, method: str) -> Sequence[str]:
-    asked = policies.get(method, ()) if isinstance(policies, Mapping) else policies
-    return () if AUTO in asked else asked
+def _policies_of(policies: PolicyChoice, method: str) -> Sequence[str]:
+    chosen = policies.get(method, ()) if isinstance(policies, Mapping) else policies
+    return () if AUTO in chosen else chosen
 
 
-def _times(patterns: Sequence[Pattern], machine: Machine, ways: Ways, sizes: Sequence[int]) -> list[Timed]:
+def _times(patterns: Sequence[Pattern], machine: Machine, ways: RegionOptions, sizes: Sequence[int]) -> list[Timed]:
     """What one method takes at each size, means over the patterns."""
     each: list[list[Timed]] = []
     for pattern in patterns:
@@ -297,7 +302,7 @@ def _rounded(timed: Timed) -> float:
     return float(f"{timed[0]:.9g}")
 
 
-def _options_of(pattern: Pattern, machine: Machine, ways: Ways) -> list[CompileOptions]:
+def _options_of(pattern: Pattern, machine: Machine, ways: RegionOptions) -> list[CompileOptions]:
     """One for each limit of contention that is worth a try, where a map is to find it."""
     listed = [
         candidate for candidate in CANDIDATES if candidate.method == ways.options.method and candidate.sweep_link_limit
@@ -308,7 +313,7 @@ def _options_of(pattern: Pattern, machine: Machine, ways: Ways) -> list[CompileO
     return [replace(ways.options, contention=contention) for contention in tried]
 
 
-def _time(schedule: Schedule, ways: Ways, size: int) -> Timed:
+def _time(schedule: Schedule, ways: RegionOptions, size: int) -> Timed:
     share = 0.0 if ways.reuse == inf or schedule.report is None else schedule.report.compile_s / ways.reuse
     schedule = _resized(schedule, ways.options, size)
     effort = ways.options.effort

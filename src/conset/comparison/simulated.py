@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from conset.comparison.times import cut_words
+from conset.comparison.times import describe_cutoff
 from conset.compilation.ranking import ALLOWANCES, allowed_work
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.machine import Machine
@@ -85,7 +85,7 @@ def simulate_by(
             left_out[name] = str(error)
             continue
         if not isfinite(timeline["time_s"]):
-            left_out[name] = cut_words(of_rates[name])
+            left_out[name] = describe_cutoff(of_rates[name])
             continue
         said[name] = {key: timeline[key] for key in ("time_s", "mean_latency_s", "sync", "in_flight", "elapsed_s")}
         said[name]["note"] = CYCLES_ONLY if name == "flit" and not routers_are_all(schedule.machine) else None

@@ -20,7 +20,7 @@ from conset.compilation.ranking import MAX_MESSAGES, is_affordable, ranking_of
 from conset.errors import InputError, NoScheduleError, unknown_name
 from conset.machine.machine import Machine
 from conset.prediction import Prediction, predict
-from conset.prediction.evaluate import moved
+from conset.prediction.evaluate import retarget
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
@@ -117,16 +117,16 @@ def time_schedule(
     """
     check_by(by)
     prediction = predict(schedule, sync=sync, machine=machine)
-    schedule = schedule if machine is None else moved(schedule, machine)
-    model, asked = ranking_of(schedule.machine, by), by is not None
+    schedule = schedule if machine is None else retarget(schedule, machine)
+    model, is_required = ranking_of(schedule.machine, by), by is not None
     if model == FORMULA:
         return _by_formula(prediction)
-    if not asked and not is_affordable(schedule.pattern, model, 1):
+    if not is_required and not is_affordable(schedule.pattern, model, 1):
         return _by_formula(prediction, deciding(schedule.machine, by, schedule.pattern.messages)[1])
     try:
-        timing = _simulated(schedule, prediction, model, None if asked else WORK)
+        timing = _simulated(schedule, prediction, model, None if is_required else WORK)
     except (InputError, NoScheduleError) as reason:
-        if asked:
+        if is_required:
             raise
         return _by_formula(prediction, f"the formula stands in for {model}, by which it cannot run: {reason}")
     if timing is None:
@@ -166,21 +166,21 @@ def model_time(schedule: Schedule, model: str, max_work: int) -> tuple[float | N
     """(what a model says of a schedule under its policy [s], "") or (None, why it does not), within counted work."""
     costs = schedule.machine.costs_for(schedule.method)
     settings = Settings.of(costs, in_flight=schedule.in_flight, sync=schedule.sync, max_work=max_work)
-    return play(Workload.of_schedule(schedule), schedule.machine, settings, model)
+    return simulate_workload(Workload.of_schedule(schedule), schedule.machine, settings, model)
 
 
-def play(workload: Workload, machine: Machine, settings: Settings, model: str) -> tuple[float | None, str]:
+def simulate_workload(workload: Workload, machine: Machine, settings: Settings, model: str) -> tuple[float | None, str]:
     """As `model_time`, of a workload."""
     try:
         timeline = find_model(model).simulate(workload, machine, settings)
     except (InputError, NoScheduleError) as reason:
         return None, str(reason)
     if not isfinite(timeline.time_s):
-        return None, cut_words(settings.max_work or 0)
+        return None, describe_cutoff(settings.max_work or 0)
     return timeline.time_s, ""
 
 
-def cut_words(max_work: int) -> str:
+def describe_cutoff(max_work: int) -> str:
     """What is said of a simulation that was ended."""
     return f"cut after {max_work:,} steps of simulation; --effort allows more"
 

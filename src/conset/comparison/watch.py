@@ -1,4 +1,4 @@
-"""Watch: who is told what is done next; the command line shows it."""
+"""Watch: callbacks that report what is done next; the command line shows it."""
 
 from __future__ import annotations
 

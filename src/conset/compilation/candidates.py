@@ -195,14 +195,14 @@ def make_others(
         except (InputError, NoScheduleError) as reason:
             return reason
 
-    asked = [
+    submitted = [
         executor.submit(attempt, candidate, contention)
         for candidate in tried
         for contention in (contentions(candidate, pattern, machine, crowding) if sweep_link_limit else (None,))
     ]
     made: list[Base] = [] if naive is None else [naive]
     error: ConsetError | None = None
-    for future in asked:
+    for future in submitted:
         if made and _core.stop_asked():
             future.cancel()
             continue
@@ -216,7 +216,7 @@ def make_others(
             made.append(found)
         else:
             error = found
-    for future in asked:
+    for future in submitted:
         future.cancel()
     if not made:
         raise error or NoScheduleError(f"{pattern.name} on {machine.name}: no method applies")

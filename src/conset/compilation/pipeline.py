@@ -190,7 +190,7 @@ def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOpt
 
 
 @dataclass(frozen=True)
-class Merit:
+class PlacementScore:
     """What placements are compared by: time [s], predicted unless simulations rank, phases, ΣL."""
 
     time_s: float
@@ -198,13 +198,13 @@ class Merit:
     load_sum: int
 
     @staticmethod
-    def of(schedule: Schedule) -> Merit:
+    def of(schedule: Schedule) -> PlacementScore:
         """The merit of a schedule under its own policy."""
         simulated_s = None if schedule.report is None else schedule.report.simulated_s
         time_s = predict(schedule).time_s if simulated_s is None else simulated_s
-        return Merit(time_s, schedule.phases, int(phase_loads(schedule).largest.sum(dtype=np.int64)))
+        return PlacementScore(time_s, schedule.phases, int(phase_loads(schedule).largest.sum(dtype=np.int64)))
 
-    def loses_nothing_to(self, other: Merit) -> bool:
+    def dominates(self, other: PlacementScore) -> bool:
         """No more phases, no more time."""
         return self.phases <= other.phases and self.time_s <= other.time_s * REL_TOL
 
@@ -245,8 +245,8 @@ def choose_placed(
         return base  # the search was stopped before the other placement had a schedule
     if _ranked_by(placed) != _ranked_by(base):
         return base  # the search was stopped before the other placement was simulated
-    merit, least = Merit.of(placed), Merit.of(base)
-    better = merit.loses_nothing_to(least) and merit.key(objective) < least.key(objective)
+    score, least = PlacementScore.of(placed), PlacementScore.of(base)
+    better = score.dominates(least) and score.key(objective) < least.key(objective)
     return placed if better else base
 
 
@@ -258,15 +258,15 @@ def _rank(
     candidates: Iterable[tuple[str, Placement]], probe: Compile, base: Schedule, objective: str
 ) -> tuple[str, Placement] | None:
     """The candidate that the probe finds best, None where none beats the identity."""
-    least, best = Merit.of(base), None
+    least, best = PlacementScore.of(base), None
     lowest = least
     for name, placement in candidates:
         if _core.stop_asked():
             break
         try:
-            merit = Merit.of(probe(placement))
+            score = PlacementScore.of(probe(placement))
         except (InputError, NoScheduleError):
             continue
-        if merit.loses_nothing_to(least) and merit.key(objective) < lowest.key(objective):
-            lowest, best = merit, (name, placement)
+        if score.dominates(least) and score.key(objective) < lowest.key(objective):
+            lowest, best = score, (name, placement)
     return best

@@ -1,6 +1,6 @@
 """Ranking: simulated times of trials, one call of a model, how much of it may be spent, and which model ranks.
 
-A machine names the model that tells what it does (`Costs.model`); that one ranks unless options name another. A
+A machine names the model that it follows (`Costs.model`); that one ranks unless options name another. A
 pattern above `MAX_MESSAGES` is ranked by formula: the choice says so.
 """
 

@@ -137,14 +137,14 @@ class Search:
     def _simulate(self, batch: list[Trial], slack: float, max_work: int) -> None:
         until_s = self.best_s * slack
 
-        def play(trial: Trial) -> Outcome | InputError | NoScheduleError:
+        def simulate_workload(trial: Trial) -> Outcome | InputError | NoScheduleError:
             settings = settings_of(trial.base.schedule, trial.sync, trial.in_flight, until_s=until_s, max_work=max_work)
             try:
                 return end_time(trial.base.workload, trial.base.schedule.machine, settings, self.model)
             except (InputError, NoScheduleError) as reason:
                 return reason
 
-        for trial, outcome in zip(batch, list(self.executor.map(play, batch)), strict=True):
+        for trial, outcome in zip(batch, list(self.executor.map(simulate_workload, batch)), strict=True):
             self.simulated += 1
             self.skipped.discard(trial.key)
             if not isinstance(outcome, Outcome):
@@ -175,9 +175,9 @@ FIRST_SHARE = 0.8
 """Of the effort, for the first stage."""
 REFINED = 6
 """Trials that are tried with fewer sends in flight, beside posting everything."""
-FLIGHTS = (1, 2, 4, 8)
+IN_FLIGHT_LIMITS = (1, 2, 4, 8)
 """Sends in flight that are tried, below the machine's number, with the best and with posting everything."""
-FEW_FLIGHTS = (1, 2)
+FEW_IN_FLIGHT = (1, 2)
 """With the other schedules, whose order spreads the load only where few are in flight."""
 
 
@@ -273,12 +273,12 @@ def refined_trials(search: Search, bases: Sequence[Base], orders: Sequence[Base]
         sync: a policy that is fixed.
     """
     near = sorted(search.finished, key=lambda trial: trial.time_s)[:REFINED]
-    kinds: dict[tuple[Base, str], tuple[int, ...]] = {(trial.base, trial.sync): FLIGHTS for trial in near}
-    kinds |= {(base, sync or "none"): FLIGHTS for base in orders}
+    kinds: dict[tuple[Base, str], tuple[int, ...]] = {(trial.base, trial.sync): IN_FLIGHT_LIMITS for trial in near}
+    kinds |= {(base, sync or "none"): IN_FLIGHT_LIMITS for base in orders}
     if sync in (None, "none"):
         for base in bases:
             if "none" in allowed_policies(base.schedule):
-                kinds.setdefault((base, "none"), FEW_FLIGHTS)
+                kinds.setdefault((base, "none"), FEW_IN_FLIGHT)
     return [
         Trial(base, policy, flight)
         for (base, policy), flights in kinds.items()

@@ -13,7 +13,7 @@ from conset.stopping import workers
 
 
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
-    """What `compile --json` says of a schedule; verifies it unless `verified` tells the outcome already.
+    """What `compile --json` says of a schedule; verifies it unless `verified` states the outcome already.
 
     Keys: method, auto (whether `auto` chose method or policy), why (in one sentence), rank_by (by what), model (the
     machine's), verdict (what each model says of the choice), note, pattern, machine, limits, phases, load, phase_bytes,
@@ -27,13 +27,13 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     from conset.schedule.loads import figures
 
     schedule.source_node, schedule.target_node  # noqa: B018  found once, before threads ask for them
-    with workers(2) as beside:
-        judged = beside.submit(_verify, schedule) if verified is None else None
-        predicted = beside.submit(predict, schedule)
+    with workers(2) as executor:
+        pending = executor.submit(_verify, schedule) if verified is None else None
+        predicted = executor.submit(predict, schedule)
         bounds = bound_schedule(schedule)
         counted = figures(schedule)
         prediction = predicted.result()
-        verified = judged.result() if judged is not None else verified
+        verified = pending.result() if pending is not None else verified
     pattern, report = schedule.pattern, schedule.report or CompileReport()
     return {
         "method": schedule.method,

@@ -32,7 +32,7 @@ MEASURE = "decide by measuring (`conset run`, `conset calibrate`)"
 
 
 @dataclass(frozen=True)
-class Opinion:
+class ModelTimes:
     """What one model says; None where it says nothing.
 
     Attributes:
@@ -61,7 +61,7 @@ class Verdict:
     Attributes:
         model: what decided: a model or `formula`.
         chosen: the trial.
-        opinions: by model, that of `model` too; of its own `best` is the next best by another method.
+        model_times: by model, that of `model` too; of its own `best` is the next best by another method.
         tried: trials that were simulated, or predicted where the formula decided.
         optimal: whether nothing can be faster by a bound.
         stands_in: why the formula decided in place of the machine's model, if so.
@@ -73,7 +73,7 @@ class Verdict:
 
     model: str
     chosen: Trial
-    opinions: Mapping[str, Opinion]
+    model_times: Mapping[str, ModelTimes]
     tried: int = 0
     optimal: bool = False
     stands_in: str = ""
@@ -85,7 +85,7 @@ class Verdict:
     @property
     def agree(self) -> bool:
         """Whether all models that simulate say the same of the choice beside posting everything and their best."""
-        return len({_finding(self, name) for name in self.opinions if name != FORMULA} - {""}) <= 1
+        return len({_finding(self, name) for name in self.model_times if name != FORMULA} - {""}) <= 1
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class Verdict:
         """One sentence: the choice, its time, that of the next best and of posting everything."""
         if not self.chosen.base.schedule.transfers:
             return "nothing is sent"
-        own = self.opinions[self.model]
+        own = self.model_times[self.model]
         time = format_time(self.chosen.time_s)
         if self.optimal:
             parts = [f"{self.chosen.description}: {time} by {self.model}, which no schedule beats by its bound"]
@@ -122,7 +122,7 @@ class Verdict:
     @property
     def text(self) -> str:
         """What the models say beside each other; "" where they have nothing to compare."""
-        said = [text for name, opinion in self.opinions.items() if (text := _describe(self, name, opinion))]
+        said = [text for name, times in self.model_times.items() if (text := _describe(self, name, times))]
         if not said:
             return ""
         return "; ".join(said) if self.agree else f"{'; '.join(said)}: {MEASURE}"
@@ -142,7 +142,7 @@ class Verdict:
         return {
             "model": self.model,
             "chosen": self.chosen.description,
-            "times": {name: opinion.to_object() for name, opinion in self.opinions.items()},
+            "times": {name: times.to_object() for name, times in self.model_times.items()},
             "tried": self.tried,
             "agree": self.agree,
             "text": self.text or None,
@@ -157,37 +157,37 @@ class Verdict:
 
 def _finding(verdict: Verdict, model: str) -> str:
     """What a model finds of the choice beside posting everything; where it is that, whether its best is faster."""
-    opinion = verdict.opinions[model]
-    if opinion.chosen_s is None:
+    times = verdict.model_times[model]
+    if times.chosen_s is None:
         return ""
     if verdict.chosen.posts_everything:
         if model == verdict.model:
             return "chosen"
-        if opinion.best_s is None:
+        if times.best_s is None:
             return ""
-        return "best" if opinion.best_s * EQUAL < opinion.chosen_s else "chosen"
-    if opinion.posted_s is None:
-        return "faster" if opinion.refused else ""
-    return _compare(opinion.chosen_s, opinion.posted_s)[0]
+        return "best" if times.best_s * EQUAL < times.chosen_s else "chosen"
+    if times.posted_s is None:
+        return "faster" if times.refused else ""
+    return _compare(times.chosen_s, times.posted_s)[0]
 
 
-def _describe(verdict: Verdict, model: str, opinion: Opinion) -> str:
+def _describe(verdict: Verdict, model: str, times: ModelTimes) -> str:
     """`by wormhole 1.6 times faster than posting everything`, `by flow equal`."""
-    if opinion.chosen_s is None:
-        return f"by {model} it cannot run" if opinion.refused else ""
+    if times.chosen_s is None:
+        return f"by {model} it cannot run" if times.refused else ""
     if verdict.chosen.posts_everything:
         if model == verdict.model and verdict.tried > 1:
-            return f"by {model} nothing that was tried is faster"
-        if opinion.best_s is None:
+            return f"by {model} no candidate is faster"
+        if times.best_s is None:
             return ""
-        word, ratio = _compare(opinion.best_s, opinion.chosen_s)
+        word, ratio = _compare(times.best_s, times.chosen_s)
         if word == "faster":
-            return f"by {model} {opinion.best} {_times(ratio)} faster"
-        return f"by {model} nothing that was tried is faster"
+            return f"by {model} {times.best} {_times(ratio)} faster"
+        return f"by {model} no candidate is faster"
     than = " than posting everything" if model == verdict.model else ""
-    if opinion.posted_s is None:
-        return f"by {model} posting everything cannot run: {opinion.refused}" if opinion.refused else ""
-    word, ratio = _compare(opinion.chosen_s, opinion.posted_s)
+    if times.posted_s is None:
+        return f"by {model} posting everything cannot run: {times.refused}" if times.refused else ""
+    word, ratio = _compare(times.chosen_s, times.posted_s)
     if word == "equal":
         return f"by {model} equal{' to posting everything' if than else ''}"
     return f"by {model} {_times(ratio)} {word}{than}"
@@ -208,7 +208,7 @@ def _compare(one: float, other: float) -> tuple[str, float]:
 SHARE = 8
 """Another model may spend one part in so many of what it may where it decides."""
 DEADLOCKS = "it deadlocks"
-NO_ROOM = "a node has no room for its receives"
+NO_ROOM = "a node cannot post its receives"
 UNKNOWN = "it takes more steps than allowed"
 
 
@@ -218,7 +218,7 @@ def verdict_by_formula(
     """The verdict on the least predicted time."""
     posted = next((trial for trial in trials if trial.posts_everything), None)
     refused = NO_ROOM if posted is not None and not posted.fits else ""
-    said = _own_opinion(best, posted if not refused else None, [t for t in trials if t.fits], refused)
+    said = _own_times(best, posted if not refused else None, [t for t in trials if t.fits], refused)
     return Verdict(
         FORMULA, best, {FORMULA: said}, len(trials), optimal, stands_in, drifts=user_limits and _drifts(best)
     )
@@ -238,14 +238,14 @@ def verdict_by_model(
     """
     posted = next((trial for trial in search.finished if trial.posts_everything), None)
     refused = next((_describe_refusal(reason) for trial, reason in search.refused if trial.posts_everything), "")
-    opinions = {search.model: _own_opinion(best, posted, search.finished, refused)}
-    asked = posted or next((trial for trial in trials if trial.posts_everything), None)
+    model_times = {search.model: _own_times(best, posted, search.finished, refused)}
+    posting = posted or next((trial for trial in trials if trial.posts_everything), None)
     with suppress(KeyboardInterrupt):  # a choice that was stopped has a verdict of fewer models
         for model in () if _core.stop_asked() else other_models(machine, search.model):
-            opinions[model] = _opinion(model, best, asked, trials, search)
-    opinions[FORMULA] = Opinion(_predicted(best), None if asked is None else _predicted(asked))
+            model_times[model] = _times_by(model, best, posting, trials, search)
+    model_times[FORMULA] = ModelTimes(_predicted(best), None if posting is None else _predicted(posting))
     return Verdict(
-        search.model, best, opinions, search.simulated, best.time_s <= search.floor_s, left_out=len(search.skipped),
+        search.model, best, model_times, search.simulated, best.time_s <= search.floor_s, left_out=len(search.skipped),
         allowed_work=search.budget,
         is_fastest=best.time_s <= search.best_s * REL_TOL, drifts=user_limits and _drifts(best),
     )  # fmt: skip
@@ -257,11 +257,11 @@ def other_models(machine: Machine, model: str) -> tuple[str, ...]:
     return tuple(name for name in ("flow", blocking) if name != model)
 
 
-def _own_opinion(best: Trial, posted: Trial | None, known: Sequence[Trial], refused: str) -> Opinion:
+def _own_times(best: Trial, posted: Trial | None, known: Sequence[Trial], refused: str) -> ModelTimes:
     """Of the deciding model: its best by another method is the next best."""
     others = [trial for trial in known if trial.base.schedule.method != best.base.schedule.method]
     following = min((t for t in others if not t.posts_everything), key=lambda trial: trial.time_s, default=None)
-    return Opinion(
+    return ModelTimes(
         best.time_s,
         None if posted is None else posted.time_s,
         None if following is None else following.time_s,
@@ -270,21 +270,21 @@ def _own_opinion(best: Trial, posted: Trial | None, known: Sequence[Trial], refu
     )
 
 
-def _opinion(model: str, chosen: Trial, posted: Trial | None, trials: Sequence[Trial], search: Search) -> Opinion:
+def _times_by(model: str, chosen: Trial, posted: Trial | None, trials: Sequence[Trial], search: Search) -> ModelTimes:
     """Of another model: of the choice and of posting everything; where these are one, of what it finds faster."""
     allowed = allowed_work(chosen.base.schedule.pattern, model, 1) // SHARE
     chosen_s, refused = _time(model, chosen, allowed)
     if not chosen.posts_everything:
         posted_s, refused = (None, "") if posted is None else _time(model, posted, allowed)
-        return Opinion(chosen_s, posted_s, refused=refused)
+        return ModelTimes(chosen_s, posted_s, refused=refused)
     if chosen_s is None:
-        return Opinion(None, None, refused=refused)
+        return ModelTimes(None, None, refused=refused)
     look = Search(model, allowed, search.executor, finished=[replace(chosen, time_s=chosen_s, rank_by=model)])
     look.run(replace(trial, time_s=inf) for trial in trials if not trial.posts_everything)
     best = look.best
     if best is None or look.simulated == 0:
-        return Opinion(chosen_s, chosen_s)
-    return Opinion(chosen_s, chosen_s, best.time_s, best.description)
+        return ModelTimes(chosen_s, chosen_s)
+    return ModelTimes(chosen_s, chosen_s, best.time_s, best.description)
 
 
 def _time(model: str, trial: Trial, max_work: int) -> tuple[float | None, str]:

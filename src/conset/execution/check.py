@@ -173,7 +173,7 @@ def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]
     cycle = _cycle(tail, head, 3 * steps + barriers)
     if cycle:
         raise VerificationError(
-            f"plan: the waits form a cycle under sync '{sync}': {_in_words(cycle, keys, width, sync)}"
+            f"plan: the waits form a cycle under sync '{sync}': {_describe_cycle(cycle, keys, width, sync)}"
         )
 
 
@@ -213,9 +213,9 @@ def _cycle(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int) -> list
     return path[seen[node] :]
 
 
-def _in_words(cycle: list[int], keys: NDArray[np.int64], width: int, sync: Sync) -> str:
+def _describe_cycle(cycle: list[int], keys: NDArray[np.int64], width: int, sync: Sync) -> str:
     """`rank 0 phase 1 waits for rank 2 phase 0 waits for rank 0 phase 1`, steps of one rank in a row kept once."""
-    words: list[str] = []
+    names: list[str] = []
     for node in [*cycle, cycle[0]]:
         if node >= 3 * keys.size:
             word = f"barrier {node - 3 * keys.size}"
@@ -223,6 +223,6 @@ def _in_words(cycle: list[int], keys: NDArray[np.int64], width: int, sync: Sync)
             rank, step = divmod(int(keys[node // 3]), width)
             unit = "phase" if sync.every == 1 else f"phases {step * sync.every} to {(step + 1) * sync.every - 1}"
             word = f"rank {rank} {unit} {step}" if sync.every == 1 else f"rank {rank} {unit}"
-        if not words or words[-1] != word:
-            words.append(word)
-    return " waits for ".join(words)
+        if not names or names[-1] != word:
+            names.append(word)
+    return " waits for ".join(names)

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from conset.errors import ExecutionError, InputError
 from conset.execution.plan import MAX_BYTES, Operations, Plan
-from conset.execution.wait import NAP_S, Pending, Waiter, cores_and_ranks
+from conset.execution.wait import POLL_INTERVAL_S, Pending, Waiter, cores_and_ranks
+from conset.units import count_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -93,7 +94,7 @@ class Executor:
         recvbuf: Any,
         *,
         timeout_s: float | None = None,
-        nap_s: float | None = None,
+        poll_interval_s: float | None = None,
     ) -> None:
         """Makes the requests.
 
@@ -103,7 +104,7 @@ class Executor:
             sendbuf: contiguous, at least `plan.send_bytes[rank]` bytes.
             recvbuf: contiguous and writable, at least `plan.receive_bytes[rank]` bytes.
             timeout_s: longest time of one exchange [s]; None: no limit.
-            nap_s: nap between looks at a request [s]; None: 100 us where ranks on this machine exceed cores, else 0.
+            poll_interval_s: pause between polls [s]; None: 100 us where ranks on this machine exceed cores, else 0.
 
         Raises:
             InputError: communicator, plan and buffers do not fit each other.
@@ -116,10 +117,10 @@ class Executor:
             raise InputError("recvbuf: must be writable")
         if np.may_share_memory(self._send, self._receive):
             raise InputError("recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent")
-        if nap_s is None:
+        if poll_interval_s is None:
             cores, ranks, _ = cores_and_ranks(comm)
-            nap_s = NAP_S if ranks > cores else 0.0
-        self.waiter = Waiter(nap_s, timeout_s)
+            poll_interval_s = POLL_INTERVAL_S if ranks > cores else 0.0
+        self.waiter = Waiter(poll_interval_s, timeout_s)
         self.comm: MPI.Intracomm = comm.Dup()
         self._empty = bytearray(1)
         self._steps = self._make_steps()
@@ -275,7 +276,7 @@ def require_size(comm: MPI.Comm, plan: Plan) -> None:
     """
     if comm.size != plan.ranks:
         hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
-        raise InputError(f"the MPI job has {comm.size} ranks, the plan {plan.ranks}: must agree{hint}")
+        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the plan {plan.ranks}: must agree{hint}")
 
 
 def _as_bytes(buffer: Any, least: int, what: str) -> NDArray[np.uint8]:

@@ -44,7 +44,7 @@ _GRACE_S = 3.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobEnd:
     """How a job ended.
 
     Attributes:
@@ -88,12 +88,12 @@ def find_launcher(command: str | None = None) -> list[str]:
         raise MissingExtraError("mpi4py", "mpi") from None
     if command is not None:
         try:
-            words = shlex.split(command)
+            arguments = shlex.split(command)
         except ValueError as error:
             raise UsageError(f"--mpiexec '{command}': {error}") from None
-        if not words:
+        if not arguments:
             raise UsageError("--mpiexec: must name a command")
-        return words
+        return arguments
     for wheel, options in _WHEELS.items():
         try:
             files = metadata.files(wheel) or []
@@ -107,7 +107,7 @@ def find_launcher(command: str | None = None) -> list[str]:
 
 def start_job(
     launcher: Sequence[str], ranks: int, program: Sequence[str], *, folder: Path, timeout_s: float | None = None
-) -> Ended:
+) -> JobEnd:
     """Runs `python program…` on `ranks` ranks to its end; rank 0 hears on stdin when this process is no more.
 
     Python words such as `-m mpi4py` belong to `program`. What the ranks print goes to files in `folder`. Of a job that
@@ -143,10 +143,10 @@ def start_job(
             remove_files(held | noted_files(folder))
             if process.stdin is not None:
                 process.stdin.close()
-    return Ended(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
+    return JobEnd(process.returncode, timed_out, out.read_text(errors="replace"), err.read_text(errors="replace"))
 
 
-def explain_end(ended: Ended, timeout_s: float | None) -> ExecutionError:
+def explain_end(ended: JobEnd, timeout_s: float | None) -> ExecutionError:
     """Why a job left no result, in one line: the first line of a rank, and which rank died where the launcher says."""
     own = re.search(r"^conset: (.+)$", ended.err, re.MULTILINE)
     if own:

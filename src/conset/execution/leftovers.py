@@ -82,9 +82,9 @@ def processes_under(root: int) -> list[Process]:
     """The descendants of process `root`, without it."""
     children: dict[int, list[Process]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
-        words = _stat(int(entry.name))
-        if words:
-            children.setdefault(int(words[1]), []).append(Process(int(entry.name), int(words[19])))
+        stat_fields = _stat(int(entry.name))
+        if stat_fields:
+            children.setdefault(int(stat_fields[1]), []).append(Process(int(entry.name), int(stat_fields[19])))
     found = list(children.get(root, ()))
     for process in found:  # grows while it is walked
         found += children.get(process.pid, ())
@@ -107,8 +107,8 @@ def held_files(pids: Iterable[int]) -> set[HeldFile]:
 def kill_processes(processes: Iterable[Process]) -> None:
     """Kills those that still run."""
     for process in processes:
-        words = _stat(process.pid)
-        if words and int(words[19]) == process.started:
+        stat_fields = _stat(process.pid)
+        if stat_fields and int(stat_fields[19]) == process.started:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process.pid, signal.SIGKILL)
 

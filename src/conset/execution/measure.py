@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from conset.execution.executor import Executor, require_size
 from conset.execution.payload import describe_wrong, fill_buffer
 from conset.execution.plan import Plan
-from conset.execution.rivals import RIVALS, Exchange
-from conset.execution.wait import NAP_S, Waiter, cores_and_ranks
+from conset.execution.rivals import BASELINES, Exchange
+from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 Tamper = Callable[[str, int, NDArray[np.uint8]], None]
 """Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
@@ -66,15 +66,15 @@ def measure_plan(
     require_size(comm, plan)
     rank = comm.rank
     cores, local, one_machine = cores_and_ranks(comm)
-    waiter = Waiter(NAP_S if local > cores else 0.0, timeout_s)
+    waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
     sends, receives = plan.pair_ranges(rank)
     send = fill_buffer(sends, int(plan.send_bytes[rank]), rank, sending=True)
     expected = fill_buffer(receives, int(plan.receive_bytes[rank]), rank, sending=False)
     received = np.empty_like(expected)
     variants: dict[str, Exchange] = {
-        "schedule": Executor(comm, plan, send, received, timeout_s=timeout_s, nap_s=waiter.nap_s)
+        "schedule": Executor(comm, plan, send, received, timeout_s=timeout_s, poll_interval_s=waiter.poll_interval_s)
     }
-    variants |= {name: make(comm, plan, send, received, waiter) for name, make in RIVALS.items()}
+    variants |= {name: make(comm, plan, send, received, waiter) for name, make in BASELINES.items()}
     clock = np.empty((2, repeat + 1, len(variants)))
     mismatches, first = 0, ""
     for repetition in range(repeat + 1):

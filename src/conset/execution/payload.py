@@ -1,4 +1,4 @@
-"""Payload: bytes that tell where they come from, and the check of what arrived.
+"""Payload: bytes that identify where they come from, and the check of what arrived.
 
 A byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of messages, a
 shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from conset.units import count_of
+
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 """What a run executes, in the order of its table."""
 
 
 def count_cores(cores: int) -> str:
     """`1 core`, `2 cores`."""
-    return f"{cores} core{'s' if cores > 1 else ''}"
+    return count_of(cores, "core")
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class NeighborAlltoallv:
         self._comm.Free()
 
 
-RIVALS: dict[str, Callable[[MPI.Intracomm, Plan, Bytes, Bytes, Waiter], Exchange]] = {
+BASELINES: dict[str, Callable[[MPI.Intracomm, Plan, Bytes, Bytes, Waiter], Exchange]] = {
     "naive": Naive,
     "alltoallv": Alltoallv,
     "neighbor_alltoallv": NeighborAlltoallv,

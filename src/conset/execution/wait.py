@@ -16,9 +16,9 @@ from conset.errors import ExecutionError
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-NAP_S = 100e-6
+POLL_INTERVAL_S = 100e-6
 """Nap between two looks where ranks exceed cores [s]."""
-_LOOKS = 16
+_POLLS_PER_CHECK = 16
 """Looks before the first nap, and between two looks at the clock where there is none."""
 
 
@@ -33,12 +33,12 @@ class Waiter:
     """Waits for requests one at a time.
 
     Attributes:
-        nap_s: nap between looks [s]; 0 where every rank has a core.
+        poll_interval_s: nap between looks [s]; 0 where every rank has a core.
         timeout_s: longest time between `begin` and the end of a wait [s], None: no limit.
     """
 
-    def __init__(self, nap_s: float = 0.0, timeout_s: float | None = None) -> None:
-        self.nap_s = nap_s
+    def __init__(self, poll_interval_s: float = 0.0, timeout_s: float | None = None) -> None:
+        self.poll_interval_s = poll_interval_s
         self.timeout_s = timeout_s
         self.begin()
 
@@ -52,14 +52,14 @@ class Waiter:
         Raises:
             ExecutionError: the deadline has passed; `missing` says what for.
         """
-        looks = 0
+        polls = 0
         while not request.Test():
-            looks += 1
-            if looks <= _LOOKS or not self.nap_s:
+            polls += 1
+            if polls <= _POLLS_PER_CHECK or not self.poll_interval_s:
                 os.sched_yield()
             else:
-                time.sleep(self.nap_s)
-            if looks % _LOOKS == 0 and self.timeout_s is not None:
+                time.sleep(self.poll_interval_s)
+            if polls % _POLLS_PER_CHECK == 0 and self.timeout_s is not None:
                 waited = time.monotonic() - self._began
                 if waited > self.timeout_s:
                     raise ExecutionError(f"{missing()} after {waited:.1f} s")

@@ -38,9 +38,9 @@ def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
         with _no_collection():
             return json.loads(text, object_pairs_hook=_unique, parse_constant=float if constants else _no_constant)
     except json.JSONDecodeError as error:
-        raise InputError(f"line {error.lineno} column {error.colno}: no JSON: {error.msg}") from None
+        raise InputError(f"line {error.lineno} column {error.colno}: not valid JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start}: no UTF-8 text") from None
+        raise InputError(f"is not UTF-8 text (byte {error.start})") from None
     except (InputError, ValueError, RecursionError) as error:
         raise InputError(f"no JSON: {error}") from None
 

@@ -28,7 +28,7 @@ def document_of_program(program: Program) -> ProgramDocument:
 
 
 def to_program(document: ProgramDocument) -> Program:
-    """The program a sound document describes (`conset verify` tells all that is wrong with another).
+    """The program a sound document describes (`conset verify` reports all that is wrong with another).
 
     Raises:
         InputError: it has no schedule, an index is out of range, or a schedule is none.
@@ -70,7 +70,7 @@ def _pieces(d: ProgramDocument) -> Iterator[str]:
     yield '\n],\n"schedules": [\n'
     for k, schedule in enumerate(d.schedules):
         yield ",\n" if k else ""
-        yield from schedule_json.pieces(schedule)
+        yield from schedule_json.iter_json(schedule)
     yield f'],\n"figures": {json_text(d.figures)},\n"manifest": {json_text(d.manifest)}\n}}\n'
 
 

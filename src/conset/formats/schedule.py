@@ -90,7 +90,7 @@ def read_schedule(path: str | Path) -> Schedule:
 
     Raises:
         UsageError: the suffix is neither `.json` nor `.npz`.
-        InputError: not a schedule file, or what it says is no schedule (`conset verify` tells all that is wrong).
+        InputError: not a schedule file, or what it says is no schedule (`conset verify` reports all that is wrong).
     """
     try:
         return to_schedule(read_document(path))

@@ -24,13 +24,13 @@ _PER_LINE = 8
 
 def write_json(document: Document, file: IO[bytes]) -> None:
     """Writes the object; memory for one block of rows at a time."""
-    for piece in pieces(document):
+    for piece in iter_json(document):
         file.write(piece.encode())
 
 
-def pieces(d: Document) -> Iterator[str]:
+def iter_json(d: Document) -> Iterator[str]:
     """The object piece by piece, as text."""
-    head = {"schema": SCHEDULE, **{key: getattr(d, key) for key in _HEAD}, **optional_words(d)}
+    head = {"schema": SCHEDULE, **{key: getattr(d, key) for key in _HEAD}, **optional_keys(d)}
     yield "{\n" + "".join(f'"{key}": {json_text(value)},\n' for key, value in head.items())
     yield f'"pattern": {{"ranks": {d.ranks}, "name": {json_text(d.pattern_name)}, "messages": ['
     yield from _lines((d.source, d.target, d.size))
@@ -93,7 +93,7 @@ def _routes(d: Document, values: NDArray[Any]) -> Iterator[str]:
     yield "\n]" if len(bounds) > 1 else "]"
 
 
-def optional_words(document: Document) -> dict[str, Any]:
+def optional_keys(document: Document) -> dict[str, Any]:
     """The keys of the head that have something to say and are left out otherwise, in the order of the file."""
     words: dict[str, Any] = {"in_flight": document.in_flight, "posting": document.posting}
     words["min_bandwidth_Bps"] = document.min_bandwidth_Bps

@@ -19,7 +19,7 @@ from conset.archives import read_archive, write_archive
 from conset.errors import InputError
 from conset.formats.columns import check_length, check_rising
 from conset.formats.json_text import header_entry, parse_header
-from conset.formats.schedule_json import optional_words
+from conset.formats.schedule_json import optional_keys
 from conset.formats.sniff import SCHEDULE
 from conset.schedule.document import Document
 
@@ -41,7 +41,7 @@ def write_npz(document: Document, file: IO[bytes]) -> None:
 
 def _entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
     head = {key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER}
-    head |= {"pattern_name": document.pattern_name, **optional_words(document)}
+    head |= {"pattern_name": document.pattern_name, **optional_keys(document)}
     yield "header", header_entry(head)
     for name in (*_ALWAYS, *_SOMETIMES):
         values = getattr(document, name)

@@ -3,7 +3,7 @@
 A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
 checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
 machine that simulated and paths stay out of it. Of every message its times are kept, as far as the model says them:
-slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MOST_CHANGES`.
+slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from conset.formats.models import TimelineFile
 
 SUFFIXES = (".json", ".npz")
-MOST_CHANGES = 50_000
+MAX_CHANGES = 50_000
 """Changes of rates that a file keeps: 1 MB, 3 MB as text."""
-MOST_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
+MAX_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
 """Messages up to which a model's rates are worth recording: every event of `flow` may change all of them."""
 STOPS = ("record", "until_s", "max_work")
 """Settings that say what is kept and when a simulation gives up, not how it is executed."""
@@ -84,7 +84,7 @@ def check_timeline_path(path: Path) -> None:
 
 def worth_recording(model: str, messages: int) -> bool:
     """Whether a model's rates fit into memory and are worth it for a file or a picture."""
-    return messages <= MOST_RECORDED.get(model, 0)
+    return messages <= MAX_RECORDED.get(model, 0)
 
 
 def write_timeline(
@@ -139,7 +139,7 @@ def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
         columns |= {name: getattr(work, name) for name in MESSAGES}
         extras = {name: getattr(work, name) for name in EXTRAS if name != "dep_offsets" or work.deps.size}
         columns |= {name: values for name, values in extras.items() if values.size}
-    if rates is not None and rates.time_s.size <= MOST_CHANGES:
+    if rates is not None and rates.time_s.size <= MAX_CHANGES:
         columns |= dict(zip(RATES, (rates.time_s, rates.message, rates.rate_Bps), strict=True))
     elif not timeline.first_byte_s.size and timeline.first_bytes().size:
         columns["first_byte_s"] = timeline.first_bytes()

@@ -8,7 +8,7 @@ from conset.errors import InputError
 from conset.formats.columns import check_length, check_within
 from conset.machine.machine import Machine
 from conset.simulation.timeline import Timeline
-from conset.simulation.workload import MOST_RANKS
+from conset.simulation.workload import MAX_RANKS
 
 if TYPE_CHECKING:
     from conset.formats.models import TimelineFile
@@ -61,6 +61,6 @@ def check_fits(timeline: Timeline, machine: Machine) -> None:
     if timeline.workload is not None:
         work = timeline.workload
         limits["links"] = (work.links, 0, topology.link_slots)
-        limits |= {name: (getattr(work, name), 0, MOST_RANKS) for name in ("sender", "receiver")}
+        limits |= {name: (getattr(work, name), 0, MAX_RANKS) for name in ("sender", "receiver")}
     for name, (values, low, below) in limits.items():
         check_within(name, values, low, below, f" on {machine.name}")

@@ -150,7 +150,7 @@ class Costs(ValueObject):
     """What the machine models charge. Rates are per port, or per link and unit of width.
 
     Attributes:
-        model: the model of simulation that tells what the machine does: `wormhole`, `circuit` or `flow`.
+        model: the model of simulation that the machine follows: `wormhole`, `circuit` or `flow`.
         send_overhead: work of the sending processor on a message, by size [s].
         receive_overhead: work of the receiving processor on it [s].
         inject: latency into the network, by size [s]; keeps nothing busy.

@@ -52,7 +52,7 @@ def _toml(content: bytes, where: str) -> tuple[dict[str, Any], str]:
         text = content.decode("utf-8-sig")
         return tomllib.loads(text), text
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: is no text: byte {error.start} is not UTF-8") from None
+        raise InputError(f"{where}: is not UTF-8 text (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where}: is no complete TOML: {error}") from None
     except (RecursionError, ValueError) as error:  # nested too deeply, a number of thousands of digits
@@ -172,8 +172,8 @@ def _network(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Ro
 
 def _sizes(table: NetworkTable, where: str) -> tuple[int, ...]:
     """Sizes as `build_topology` takes them, from the one word that the kind knows."""
-    words = {"mesh": ("sides",), "torus": ("sides",), "ring": ("nodes", "sides"), "crossbar": ("nodes",)}
-    wanted = words.get(str(table.kind), ("dimensions", "nodes"))
+    keys = {"mesh": ("sides",), "torus": ("sides",), "ring": ("nodes", "sides"), "crossbar": ("nodes",)}
+    wanted = keys.get(str(table.kind), ("dimensions", "nodes"))
     given = [word for word in ("sides", "dimensions", "nodes") if getattr(table, word) is not None]
     if len(given) != 1 or given[0] not in wanted:
         rule = f"a {table.kind} needs {' or '.join(wanted)}"

@@ -10,7 +10,7 @@ from conset.errors import UsageError, unknown_name
 
 Duplex = Literal["full", "exchange"]
 
-MOST = 2**31 - 1
+MAX_LIMIT = 2**31 - 1
 """Largest limit; more messages a pattern does not have."""
 
 
@@ -37,8 +37,8 @@ class Limits(ValueObject):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"limit {name}={value}: must be at least 1")
-            if value is not None and value > MOST:
-                raise UsageError(f"limit {name}={value}: must be at most {MOST}, or none")
+            if value is not None and value > MAX_LIMIT:
+                raise UsageError(f"limit {name}={value}: must be at most {MAX_LIMIT}, or none")
         if self.channels == 1:
             raise UsageError(
                 "limit channels=1: a route takes a channel in both its ends; must be at least 2 for any phase"
@@ -80,7 +80,7 @@ class Limits(ValueObject):
         return {f.name: getattr(self, f.name) for f in fields(Limits)}
 
     def __str__(self) -> str:
-        words = [f"{name} {value}" for name, value in self.to_object().items() if isinstance(value, int)]
+        parts = [f"{name} {value}" for name, value in self.to_object().items() if isinstance(value, int)]
         if self.duplex == "exchange":
-            words.append("duplex exchange")
-        return ", ".join(words) or "none"
+            parts.append("duplex exchange")
+        return ", ".join(parts) or "none"

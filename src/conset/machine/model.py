@@ -101,7 +101,7 @@ class CostsTable(_Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _old_words(cls, table: Any) -> Any:
+    def _rename_old_keys(cls, table: Any) -> Any:
         if not isinstance(table, Mapping) or not set(ALIASES) & set(table):
             return table
         pairs = []

@@ -25,7 +25,7 @@ import numpy as np
 from conset.errors import ConsetError, InputError, unknown_name
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine, ModeCosts
-from conset.machine.words import WORDS, Word, split_words
+from conset.machine.words import WORDS, Word, split_options
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.units import MAX_TIME_S
@@ -50,13 +50,13 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
     """
     from conset.machine.bare import KINDS
     from conset.machine.file import machine_from_object
-    from conset.machine.spec import PRESETS, is_words, machine_from_words
+    from conset.machine.spec import PRESETS, is_spec, machine_from_spec
 
     try:
         if not isinstance(record, str):
             return machine_from_object(_with_units(record), "machine")
-        if is_words(record):
-            return machine_from_words(_spec_with_units(record))
+        if is_spec(record):
+            return machine_from_spec(_spec_with_units(record))
         name = record.partition(":")[0]
         if name.isidentifier():
             raise unknown_name("machine", name, (*PRESETS, *KINDS))
@@ -125,10 +125,10 @@ def _spec_says(machine: Machine) -> bool:
 
 @lru_cache(maxsize=8)
 def _built(name: str) -> Machine | None:
-    from conset.machine.spec import is_words, machine_from_words
+    from conset.machine.spec import is_spec, machine_from_spec
 
     try:
-        return machine_from_words(name) if is_words(name) else None
+        return machine_from_spec(name) if is_spec(name) else None
     except ConsetError:
         return None
 
@@ -283,7 +283,7 @@ def _spec_with_units(spec: str) -> str:
     head, comma, rest = spec.partition(",")
     if not comma:
         return spec
-    options = (f"{word}={_number_with_unit(word, value)}" for word, value in split_words(rest))
+    options = (f"{word}={_number_with_unit(word, value)}" for word, value in split_options(rest))
     return ",".join([head, *options])
 
 

@@ -7,10 +7,10 @@ from typing import overload
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.machine.words import GIVEN, split_words, stated_costs
+from conset.machine.words import GIVEN, split_options, stated_costs
 
 
-def words_of(mode: str | None, text: str | None) -> str | None:
+def merge_settings(mode: str | None, text: str | None) -> str | None:
     """The words of `--mode` and of `--set` as one text; None where neither is given."""
     given = ([] if mode is None else [f"mode={mode}"]) + ([] if text is None else [text])
     return ",".join(given) if given else None
@@ -30,12 +30,12 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     Raises:
         UsageError: an unknown word (with the nearest known one), or a value that does not parse or is out of range.
     """
-    words = split_words(text)
+    settings = split_options(text)
     if isinstance(target, Costs):
-        return stated_costs(target, words, GIVEN)
-    if "mode" in dict(words):
+        return stated_costs(target, settings, GIVEN)
+    if "mode" in dict(settings):
         from conset.machine.modes import with_mode
 
-        target = replace(with_mode(target, dict(words)["mode"]), name=target.name)
-        words = [pair for pair in words if pair[0] != "mode"]
-    return target.with_costs(lambda costs: stated_costs(costs, words, GIVEN))
+        target = replace(with_mode(target, dict(settings)["mode"]), name=target.name)
+        settings = [pair for pair in settings if pair[0] != "mode"]
+    return target.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))

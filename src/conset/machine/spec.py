@@ -23,14 +23,14 @@ from typing import Any
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.bare import DEFAULT_SIZE, KINDS, build_bare, build_routing, build_topology, parse_sizes
 from conset.machine.machine import Machine
-from conset.machine.words import ALIASES, GIVEN, WORDS, current_word, split_words, stated_costs
+from conset.machine.words import ALIASES, GIVEN, WORDS, current_word, split_options, stated_costs
 from conset.network.graph import without
 from conset.network.routing import Routing
 
 PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
 """Machines of the texts; each is `presets/<name>.toml`."""
 
-NETWORK_WORDS = ("routing", "tie", "width", "dead")
+NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
 FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
 
 
@@ -51,8 +51,8 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
         return machine_from_object(spec, "machine")
     text = spec.strip()
     head = text.split(",", 1)[0].strip()
-    if is_words(text):
-        return machine_from_words(text)
+    if is_spec(text):
+        return machine_from_spec(text)
     if not head:
         raise UsageError(f"machine '{spec}': a preset, network or file is required; `conset machines` lists presets")
     path = Path(text)
@@ -69,19 +69,19 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
     raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS))
 
 
-def is_words(text: str) -> bool:
+def is_spec(text: str) -> bool:
     """Whether a spec is the name of a preset or bare network with options, and no file."""
     return text.split(",", 1)[0].split(":", 1)[0].strip() in (*PRESETS, *KINDS)
 
 
-def machine_from_words(text: str) -> Machine:
+def machine_from_spec(text: str) -> Machine:
     """A preset or bare network with its options; opens no file. Raises as `parse_machine`."""
     head, _, rest = text.partition(",")
     name, colon, size = (part.strip() for part in head.partition(":"))
     if colon and not size:
         raise UsageError(f"{head}: a size is required after ':'")
     _refuse_sides(name, size, rest)
-    options = [current_word(*option) for option in split_words(rest)]
+    options = [current_word(*option) for option in split_options(rest)]
     mode = dict(options).get("mode", "")
     try:
         machine = _from_name(name, size, mode)
@@ -95,11 +95,11 @@ def machine_from_words(text: str) -> Machine:
 
 def _refuse_sides(name: str, size: str, rest: str) -> None:
     """Sides that are written with commas."""
-    words = [word.strip() for word in rest.split(",")]
-    sides = next((k for k, word in enumerate(words) if not word.isdecimal()), len(words))
+    parts = [part.strip() for part in rest.split(",")]
+    sides = next((k for k, part in enumerate(parts) if not part.isdecimal()), len(parts))
     if sides:
-        meant = "x".join([size or words[0], *words[0 if size else 1 : sides]])
-        meant = ",".join([f"{name}:{meant}", *words[sides:]])
+        meant = "x".join([size or parts[0], *parts[0 if size else 1 : sides]])
+        meant = ",".join([f"{name}:{meant}", *parts[sides:]])
         raise UsageError(f"machine '{name}:{size},{rest}': sides are joined by x: did you mean {meant}?")
 
 
@@ -120,34 +120,34 @@ def _with_options(machine: Machine, options: list[tuple[str, str]]) -> Machine:
     network: dict[str, str] = {}
     costs = []
     for word, value in options:
-        if word in NETWORK_WORDS:
+        if word in NETWORK_OPTIONS:
             network[word] = value
         elif word in WORDS or word in ALIASES:
             costs.append((word, value))
         else:
-            raise unknown_name("option", word, (*NETWORK_WORDS, "mode", *WORDS))
+            raise unknown_name("option", word, (*NETWORK_OPTIONS, "mode", *WORDS))
     if network:
         machine = _with_network(machine, network)
     return machine.with_costs(lambda own: stated_costs(own, costs, GIVEN)) if costs else machine
 
 
-def _with_network(machine: Machine, words: Mapping[str, str]) -> Machine:
+def _with_network(machine: Machine, options: Mapping[str, str]) -> Machine:
     topology = machine.topology
     kind = topology.kind
-    if "width" in words:
-        width = _whole(words["width"], "width")
+    if "width" in options:
+        width = _whole(options["width"], "width")
         if width < 1:
-            raise UsageError(f"width={words['width']}: must be at least 1")
+            raise UsageError(f"width={options['width']}: must be at least 1")
         sizes = (topology.dimensions,) if kind == "hypercube" else topology.sides
         topology = build_topology(kind, sizes, width)
-    routing = build_routing(kind, words.get("routing"), words.get("tie", machine.routing.tie))
-    if "dead" not in words:
+    routing = build_routing(kind, options.get("routing"), options.get("tie", machine.routing.tie))
+    if "dead" not in options:
         return replace(machine, topology=topology, routing=routing)
     if kind == "crossbar":
         raise UsageError("dead: a crossbar is ports only; give it fewer nodes instead")
-    if "routing" in words or "tie" in words:
+    if "routing" in options or "tie" in options:
         raise UsageError("dead: routes around dead nodes are shortest paths; routing and tie do not apply")
-    parts = words["dead"].split(";")
+    parts = options["dead"].split(";")
     nodes = [_whole(part, "dead") for part in parts if "-" not in part]
     links = [_pair(part) for part in parts if "-" in part]
     return replace(machine, topology=without(topology, nodes, links), routing=Routing("shortest-path"))

@@ -184,7 +184,7 @@ def split_tagged(value: Any, word: str) -> tuple[Any, Provenance | None]:
     return bare.get("value", bare), Provenance.of(value.get("tag", "given"), value.get("source", ""))
 
 
-def split_words(text: str) -> list[tuple[str, str]]:
+def split_options(text: str) -> list[tuple[str, str]]:
     """`"synchronization=0,overhead=2us"` → pairs of word and value.
 
     Raises:

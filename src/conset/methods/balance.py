@@ -40,11 +40,11 @@ HOT, COLD = 0.02, 0.0002
 
 
 @dataclass(frozen=True, eq=False)
-class Burden:
-    """What the transfers of some phases cost the lines of their nodes and links.
+class TransferWork:
+    """What the transfers of some phases cost the ports of their nodes and their links.
 
     Attributes:
-        serial: a node has one line for what it sends and receives.
+        serial: a node has one port for what it sends and receives.
         work: shape=(transfers), float64 [s]: at each of its two ports.
         size: shape=(transfers), float64 [B].
         link_work: shape=(link_slots), (1) or (0) [s/B].
@@ -60,9 +60,9 @@ class Burden:
     route_links: NDArray[np.int32]
 
 
-def burden_of(
+def transfer_work_of(
     problem: Problem, phases: Phases, *, serial: bool | None = None, links: bool = True, method: str = ""
-) -> Burden:
+) -> TransferWork:
     """The work of every transfer of `phases`.
 
     Args:
@@ -80,7 +80,7 @@ def burden_of(
     routes = (np.zeros(0, np.int64), np.zeros(0, np.int32))
     if phases.route_offsets is not None and phases.route_nodes is not None:
         routes = links_of_nodes(machine.topology, machine.routing, phases.route_offsets, phases.route_nodes)
-    return Burden(
+    return TransferWork(
         costs.half_duplex if serial is None else serial,
         np.ascontiguousarray(work.overhead.of(size) + size * per_byte),
         size.astype(np.float64),
@@ -89,7 +89,7 @@ def burden_of(
     )
 
 
-def balance_words(
+def balance_loads(
     problem: Problem,
     phases: Phases,
     *,
@@ -114,7 +114,7 @@ def balance_words(
     require(refuse_limits(problem, "balance", "send", "receive", "link", "channels"))
     if phases.offsets.size <= 2:
         return phases
-    burden = burden_of(problem, phases, serial=serial, links=links, method=method)
+    cost = transfer_work_of(problem, phases, serial=serial, links=links, method=method)
     topology, before = problem.machine.topology, problem.pattern.before
     network, source, target, width, limits = core_arguments(problem)
     pinned = np.isin(phases.message, [] if before is None else before)
@@ -122,22 +122,22 @@ def balance_words(
     ends = usable_ends(topology, problem.machine.routing) if free else (np.zeros(0, np.int32), np.zeros(0, np.int32))
     balanced = _core.balance_loads(
         _core.Resources(
-            network, source[phases.message], target[phases.message], width, limits, burden.route_offsets,
-            burden.route_links,
+            network, source[phases.message], target[phases.message], width, limits, cost.route_offsets,
+            cost.route_links,
         ),
         _core.TransferWork(
-            serial=burden.serial, work=burden.work, size=burden.size, link_work=burden.link_work, link_source=ends[0],
+            serial=cost.serial, work=cost.work, size=cost.size, link_work=cost.link_work, link_source=ends[0],
             link_target=ends[1],
         ),
         _phase_of(phases), pinned.astype(np.uint8),
         steps=STEPS * problem.search.effort, hot=HOT, cold=COLD, seed=problem.search.seed % 2**64,
     )  # fmt: skip
-    moved = replace(phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True))
+    balanced = replace(phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True))
     if free and topology.link_slots:
         nodes = _nodes_of_links(source[phases.message], topology.ends[1], balanced.offsets, balanced.links)
         offsets = balanced.offsets + np.arange(balanced.offsets.size)
-        moved = replace(moved, route_offsets=offsets, route_nodes=nodes)
-    return regroup(moved, balanced.phase)
+        balanced = replace(balanced, route_offsets=offsets, route_nodes=nodes)
+    return regroup(balanced, balanced.phase)
 
 
 def regroup(phases: Phases, phase: NDArray[np.int32]) -> Phases:
@@ -160,46 +160,46 @@ def regroup(phases: Phases, phase: NDArray[np.int32]) -> Phases:
     return replace(result, route_offsets=route_offsets, route_nodes=nodes, channels=channels)
 
 
-def phase_lengths(problem: Problem, phases: Phases, burden: Burden) -> NDArray[np.float64]:
+def phase_lengths(problem: Problem, phases: Phases, cost: TransferWork) -> NDArray[np.float64]:
     """shape=(phases), float64 [s]: the work of the busiest port, node or link in each."""
-    lines = line_uses(problem, phases, burden)
-    load = np.zeros((phases.offsets.size - 1, lines.count))
-    np.add.at(load, (_phase_of(phases)[lines.transfer], lines.line), lines.work)
+    uses = resource_uses(problem, phases, cost)
+    load = np.zeros((phases.offsets.size - 1, uses.count))
+    np.add.at(load, (_phase_of(phases)[uses.transfer], uses.resource), uses.work)
     longest: NDArray[np.float64] = load.max(axis=1, initial=0.0)
     return longest
 
 
 @dataclass(frozen=True, eq=False)
-class LineUses:
-    """Transfer `transfer[n]`, rising, works `work[n]` seconds at line `line[n]`: ports out, ports in, then links."""
+class ResourceUses:
+    """Transfer `transfer[n]`, rising, works `work[n]` seconds on `resource[n]`: ports out, ports in, then links."""
 
     count: int
     transfer: NDArray[np.intp]
-    line: NDArray[np.intp]
+    resource: NDArray[np.intp]
     work: NDArray[np.float64]
 
 
-def line_uses(problem: Problem, phases: Phases, burden: Burden) -> LineUses:
+def resource_uses(problem: Problem, phases: Phases, cost: TransferWork) -> ResourceUses:
     """All ports and links that transfers load; nothing for those inside a node."""
     source, target = problem.source_node[phases.message], problem.target_node[phases.message]
     topology = problem.machine.topology
     leaves = np.flatnonzero(source != target)
-    into = target + (0 if burden.serial else topology.nodes)
-    transfer, line, work = [leaves, leaves], [source[leaves], into[leaves]], [burden.work[leaves]] * 2
-    if burden.link_work.size:
-        offsets, links = burden.route_offsets, burden.route_links
+    into = target + (0 if cost.serial else topology.nodes)
+    transfer, resource, work = [leaves, leaves], [source[leaves], into[leaves]], [cost.work[leaves]] * 2
+    if cost.link_work.size:
+        offsets, links = cost.route_offsets, cost.route_links
         if not offsets.size:
             network = core_network(topology, problem.machine.routing)
             ends = (np.ascontiguousarray(end, np.int32) for end in (source, target))
             offsets, links = network.route_links(*ends)
         hop = np.repeat(np.arange(phases.message.size), np.diff(offsets))
         transfer.append(hop)
-        line.append(links + 2 * topology.nodes)
-        work.append(burden.size[hop] * np.broadcast_to(burden.link_work, topology.link_slots)[links])
+        resource.append(links + 2 * topology.nodes)
+        work.append(cost.size[hop] * np.broadcast_to(cost.link_work, topology.link_slots)[links])
     users = np.concatenate(transfer)
     order = np.argsort(users, kind="stable")
-    return LineUses(
-        2 * topology.nodes + topology.link_slots, users[order], np.concatenate(line).astype(np.intp)[order],
+    return ResourceUses(
+        2 * topology.nodes + topology.link_slots, users[order], np.concatenate(resource).astype(np.intp)[order],
         np.concatenate(work)[order],
     )  # fmt: skip
 

@@ -36,6 +36,7 @@ from conset.methods.first_fit import schedule_first_fit
 from conset.methods.negotiated import schedule_negotiated
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import core_network
+from conset.units import count_of
 
 SEARCHED = 20_000
 """Messages up to which a box with holes is searched by negotiation; above, by first fit."""
@@ -105,7 +106,7 @@ def _refuse_pattern(problem: Problem) -> str | None:
     pattern, nodes = problem.pattern, problem.machine.topology.endpoints
     needed = f"method bounded requires a complete exchange of the {nodes} nodes"
     if pattern.ranks != nodes:
-        return f"{needed}, given {pattern.ranks} ranks"
+        return f"{needed}, given {count_of(pattern.ranks, 'rank')}"
     if pattern.messages != nodes * (nodes - 1):
         return f"{needed}: {nodes * (nodes - 1)} messages, given {pattern.messages}"
     everybody = np.arange(nodes, dtype=np.int32)

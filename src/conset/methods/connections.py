@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import InputError, NoScheduleError
-from conset.machine.limits import MOST, Limits
-from conset.methods.balance import balance_words
+from conset.machine.limits import MAX_LIMIT, Limits
+from conset.methods.balance import balance_loads
 from conset.methods.connection_routers.assemble import assemble, best_score, schedule_of, score
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.connection_routers.task import Task
@@ -126,7 +126,7 @@ def _balanced(task: Task, phases: Phases) -> Phases:
     if not _unequal(task):
         return phases
     routes: Routes = "fixed" if task.problem.machine.routing.rule == "no-wrap" else "free"
-    return balance_words(task.problem, phases, routes=routes, method="connections")
+    return balance_loads(task.problem, phases, routes=routes, method="connections")
 
 
 def _split(task: Task, phases: Phases) -> Phases:
@@ -162,9 +162,9 @@ def _with_demands(problem: Problem) -> Problem:
         return replace(problem, min_bandwidth=None)
     names, limits = ("send", "receive", "link"), problem.limits
     shared = {name: rate for name, rate in zip(names, rates, strict=True) if np.isfinite(rate)}
-    users = {name: int(min(rate * ROUNDING / demand[0], MOST)) for name, rate in shared.items()}
-    asked = Limits(users.get("send"), users.get("receive"), users.get("link"))
-    return replace(problem, limits=limits.tightened(asked), min_bandwidth=None)
+    users = {name: int(min(rate * ROUNDING / demand[0], MAX_LIMIT)) for name, rate in shared.items()}
+    per_node = Limits(users.get("send"), users.get("receive"), users.get("link"))
+    return replace(problem, limits=limits.tightened(per_node), min_bandwidth=None)
 
 
 def _rates(problem: Problem) -> tuple[float, float, float]:

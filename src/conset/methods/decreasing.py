@@ -38,7 +38,7 @@ from conset.methods.problem import Phases, Problem
 STEPS = 500_000
 """Of annealing, in a sweep of effort."""
 HOT, COLD = 0.05, 0.0002
-MOST_ENTRIES = 2**27
+MAX_ENTRIES = 2**27
 
 
 def schedule_decreasing(problem: Problem) -> Phases:
@@ -56,7 +56,7 @@ def schedule_decreasing(problem: Problem) -> Phases:
         for order in (by_length, _core.order_longest_first(resources, size))
     ]
     phase = min(starts, key=lambda found: total_length(found, duration, opening))
-    if problem.limits.duplex == "full" and _entries(problem, phase) <= MOST_ENTRIES:
+    if problem.limits.duplex == "full" and _entries(problem, phase) <= MAX_ENTRIES:
         phase = _core.anneal_lengths(
             resources, duration, opening, phase, first, second, STEPS * problem.search.effort,
             *temperatures(problem.pattern.messages), problem.search.seed % 2**64,

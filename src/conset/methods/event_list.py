@@ -43,7 +43,7 @@ from conset.methods.timing import Timing, time_lines
 
 RESTARTS = 50
 """In a sweep of effort."""
-LOOKS = 8_000_000
+MAX_PROBES = 8_000_000
 """Transfers times largest degree times restarts of a sweep, at most."""
 NOISE = 0.3
 ROUNDING = 1 + 1e-12
@@ -126,4 +126,4 @@ def time_event_list(
 def _restarts(timing: Timing, effort: int) -> int:
     source, target = timing.source, timing.target
     degree = max(int(np.bincount(end).max(initial=1)) for end in (source, target)) if source.size else 1
-    return min(RESTARTS * effort, LOOKS * effort // max(1, source.size * degree), 2**31 - 1)
+    return min(RESTARTS * effort, MAX_PROBES * effort // max(1, source.size * degree), 2**31 - 1)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.balance import Burden, burden_of, line_uses, phase_lengths, regroup
+from conset.methods.balance import TransferWork, phase_lengths, regroup, resource_uses, transfer_work_of
 from conset.methods.domain import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import route_links, route_nodes
@@ -54,8 +54,8 @@ def split_messages(
     require(refuse_limits(problem, "split", "send", "receive", "link", "channels"))
     if phases.offsets.size <= 2 or phases.parts is not None:
         return phases
-    burden = burden_of(problem, phases, serial=serial, links=links, method=method)
-    places = _Places(problem, phases, burden)
+    cost = transfer_work_of(problem, phases, serial=serial, links=links, method=method)
+    places = _SplitPlaces(problem, phases, cost)
     value, stuck = places.solve(), 0
     for _ in range(ROUNDS):
         if _core.should_stop(True) or not places.add_wanted(max(8, int(SHARE * phases.message.size))):
@@ -65,11 +65,11 @@ def split_messages(
         if stuck == PATIENCE:
             break
     cut = places.cut()
-    after = phase_lengths(problem, cut, burden_of(problem, cut, serial=serial, links=links, method=method))
-    return cut if after.sum() < phase_lengths(problem, phases, burden).sum() * (1 - 1e-9) else phases
+    after = phase_lengths(problem, cut, transfer_work_of(problem, cut, serial=serial, links=links, method=method))
+    return cut if after.sum() < phase_lengths(problem, phases, cost).sum() * (1 - 1e-9) else phases
 
 
-class _Places:
+class _SplitPlaces:
     """Places (transfer, phase) that a program may use, and the limits' room for more.
 
     Attributes:
@@ -77,14 +77,14 @@ class _Places:
         phase: shape=(places).
     """
 
-    def __init__(self, problem: Problem, phases: Phases, burden: Burden) -> None:
-        self._phases, self._uses = phases, line_uses(problem, phases, burden)
-        self._size = burden.size
+    def __init__(self, problem: Problem, phases: Phases, cost: TransferWork) -> None:
+        self._phases, self._uses = phases, resource_uses(problem, phases, cost)
+        self._size = cost.size
         self.transfer: NDArray[np.intp] = np.arange(phases.message.size)
         self.phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
         before = problem.pattern.before
-        self._whole = np.isin(phases.message, [] if before is None else before) | (burden.work <= 0)
-        self._limited, capacity = _limited_uses(problem, phases, burden)
+        self._whole = np.isin(phases.message, [] if before is None else before) | (cost.work <= 0)
+        self._limited, capacity = _limited_uses(problem, phases, cost)
         self._room = np.tile(capacity, (phases.offsets.size - 1, 1))
         for transfer, phase in zip(self.transfer.tolist(), self.phase.tolist(), strict=True):
             self._take(transfer, phase, 1)
@@ -101,7 +101,7 @@ class _Places:
 
         uses, phases, count = self._uses, self._price.shape[0], self.transfer.size
         place, at = self._places_at_lines()
-        rows, row = np.unique(self.phase[place] * uses.count + uses.line[at], return_inverse=True)
+        rows, row = np.unique(self.phase[place] * uses.count + uses.resource[at], return_inverse=True)
         scale = float(uses.work.max(initial=1e-300))
         load = coo_matrix((uses.work[at] / scale, (row, place)), shape=(rows.size, count))
         longest = coo_matrix((-np.ones(rows.size), (np.arange(rows.size), rows // uses.count)), (rows.size, phases))
@@ -136,7 +136,7 @@ class _Places:
         uses = self._uses
         cost = np.zeros((self._price.shape[0], self._size.size))
         for phase, price in enumerate(self._price):
-            np.add.at(cost[phase], uses.transfer, price[uses.line] * uses.work)
+            np.add.at(cost[phase], uses.transfer, price[uses.resource] * uses.work)
         gain = self._worth[None, :] - cost
         gain[self.phase, self.transfer] = 0
         gain[:, self._whole] = 0
@@ -178,7 +178,9 @@ def _repeat(phases: Phases, transfer: NDArray[np.intp], part: NDArray[np.int64])
     return replace(result, route_offsets=offsets, route_nodes=phases.route_nodes[at])
 
 
-def _limited_uses(problem: Problem, phases: Phases, burden: Burden) -> tuple[list[NDArray[np.intp]], NDArray[np.int64]]:
+def _limited_uses(
+    problem: Problem, phases: Phases, cost: TransferWork
+) -> tuple[list[NDArray[np.intp]], NDArray[np.int64]]:
     """(what each transfer takes of the limits, how much of each there is in a phase)."""
     limits, topology, routing = problem.limits, problem.machine.topology, problem.machine.routing
     source, target = (np.ascontiguousarray(node[phases.message]) for node in (problem.source_node, problem.target_node))
@@ -195,7 +197,7 @@ def _limited_uses(problem: Problem, phases: Phases, burden: Burden) -> tuple[lis
             offsets, visited = route_nodes(topology, routing, source, target)
         taken.append((np.repeat(every, np.diff(offsets)), 2 * nodes + visited.astype(np.intp)))
     if limits.link is not None and topology.link_slots:
-        offsets, links = burden.route_offsets, burden.route_links
+        offsets, links = cost.route_offsets, cost.route_links
         if not offsets.size:
             offsets, links = route_links(topology, routing, source, target)
         taken.append((np.repeat(every, np.diff(offsets)), 3 * nodes + links.astype(np.intp)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conset.errors import InputError, unknown_name
 from conset.files import whole_number
 from conset.network.graph import Graph, both_ways
-from conset.network.graph_words import build_graph, edge_from_words, numbered
+from conset.network.graph_words import build_graph, edge_from_attributes, numbered
 
 
 def read_edge_list(text: str, name: str = "edges") -> Graph:
@@ -42,7 +42,7 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
         raise InputError(f"{name}: endpoints {endpoints}: the edges name only {len(order)} nodes")
     switch = {each: endpoints is not None and k >= endpoints for k, each in enumerate(order)}
     ids = numbered(switch)
-    edges = [edge_from_words(ids, source, target, words, where) for source, target, words, where in rows]
+    edges = [edge_from_attributes(ids, source, target, attributes, where) for source, target, attributes, where in rows]
     return build_graph(switch, edges if directed else both_ways(edges), {}, name)
 
 
@@ -56,12 +56,12 @@ def _endpoints(parts: list[str], where: str) -> int:
 def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
     if len(parts) < 2:
         raise InputError(f"{where}: an edge needs two nodes, has {len(parts)}")
-    words = {}
+    attributes = {}
     for part in parts[2:]:
         word, equals, value = part.partition("=")
         if not equals:
             raise InputError(f"{where}: '{part}': expected width=N or rate=RATE after the two nodes")
         if word not in ("width", "rate"):
             raise InputError(f"{where}: {unknown_name('word', word, ('width', 'rate'))}")
-        words[word] = value
-    return parts[0], parts[1], words
+        attributes[word] = value
+    return parts[0], parts[1], attributes

@@ -7,7 +7,7 @@ from typing import Any
 
 from conset.errors import InputError
 from conset.network.graph import Edge, Graph, both_ways
-from conset.network.graph_words import build_graph, edge_from_words, is_switch, numbered
+from conset.network.graph_words import build_graph, edge_from_attributes, is_switch, numbered
 
 _TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
 
@@ -28,15 +28,15 @@ def read_gml(text: str, name: str = "gml") -> Graph:
         raise InputError(f"{name}: has {len(graphs)} graphs; one is required")
     switch: dict[str, bool] = {}
     labels: dict[str, str] = {}
-    for words, where in _elements(graphs[0], "node", ("id",), name):
-        if words["id"] in switch:
-            raise InputError(f"{where}: node '{words['id']}' is given twice")
-        switch[words["id"]] = is_switch(words, where)
-        labels[words["id"]] = words.get("label") or words["id"]
+    for attributes, where in _elements(graphs[0], "node", ("id",), name):
+        if attributes["id"] in switch:
+            raise InputError(f"{where}: node '{attributes['id']}' is given twice")
+        switch[attributes["id"]] = is_switch(attributes, where)
+        labels[attributes["id"]] = attributes.get("label") or attributes["id"]
     ids = numbered(switch)
     edges: list[Edge] = [
-        edge_from_words(ids, words["source"], words["target"], words, where)
-        for words, where in _elements(graphs[0], "edge", ("source", "target"), name)
+        edge_from_attributes(ids, attributes["source"], attributes["target"], attributes, where)
+        for attributes, where in _elements(graphs[0], "edge", ("source", "target"), name)
     ]
     directed = any(key == "directed" and value == "1" for key, value, _ in graphs[0])
     return build_graph(switch, edges if directed else both_ways(edges), labels, name)
@@ -47,11 +47,11 @@ def _elements(graph: Pairs, kind: str, required: tuple[str, ...], name: str) -> 
     for key, value, line in graph:
         if key != kind:
             continue
-        words = {word: text for word, text, _ in value if isinstance(text, str)} if isinstance(value, list) else {}
+        attributes = {word: text for word, text, _ in value if isinstance(text, str)} if isinstance(value, list) else {}
         for word in required:
-            if word not in words:
+            if word not in attributes:
                 raise InputError(f"{name}:{line}: {kind} lacks its key '{word}'")
-        elements.append((words, f"{name}:{line}"))
+        elements.append((attributes, f"{name}:{line}"))
     return elements
 
 

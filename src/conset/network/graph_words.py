@@ -32,13 +32,13 @@ def numbered(switch: dict[str, bool]) -> dict[str, int]:
     return {node: k for k, node in enumerate(sorted(switch, key=lambda node: switch[node]))}
 
 
-def is_switch(words: dict[str, str], where: str) -> bool:
+def is_switch(attributes: dict[str, str], where: str) -> bool:
     """Whether a node's words `type` ("switch", "router") or `switch` (true) make it one."""
-    if "switch" not in words:
-        return words.get("type", "").lower() in ("switch", "router")
-    if words["switch"].lower() not in ("true", "false", "1", "0"):
-        raise InputError(f"{where}: switch '{words['switch']}': must be true or false")
-    return words["switch"].lower() in ("true", "1")
+    if "switch" not in attributes:
+        return attributes.get("type", "").lower() in ("switch", "router")
+    if attributes["switch"].lower() not in ("true", "false", "1", "0"):
+        raise InputError(f"{where}: switch '{attributes['switch']}': must be true or false")
+    return attributes["switch"].lower() in ("true", "1")
 
 
 def _width(value: str, where: str) -> int:
@@ -55,12 +55,12 @@ def _rate(value: str, where: str) -> float:
         raise InputError(f"{where}: {error}") from None
 
 
-def edge_from_words(ids: dict[str, int], source: str, target: str, words: dict[str, str], where: str) -> Edge:
+def edge_from_attributes(ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str) -> Edge:
     """A link between named nodes with its words `width` and `rate`."""
     for end in (source, target):
         if end not in ids:
             raise InputError(f"{where}: edge to unknown node '{end}'")
     if source == target:
         raise InputError(f"{where}: edge joins node '{source}' to itself")
-    rate = _rate(words["rate"], where) if "rate" in words else nan
-    return Edge(ids[source], ids[target], _width(words.get("width", "1"), where), rate, where)
+    rate = _rate(attributes["rate"], where) if "rate" in attributes else nan
+    return Edge(ids[source], ids[target], _width(attributes.get("width", "1"), where), rate, where)

@@ -9,7 +9,7 @@ from typing import Any
 from conset.errors import InputError
 from conset.files import shown
 from conset.network.graph import Edge, Graph, both_ways
-from conset.network.graph_words import build_graph, edge_from_words, is_switch, numbered
+from conset.network.graph_words import build_graph, edge_from_attributes, is_switch, numbered
 
 
 @dataclass
@@ -96,7 +96,7 @@ def read_graphml(text: str, name: str = "graphml") -> Graph:
     ids = numbered(switch)
     edges: list[Edge] = []
     for source, target, own_direction, own, line in gathered.edges:
-        edge = edge_from_words(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
+        edge = edge_from_attributes(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
         directed = gathered.directed if own_direction is None else own_direction
         edges += [edge] if directed else both_ways([edge])
     return build_graph(switch, edges, labels, name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from conset.errors import InputError, shortened
 from conset.network.graph import Edge, Graph, both_ways
-from conset.network.graph_words import build_graph, edge_from_words, is_switch, numbered
+from conset.network.graph_words import build_graph, edge_from_attributes, is_switch, numbered
 from conset.network.topology import Topology
 
 
@@ -51,7 +51,7 @@ def _edge(ids: dict[str, int], source: object, target: object, attributes: Mappi
     rate = attributes.get("rate")
     if rate is not None and not isinstance(rate, str):
         texts["rate"] = f"{rate} B/s"
-    return edge_from_words(ids, str(source), str(target), texts, where)
+    return edge_from_attributes(ids, str(source), str(target), texts, where)
 
 
 def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:

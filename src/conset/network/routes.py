@@ -12,7 +12,7 @@ from conset.errors import InputError
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 
-MOST_ENTRIES = 2**32
+MAX_ENTRIES = 2**32
 """Of a table of next links: 16 GiB."""
 
 _networks: WeakKeyDictionary[Topology, WeakKeyDictionary[Routing, _core.Network]] = WeakKeyDictionary()
@@ -50,9 +50,9 @@ def next_links(topology: Topology) -> NDArray[np.int32]:
         InputError: an endpoint cannot be reached from another one, names both; or the table is beyond any memory.
     """
     nodes, endpoints = topology.nodes, topology.endpoints
-    if nodes * endpoints > MOST_ENTRIES:
+    if nodes * endpoints > MAX_ENTRIES:
         entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
-        raise InputError(f"shortest paths: {entries}, at most {MOST_ENTRIES} are made")
+        raise InputError(f"shortest paths: {entries}, at most {MAX_ENTRIES} are made")
     flat = _core.Network.shortest_links(endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target))
     result: NDArray[np.int32] = flat.reshape(endpoints, nodes)
     lost = result[:, :endpoints] < 0

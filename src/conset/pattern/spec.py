@@ -89,23 +89,23 @@ def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...]) ->
             raise UsageError(f"{where}: --{name.replace('_', '-')} is for {files} only")
 
 
-def split_words(text: str) -> list[str]:
+def split_options(text: str) -> list[str]:
     """The words of a list with commas, those inside parentheses kept: `a=1,size=uniform(1,2)` has two."""
-    words, depth = [""], 0
+    tokens, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
         if letter == "," and depth <= 0:
-            words.append("")
+            tokens.append("")
         else:
-            words[-1] += letter
-    return [word.strip() for word in words]
+            tokens[-1] += letter
+    return [word.strip() for word in tokens]
 
 
 def _options(text: str, name: str, known: Mapping[str, object]) -> dict[str, str]:
     """The `key=value` words after the name of a pattern."""
     rest = text[len(text) - len(text.lstrip()) + len(name) :].lstrip()
     found: dict[str, str] = {}
-    for word in split_words(rest[1:]) if rest[1:].strip() else []:
+    for word in split_options(rest[1:]) if rest[1:].strip() else []:
         key, equals, value = (piece.strip() for piece in word.partition("="))
         if not equals or not key or not value:
             raise UsageError(f"pattern '{text}': option '{word}': key=value required, keys: {', '.join(known)}")

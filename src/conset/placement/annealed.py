@@ -27,7 +27,7 @@ from conset import _core
 from conset.arrays import frozen
 from conset.placement.bisection import place_bisection
 from conset.placement.plain import place_identity
-from conset.placement.site import Neighbours, Site, Weight
+from conset.placement.site import Neighbours, PlacementProblem, Weight
 
 SWAPS = 3_000_000
 """Swaps for a unit of effort."""
@@ -35,33 +35,36 @@ LOOKUPS = 300_000_000
 """Distances looked up for a unit of effort at most."""
 SWAPS_OF_PLACES = 750
 """Swaps for a unit of effort, at most, times the square of the number of places."""
-NOBODY = Neighbours(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float64))
+NO_NEIGHBOURS = Neighbours(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float64))
 
 
-def place_annealed(site: Site, weight: Weight = "messages") -> NDArray[np.int32] | None:
+def place_annealed(problem: PlacementProblem, weight: Weight = "messages") -> NDArray[np.int32] | None:
     """Ranks annealed for few hops; as they are numbered where no placement is better."""
-    if site.is_symmetric or site.pattern.messages == 0:
-        return place_identity(site)
-    starts = place_identity(site), place_bisection(site, weight)
-    start = min(starts, key=lambda placement: site.cost(placement, weight))
-    out, into = site.by_source(weight), site.by_target(weight)
-    if _same_both_ways(site):
-        out, into = site.both_ways(weight), NOBODY._replace(offsets=np.zeros(site.pattern.ranks + 1, np.int64))
-    lookups = 4 * (out.neighbour.size + into.neighbour.size) / site.pattern.ranks + 8
-    places = site.topology.endpoints * site.ranks_per_node
-    steps = site.effort * int(min(SWAPS, LOOKUPS / lookups, SWAPS_OF_PLACES * places**2))
+    if problem.is_symmetric or problem.pattern.messages == 0:
+        return place_identity(problem)
+    starts = place_identity(problem), place_bisection(problem, weight)
+    start = min(starts, key=lambda placement: problem.cost(placement, weight))
+    out, into = problem.by_source(weight), problem.by_target(weight)
+    if _same_both_ways(problem):
+        out, into = (
+            problem.both_ways(weight),
+            NO_NEIGHBOURS._replace(offsets=np.zeros(problem.pattern.ranks + 1, np.int64)),
+        )
+    lookups = 4 * (out.neighbour.size + into.neighbour.size) / problem.pattern.ranks + 8
+    places = problem.topology.endpoints * problem.ranks_per_node
+    steps = problem.effort * int(min(SWAPS, LOOKUPS / lookups, SWAPS_OF_PLACES * places**2))
     node: NDArray[np.int32] = _core.anneal_placement(
-        site.network, *out, *into, np.ascontiguousarray(site.node_of(start)), site.ranks_per_node, steps,
-        site.seed % 2**64,
+        problem.network, *out, *into, np.ascontiguousarray(problem.node_of(start)), problem.ranks_per_node, steps,
+        problem.seed % 2**64,
     )  # fmt: skip
     return frozen(node)
 
 
-def place_annealed_bytes(site: Site) -> NDArray[np.int32] | None:
+def place_annealed_bytes(problem: PlacementProblem) -> NDArray[np.int32] | None:
     """As `place_annealed`, messages weighed by their bytes."""
-    return place_annealed(site, "bytes")
+    return place_annealed(problem, "bytes")
 
 
-def _same_both_ways(site: Site) -> bool:
+def _same_both_ways(problem: PlacementProblem) -> bool:
     """Whether the way back is always as long as the way there: then both directions of a pair are one entry."""
-    return site.topology.kind != "graph"
+    return problem.topology.kind != "graph"

@@ -27,32 +27,39 @@ from conset import _core
 from conset.arrays import frozen
 from conset.network.routes import route_hops
 from conset.placement.plain import place_identity
-from conset.placement.site import Site, Weight
+from conset.placement.site import PlacementProblem, Weight
 
 Ints = NDArray[np.int32]
 
 
-def place_bisection(site: Site, weight: Weight = "bytes") -> NDArray[np.int32] | None:
+def place_bisection(problem: PlacementProblem, weight: Weight = "bytes") -> NDArray[np.int32] | None:
     """Ranks by recursive bisection of network and pattern; as they are numbered where no placement is better."""
-    if site.is_symmetric or site.pattern.messages == 0:
-        return place_identity(site)
-    order, low, middle, high = cut_network(site)
+    if problem.is_symmetric or problem.pattern.messages == 0:
+        return place_identity(problem)
+    order, low, middle, high = cut_network(problem)
     node: Ints = _core.bisect_placement(
-        site.network, *site.both_ways(weight), order, low, middle, high, site.ranks_per_node, site.seed % 2**64
+        problem.network,
+        *problem.both_ways(weight),
+        order,
+        low,
+        middle,
+        high,
+        problem.ranks_per_node,
+        problem.seed % 2**64,
     )
     return frozen(node)
 
 
-def cut_network(site: Site) -> tuple[Ints, Ints, Ints, Ints]:
+def cut_network(problem: PlacementProblem) -> tuple[Ints, Ints, Ints, Ints]:
     """(order, low, middle, high): part k is `order[low[k] : high[k]]`, cut at `middle[k]`; larger parts come first."""
-    order = np.arange(site.topology.endpoints, dtype=np.int32)
+    order = np.arange(problem.topology.endpoints, dtype=np.int32)
     parts: list[tuple[int, int, int]] = []
     queue = deque([(0, order.size)])
     while queue:
         begin, end = queue.popleft()
         if end - begin < 2:
             continue
-        nodes, first = _cut(site, order[begin:end])
+        nodes, first = _cut(problem, order[begin:end])
         order[begin:end] = nodes
         parts.append((begin, begin + first, end))
         queue.extend(((begin, begin + first), (begin + first, end)))
@@ -60,13 +67,13 @@ def cut_network(site: Site) -> tuple[Ints, Ints, Ints, Ints]:
     return order, low, middle, high
 
 
-def _cut(site: Site, nodes: Ints) -> tuple[Ints, int]:
+def _cut(problem: PlacementProblem, nodes: Ints) -> tuple[Ints, int]:
     """(the nodes of both halves, how many are in the first)."""
-    topology = site.topology
+    topology = problem.topology
     if topology.kind == "crossbar":
         return nodes, nodes.size // 2
     if topology.kind == "graph":
-        key = _nearer(site, nodes)
+        key = _nearer(problem, nodes)
         return nodes[np.argsort(key, kind="stable")], nodes.size // 2
     coordinates = topology.coordinates[nodes]
     axis = int(np.argmax(np.ptp(coordinates, axis=0)))
@@ -75,11 +82,11 @@ def _cut(site: Site, nodes: Ints) -> tuple[Ints, int]:
     return nodes[np.argsort(at, kind="stable")], first
 
 
-def _nearer(site: Site, nodes: Ints) -> Ints:
+def _nearer(problem: PlacementProblem, nodes: Ints) -> Ints:
     """Below 0 for nodes nearer to the one, above for those nearer to the other of two that lie far apart."""
 
     def hops(node: np.int32) -> Ints:
-        return route_hops(site.topology, site.routing, np.full_like(nodes, node), nodes)
+        return route_hops(problem.topology, problem.routing, np.full_like(nodes, node), nodes)
 
     one = nodes[np.argmax(hops(nodes[0]))]
     other = nodes[np.argmax(hops(one))]

@@ -24,7 +24,7 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
     try:
         text = require_file(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     ids, where = _json_ids(path, text) if text.lstrip().startswith("[") else _line_ids(path, text)
     if len(ids) != ranks:
         raise InputError(f"{path}: {len(ids)} node ids for {ranks} ranks")

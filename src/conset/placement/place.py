@@ -17,9 +17,9 @@ from conset.placement.annealed import place_annealed, place_annealed_bytes
 from conset.placement.bisection import place_bisection
 from conset.placement.file import read_placement
 from conset.placement.plain import place_gray, place_identity, place_random
-from conset.placement.site import Site
+from conset.placement.site import PlacementProblem
 
-PLACEMENTS: dict[str, Callable[[Site], NDArray[np.int32] | None]] = {
+PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
     "identity": place_identity,
     "gray": place_gray,
     "random": place_random,
@@ -71,10 +71,10 @@ def place(
         InputError: more ranks than places, a network that the name cannot be applied to, or a file whose ids are out
             of range, too few or too many, or crowd a node.
     """
-    site = _site(pattern, topology, routing, ranks_per_node, seed, effort)
+    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
     named = PLACEMENTS.get(name_or_file)
     if named is not None:
-        return named(site)
+        return named(problem)
     if name_or_file == AUTO:
         raise UsageError("placement auto: is chosen by compiling; name one of the others here")
     require_placement(name_or_file)
@@ -91,22 +91,22 @@ def candidates(
     effort: int = 1,
 ) -> Iterator[tuple[str, NDArray[np.int32] | None]]:
     """(name, placement) of all that `auto` chooses from, the identity first, equal ones once; arguments as `place`."""
-    site = _site(pattern, topology, routing, ranks_per_node, seed, effort)
+    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
     seen: list[NDArray[np.int32]] = []
     for name in ("identity", *TRIED):
         try:
-            placement = PLACEMENTS[name](site)
+            placement = PLACEMENTS[name](problem)
         except InputError:
             continue
-        node = site.node_of(placement)
+        node = problem.node_of(placement)
         if not any(np.array_equal(node, other) for other in seen):
             seen.append(node)
             yield name, placement
 
 
-def _site(
+def _placement_problem(
     pattern: Pattern, topology: Topology, routing: Routing | None, ranks_per_node: int, seed: int, effort: int
-) -> Site:
+) -> PlacementProblem:
     if ranks_per_node < 1:
         raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
     ranks, places = pattern.ranks, topology.endpoints * ranks_per_node
@@ -116,4 +116,4 @@ def _site(
             f"ranks_per_node {-(-ranks // topology.endpoints)} would do",
             options=["ranks_per_node"],
         )
-    return Site(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)
+    return PlacementProblem(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)

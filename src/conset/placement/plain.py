@@ -7,23 +7,23 @@ from numpy.typing import NDArray
 
 from conset.arrays import frozen
 from conset.errors import InputError
-from conset.placement.site import Site
+from conset.placement.site import PlacementProblem
 
 
-def place_identity(site: Site) -> NDArray[np.int32] | None:
+def place_identity(problem: PlacementProblem) -> NDArray[np.int32] | None:
     """Rank r on node r // ranks_per_node."""
-    if site.ranks_per_node == 1:
+    if problem.ranks_per_node == 1:
         return None
-    return frozen((np.arange(site.pattern.ranks) // site.ranks_per_node).astype(np.int32))
+    return frozen((np.arange(problem.pattern.ranks) // problem.ranks_per_node).astype(np.int32))
 
 
-def place_gray(site: Site) -> NDArray[np.int32]:
+def place_gray(problem: PlacementProblem) -> NDArray[np.int32]:
     """On each axis, position x holds the code x ^ (x >> 1): partners that differ in one bit come near each other.
 
     Raises:
         InputError: a network without coordinates, or with a side that is no power of two.
     """
-    topology = site.topology
+    topology = problem.topology
     if not (topology.is_box or topology.kind == "hypercube"):
         raise InputError(f"placement gray: needs a mesh, torus, ring or hypercube, the network is a {topology.kind}")
     for k, side in enumerate(topology.sides):
@@ -33,10 +33,10 @@ def place_gray(site: Site) -> NDArray[np.int32]:
     code = position ^ (position >> 1)
     node_of = np.empty(topology.nodes, np.int32)
     node_of[np.ravel_multi_index(tuple(code.T), topology.sides)] = np.arange(topology.nodes, dtype=np.int32)
-    return frozen(node_of[np.arange(site.pattern.ranks) // site.ranks_per_node])
+    return frozen(node_of[np.arange(problem.pattern.ranks) // problem.ranks_per_node])
 
 
-def place_random(site: Site) -> NDArray[np.int32]:
+def place_random(problem: PlacementProblem) -> NDArray[np.int32]:
     """Ranks on places drawn without repetition; the same seed gives the same nodes."""
-    places = np.repeat(np.arange(site.topology.endpoints, dtype=np.int32), site.ranks_per_node)
-    return frozen(np.random.default_rng(site.seed % 2**64).permutation(places)[: site.pattern.ranks])
+    places = np.repeat(np.arange(problem.topology.endpoints, dtype=np.int32), problem.ranks_per_node)
+    return frozen(np.random.default_rng(problem.seed % 2**64).permutation(places)[: problem.pattern.ranks])

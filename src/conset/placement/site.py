@@ -27,7 +27,7 @@ class Neighbours(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class PlacementProblem:
     """A pattern without places, and places.
 
     Attributes:

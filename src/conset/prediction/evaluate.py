@@ -63,7 +63,7 @@ def predict(schedule: Schedule, *, sync: str | None = None, machine: Machine | N
     policy = parse_sync(schedule.sync if sync is None else sync)
     own = machine is None
     if machine is not None:
-        schedule = moved(schedule, machine)
+        schedule = retarget(schedule, machine)
     machine = schedule.machine
     costs = machine.costs_for(schedule.method)
     batches = batch_offsets(policy, schedule.phases)
@@ -272,7 +272,7 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> t
     return tuple(lines)
 
 
-def moved(schedule: Schedule, machine: Machine) -> Schedule:
+def retarget(schedule: Schedule, machine: Machine) -> Schedule:
     """The same phases on another machine.
 
     Raises:

@@ -16,19 +16,19 @@ from conset.pattern.pattern import Pattern
 from conset.program.channels import number_contexts
 from conset.program.program import Block, Program
 from conset.program.share import share, turns
-from conset.program.words import BlockWords
+from conset.program.words import BlockSpec
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B
 
 
 def compile_program(
-    words: Sequence[BlockWords], machine: Machine, options: CompileOptions, *, manifest: Manifest | None = None
+    specs: Sequence[BlockSpec], machine: Machine, options: CompileOptions, *, manifest: Manifest | None = None
 ) -> Program:
     """A program of blocks; equal blocks have one schedule.
 
     Args:
-        words: what each block sends, how often, and how it is compiled.
+        specs: what each block sends, how often, and how it is compiled.
         machine: what it is for.
         options: of the whole: its placement holds for all blocks and is found for what they send together.
         manifest: how it is made.
@@ -36,14 +36,14 @@ def compile_program(
     Raises:
         UsageError, InputError, NoScheduleError: as `compile_pattern`; and a program without blocks.
     """
-    if not words:
+    if not specs:
         raise InputError("a program needs a block, given none")
     manifest = manifest or Manifest(seed=options.seed)
-    placement = placement_of(together(words), machine, options)
+    placement = placement_of(together(specs), machine, options)
     known: dict[object, int] = {}
     schedules: list[Schedule] = []
     blocks: list[Block] = []
-    for block in words:
+    for block in specs:
         own = replace(block.options, sync="barrier", placement="identity")
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
@@ -55,16 +55,16 @@ def compile_program(
     return Program(machine, tuple(blocks), number_contexts(ordered, contexts), contexts, manifest, stopped)
 
 
-def together(words: Sequence[BlockWords]) -> Pattern:
+def together(specs: Sequence[BlockSpec]) -> Pattern:
     """What all blocks send, every repetition counted: where ranks are best placed."""
-    if len(words) == 1:
-        return words[0].pattern
-    total = sum(block.pattern.bytes * block.repeat for block in words)
+    if len(specs) == 1:
+        return specs[0].pattern
+    total = sum(block.pattern.bytes * block.repeat for block in specs)
     if total > MAX_SIZE_B:
         raise InputError(f"all blocks together send {total} B, at most {MAX_SIZE_B} B")
-    columns = [(block.pattern.source, block.pattern.target, block.pattern.size * block.repeat) for block in words]
+    columns = [(block.pattern.source, block.pattern.target, block.pattern.size * block.repeat) for block in specs]
     source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Pattern.from_messages(source, target, size, words[0].pattern.ranks, name="all blocks together")
+    return Pattern.from_messages(source, target, size, specs[0].pattern.ranks, name="all blocks together")
 
 
 def _fingerprint(pattern: Pattern) -> tuple[object, ...]:

@@ -82,7 +82,7 @@ class Connections:
     def _read(self, schedule: int, phase: int) -> Iterable[int]:
         plan = self._schedules[schedule]
         offsets, links = self._routes(schedule)
-        at, asked = plan.phase(phase), plan.min_bandwidth_Bps
+        at, demand = plan.phase(phase), plan.min_bandwidth_Bps
         same: Counter[tuple[int, int, bytes]] = Counter()
         for k in range(at.start, at.stop):
             source, target = int(plan.source_node[k]), int(plan.target_node[k])
@@ -92,8 +92,8 @@ class Connections:
             way = source, target, own.tobytes()
             number = self._numbered((*way, same[way]), own)
             same[way] += 1
-            if asked is not None:
-                self._demand[number] = max(self._demand[number], float(asked[plan.message[k]]))
+            if demand is not None:
+                self._demand[number] = max(self._demand[number], float(demand[plan.message[k]]))
             yield number
 
     def _routes(self, schedule: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -34,7 +34,7 @@ KEYS: dict[str, type] = {"name": str, "pattern": str, "repeat": int, **READING, 
 
 
 @dataclass(frozen=True, eq=False)
-class BlockWords:
+class BlockSpec:
     """A block as asked for.
 
     Attributes:
@@ -50,7 +50,7 @@ class BlockWords:
     options: CompileOptions
 
 
-def read_program(path: str | Path, machine: Machine, options: CompileOptions) -> list[BlockWords]:
+def read_program(path: str | Path, machine: Machine, options: CompileOptions) -> list[BlockSpec]:
     """The blocks of a program file; what a block does not say is as in `options`.
 
     Raises:
@@ -61,7 +61,7 @@ def read_program(path: str | Path, machine: Machine, options: CompileOptions) ->
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: is no complete TOML: {error}") from None
     except (RecursionError, ValueError) as error:  # nested too deeply, a number of thousands of digits
@@ -77,15 +77,15 @@ def read_program(path: str | Path, machine: Machine, options: CompileOptions) ->
     return blocks
 
 
-def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions) -> BlockWords:
+def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions) -> BlockSpec:
     for key, value in table.items():
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(KEYS)}"
             raise InputError(f"{where}: unknown key '{key}': {hint}")
         if type(value) is not KEYS[key]:
-            words = {int: "a whole number", str: "text"}
-            raise InputError(f"{where}: {key} = {value!r}: must be {words[KEYS[key]]}")
+            given = {int: "a whole number", str: "text"}
+            raise InputError(f"{where}: {key} = {value!r}: must be {given[KEYS[key]]}")
     if "pattern" not in table:
         raise InputError(f"{where}: key 'pattern' is missing")
     repeat = table.get("repeat", 1)
@@ -97,16 +97,16 @@ def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine,
         pattern = _pattern(table, folder, machine, own)
     except ConsetError as error:
         raise InputError(f"{where}: {error}", options=error.options) from None
-    return BlockWords(table.get("name", pattern.name), pattern, repeat, own)
+    return BlockSpec(table.get("name", pattern.name), pattern, repeat, own)
 
 
 def _pattern(table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions) -> Pattern:
     from conset.pattern.spec import input_path, parse_pattern
 
-    words = table["pattern"]
-    if is_file(folder / words) or input_path(words) is not None:
-        words = str(folder / words)
+    given = table["pattern"]
+    if is_file(folder / given) or input_path(given) is not None:
+        given = str(folder / given)
     return parse_pattern(
-        words, topology=machine.topology, ranks=machine.topology.endpoints * options.ranks_per_node, seed=options.seed,
+        given, topology=machine.topology, ranks=machine.topology.endpoints * options.ranks_per_node, seed=options.seed,
         parts=table.get("parts"), rows_to=table.get("rows_to"), word=parse_size(table.get("word", "8"), "word"),
     )  # fmt: skip

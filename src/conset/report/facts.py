@@ -52,7 +52,7 @@ COST_LABELS = {
 def machine_facts(machine: Machine) -> list[Fact]:
     """Size, rule, limits; the costs are apart (`cost_facts`)."""
     topology = machine.topology
-    facts = [Fact("network", network_words(machine)), Fact("nodes", f"{topology.nodes:,}{_switches(machine)}")]
+    facts = [Fact("network", describe_network(machine)), Fact("nodes", f"{topology.nodes:,}{_switches(machine)}")]
     facts.append(Fact("links", f"{topology.links:,} one-way" if topology.kind != "crossbar" else "none: ports only"))
     if topology.width > 1:
         facts.append(Fact("width", f"{topology.width} parallel links each"))
@@ -66,7 +66,7 @@ def machine_facts(machine: Machine) -> list[Fact]:
     return facts
 
 
-def network_words(machine: Machine) -> str:
+def describe_network(machine: Machine) -> str:
     """`8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports`, `graph`."""
     topology = machine.topology
     if topology.kind == "hypercube":
@@ -79,7 +79,7 @@ def network_words(machine: Machine) -> str:
 def _switches(machine: Machine) -> str:
     topology = machine.topology
     extra = topology.nodes - topology.endpoints
-    return f", of which {extra:,} switches" if extra else ""
+    return f", of which {count_of(extra, 'switch', 'switches')}" if extra else ""
 
 
 def _can_tie(machine: Machine) -> bool:
@@ -114,7 +114,7 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
         facts.append(Fact("size of a message", f"{format_size(low)} to {format_size(high)}, median {middle}"))
     facts += _local(pattern)
     if pattern.before is not None:
-        facts.append(Fact("partial order", f"{len(pattern.before):,} pairs of messages"))
+        facts.append(Fact("partial order", count_of(len(pattern.before), "pair of messages", "pairs of messages")))
     return facts
 
 
@@ -140,9 +140,10 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
     pattern = schedule.pattern
     figure = figures(schedule) if summary is None else summary
     load = figure["load"]
+    limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
     facts = [
-        Fact("method", f"{schedule.method}, limits {schedule.limits}"),
-        Fact("pattern", f"{sent_name(schedule)}{count_of(pattern.ranks, 'rank')}, {_sent(pattern)}"),
+        Fact("method", f"{schedule.method}, {limits}"),
+        Fact("pattern", f"{pattern_label(schedule)}{count_of(pattern.ranks, 'rank')}, {_pattern_source(pattern)}"),
         Fact("machine", schedule.machine.name),
         Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
         Fact("largest load", ", ".join(f"{name} {load[name]}" for name in ("send", "receive", "link", "channels"))),
@@ -156,7 +157,7 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
     return facts
 
 
-def sent_name(schedule: Schedule) -> str:
+def pattern_label(schedule: Schedule) -> str:
     """`alltoall: `: the pattern's name; a file keeps none, but the command that made it does; else nothing."""
     name = schedule.pattern.name
     if name != UNNAMED:
@@ -165,7 +166,7 @@ def sent_name(schedule: Schedule) -> str:
     return f"{words[2]}: " if words[:2] == ["conset", "compile"] and len(words) > 2 else ""
 
 
-def _sent(pattern: Pattern) -> str:
+def _pattern_source(pattern: Pattern) -> str:
     return f"{count_of(pattern.messages, 'message')}, {format_size(pattern.bytes)}"
 
 
@@ -185,11 +186,11 @@ def _time_gap(summary: Summary) -> str:
 def headlines(schedule: Schedule, summary: Summary | None) -> tuple[str, str]:
     """Title and second line of a picture: method, machine, phases, bound; what is sent and the witness."""
     bound = (summary or {}).get("bound") or {}
-    count = f"{schedule.phases:,} phase{'' if schedule.phases == 1 else 's'}"
+    count = count_of(schedule.phases, "phase")
     if bound.get("phases") is not None:
         count += f", bound {bound['phases']:,}"
     pattern = schedule.pattern
-    second = f"{sent_name(schedule)}{_sent(pattern)}"
+    second = f"{pattern_label(schedule)}{_pattern_source(pattern)}"
     if bound.get("phases_witness"):
         second += f" · bound: {bound['phases_witness']}"
     return f"{schedule.method} on {schedule.machine.name}: {count}", second

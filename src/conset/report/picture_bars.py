@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST = 4
+MAX_COLUMNS = 4
 """Names of a legend in one line."""
 WIDTH = 0.82
 """Of all bars of a group, the distance of groups being 1."""
@@ -70,7 +70,7 @@ def picture_bars(
             handles,
             labels,
             loc="outside lower center",
-            ncols=len(labels) if len(labels) <= MOST else ceil(len(labels) / 2),
+            ncols=len(labels) if len(labels) <= MAX_COLUMNS else ceil(len(labels) / 2),
         )
     return figure
 

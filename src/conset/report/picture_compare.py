@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset.report import style
-from conset.report.table_compare import FORMULA, deciding, deciding_time, row_name, way_words
+from conset.report.table_compare import FORMULA, deciding, deciding_time, describe_way, row_name
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TERMS = ("transfer", "setup", "synchronization")
-_WORDS = {"transfer": "transfer", "setup": "set-up", "synchronization": "synchronization"}
+_TERM_LABELS = {"transfer": "transfer", "setup": "set-up", "synchronization": "synchronization"}
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
 
@@ -32,7 +32,7 @@ def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: 
         title: first line.
         subtitle: second line.
     """
-    lines = 2 if any(way_words(row) for row in rows) else 1
+    lines = 2 if any(describe_way(row) for row in rows) else 1
     figure = style.new_figure(10, 1.7 + (0.3 + 0.12 * lines) * max(len(rows), 2))
     style.headline(figure, title, subtitle)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
@@ -47,7 +47,7 @@ def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: 
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    way = way_words(row)
+    way = describe_way(row)
     return f"{row_name(row)}, {row['sync']}" + (f"\n{way}" if way else "")
 
 
@@ -61,14 +61,14 @@ def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> No
     for term in TERMS:
         value = np.array([_terms(row)[term] for row in rows]) / factor
         if value.any():
-            axes.barh(place, value, 0.62, left=start, color=shades[term], label=_WORDS[term])
+            axes.barh(place, value, 0.62, left=start, color=shades[term], label=_TERM_LABELS[term])
         start = start + value
     for k, row in enumerate(rows):
         time, bound = times[k], row["bound"].get("time_s")
         if bound:
             _mark(axes, bound / factor, k)
-        words = "–" if time is None else format_time(time)
-        _write(axes, max(float(start[k]), (bound or 0) / factor), k, words)
+        caption = "–" if time is None else format_time(time)
+        _write(axes, max(float(start[k]), (bound or 0) / factor), k, caption)
     top = max([top, *(row["bound"].get("time_s") or 0 for row in rows)])
     axes.set_xlim(0, max(top / factor, 1e-12) * 1.18)
     axes.set_title("time predicted by formula" if by == FORMULA else f"time simulated by {by}", pad=24)

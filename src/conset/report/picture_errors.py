@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST = 48
+MAX_LABELS = 48
 """More cells than this lose their labels."""
 
 
@@ -34,7 +34,7 @@ def picture_errors(
         title: of the picture.
         subtitle: a quieter second line.
     """
-    lines = min(len(cells), MOST)
+    lines = min(len(cells), MAX_LABELS)
     figure = style.new_figure(9, 1.3 + 0.19 * lines + 0.34 * len(claims))
     style.headline(figure, title, subtitle)
     if cells and claims:
@@ -59,7 +59,7 @@ def _draw_cells(axes: Axes, cells: Sequence[tuple[str, float, bool]], tolerance:
     axes.plot(error[counts], place[counts], "o", color=style.ACCENT, markersize=4.5)
     axes.plot(error[~counts], place[~counts], "o", color=style.QUIET, markerfacecolor=style.PAPER, markersize=4.5,
               label="a departure of the text")  # fmt: skip
-    labels = [label for label, *_ in cells] if len(cells) <= MOST else []
+    labels = [label for label, *_ in cells] if len(cells) <= MAX_LABELS else []
     axes.set_yticks(place if labels else [], labels)
     axes.set_ylim(len(cells) - 0.4, -0.6)
     reach = max(float(np.abs(error).max()), 100 * (tolerance or 0), 0.1) * 1.12
@@ -74,8 +74,8 @@ def _draw_claims(axes: Axes, claims: Sequence[tuple[str, bool]]) -> None:
     axes.set_axis_off()
     axes.set_xlim(0, 1)
     axes.set_ylim(len(claims) - 0.3, -0.7)
-    for k, (words, holds) in enumerate(claims):
-        shown = words if len(words) <= 110 else words[:109] + "…"
+    for k, (claim, holds) in enumerate(claims):
+        shown = claim if len(claim) <= 110 else claim[:109] + "…"
         mark, colour = ("holds", style.ACCENT) if holds else ("does not hold", style.BOUND)
         axes.text(0.0, k, mark, color=colour, weight="bold", va="center", size=9)
         axes.text(0.14, k, shown, color=style.INK, va="center", size=8.6)

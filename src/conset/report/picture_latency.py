@@ -46,14 +46,14 @@ def _draw_latency(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> No
     shades = style.colour_map()((0.32, 0.78))
     axes.plot(load[:wall], mean[:wall], color=shades[0], linewidth=1.8, marker="o", markersize=3.6, label="mean")
     axes.plot(load[:wall], p99[:wall], color=shades[1], linewidth=1.3, marker="s", markersize=3.0,
-              label="slowest hundredth")  # fmt: skip
+              label="99th percentile")  # fmt: skip
     axes.axhline(curve.zero_load, color=style.QUIET, linewidth=1.1, linestyle=":",
                  label=f"empty network {curve.zero_load:.1f} cycles")  # fmt: skip
     axes.set_ylim(0, top)
     axes.set_ylabel("latency [cycles]")
     axes.set_title("from release to delivery")
-    words = f"a cycle is {format_time(curve.cycle_s)}"
-    axes.text(1, 1.02, words, transform=axes.transAxes, ha="right", color=style.QUIET)
+    caption = f"a cycle is {format_time(curve.cycle_s)}"
+    axes.text(1, 1.02, caption, transform=axes.transAxes, ha="right", color=style.QUIET)
 
 
 def _draw_carried(axes: Axes, curve: LoadCurve, load: NDArray[np.float64]) -> None:

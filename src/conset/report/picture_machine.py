@@ -8,7 +8,7 @@ import numpy as np
 
 from conset.machine.machine import Machine
 from conset.report import style
-from conset.report.facts import Fact, cost_facts, machine_facts, network_words
+from conset.report.facts import Fact, cost_facts, describe_network, machine_facts
 from conset.report.layout import positions
 from conset.report.network_drawing import draw_network
 
@@ -24,7 +24,7 @@ BESIDE = 18
 def picture_machine(machine: Machine) -> Figure:
     """The network at the left, nodes, links, routing, limits and costs (with their tags) at the right."""
     figure = style.new_figure(WIDTH, _height(machine))
-    style.headline(figure, machine.name, f"{network_words(machine)}, routing {machine.routing.rule}")
+    style.headline(figure, machine.name, f"{describe_network(machine)}, routing {machine.routing.rule}")
     left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
     draw_network(left, machine)
     write_facts(right, [("machine", _short_facts(machine)), ("costs", cost_facts(machine.costs))])

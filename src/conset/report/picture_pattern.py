@@ -11,7 +11,7 @@ from conset.pattern.pattern import Pattern
 from conset.report import style
 from conset.report.facts import degrees
 from conset.report.matrix import block_of, rank_grid
-from conset.units import format_size
+from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,8 @@ def picture_pattern(pattern: Pattern) -> Figure:
 
 def _subtitle(pattern: Pattern) -> str:
     local = f", {format_size(pattern.local_bytes)} local" if pattern.local_bytes else ""
-    return f"{pattern.ranks:,} ranks, {pattern.messages:,} messages, {format_size(pattern.bytes)}{local}"
+    messages = count_of(pattern.messages, "message")
+    return f"{count_of(pattern.ranks, 'rank')}, {messages}, {format_size(pattern.bytes)}{local}"
 
 
 def _draw_bytes(figure: Figure, axes: Axes, pattern: Pattern) -> None:

@@ -83,6 +83,6 @@ def _draw(axes: Axes, grid: Grid, shades: int) -> None:
         return
     for (row, column), target in np.ndenumerate(grid.target):
         if target != IDLE:
-            words = "?" if target == UNKNOWN else f"{target // width},{target % width}"
+            caption = "?" if target == UNKNOWN else f"{target // width},{target % width}"
             colour = style.QUIET if target == UNKNOWN else style.INK
-            axes.text(column, row, words, ha="center", va="center", size=8, color=colour)
+            axes.text(column, row, caption, ha="center", va="center", size=8, color=colour)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.report import style
-from conset.report.facts import sent_name
+from conset.report.facts import pattern_label
 from conset.report.layout import positions
 from conset.report.network_drawing import draw_loads, draw_nodes, draw_ports, frame
 from conset.report.routes import PhaseRoutes, phase_routes
 from conset.schedule.schedule import Schedule
-from conset.units import format_size
+from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,13 +31,13 @@ def picture_phase(schedule: Schedule, phase: int) -> Figure:
     """
     routes = phase_routes(schedule, phase)
     figure = style.new_figure(10, _height(schedule))
-    transfers = f"{routes.count:,} transfer{'' if routes.count == 1 else 's'}"
+    transfers = count_of(routes.count, "transfer")
     size = format_size(int(schedule.size[routes.transfers].sum()))
     title = f"{schedule.method} on {schedule.machine.name}: phase {phase} of {schedule.phases:,}"
     load = int(routes.load.max(initial=0))
     ports_only = schedule.machine.topology.kind == "crossbar"
-    use = "no links" if ports_only else f"largest load on a link {load}, {routes.link.size:,} links in use"
-    style.headline(figure, title, f"{sent_name(schedule)}{transfers}, {size}, {use}")
+    use = "no links" if ports_only else f"largest load on a link {load}, {count_of(routes.link.size, 'link')} in use"
+    style.headline(figure, title, f"{pattern_label(schedule)}{transfers}, {size}, {use}")
     left, right = figure.subplots(1, 2, width_ratios=(2.1, 1))
     colours = transfer_colours(routes.count)
     shared = load > 1

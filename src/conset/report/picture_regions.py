@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conset.report import style
-from conset.report.table_regions import compared_words, margin_words, names_of, row_names
+from conset.report.table_regions import describe_comparison, format_margin, names_of, row_names
 from conset.units import format_size
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def picture_regions(regions: Regions, *, title: str, subtitle: str = "") -> Figu
     _draw_borders(axes, regions)
     axes.set_xticks(np.arange(len(regions.sizes)), [format_size(size) for size in regions.sizes])
     axes.set_yticks(np.arange(len(regions.degrees)), row_names(regions))
-    wrapped = "\n".join(textwrap.wrap(compared_words(regions), int(12 * figure.get_figwidth())))
+    wrapped = "\n".join(textwrap.wrap(describe_comparison(regions), int(12 * figure.get_figwidth())))
     axes.set_xlabel(f"message size\n{wrapped}")
     axes.set_ylabel("machine" if regions.machines else "messages per rank")
     axes.tick_params(length=0)
@@ -71,7 +71,7 @@ def _draw_cells(axes: Axes, regions: Regions) -> None:
             name = names[row * grid.shape[1] + column]
             axes.text(column, row + 0.12, name, ha="center", va="center", size=_size(name), weight="bold",
                       color=style.INK)  # fmt: skip
-            axes.text(column, row - 0.24, margin_words(cell), ha="center", va="center", size=7.6, color=style.INK)
+            axes.text(column, row - 0.24, format_margin(cell), ha="center", va="center", size=7.6, color=style.INK)
 
 
 def _size(name: str) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 
 from conset.comparison.simulated import MEASURED, PREDICTED, time_of
 from conset.report import style
-from conset.report.table_compare import row_name, way_words
-from conset.report.table_simulated import columns_of, error_words, least_of
+from conset.report.table_compare import describe_way, row_name
+from conset.report.table_simulated import columns_of, format_error, least_of
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def picture_simulated(
 
 def _label(row: Mapping[str, Any]) -> str:
     """Method, policy, and what else tells it from other rows."""
-    return "\n".join(filter(None, (row_name(row), f"sync {row['sync']}", way_words(row))))
+    return "\n".join(filter(None, (row_name(row), f"sync {row['sync']}", describe_way(row))))
 
 
 def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], times: Any) -> None:
@@ -66,12 +66,14 @@ def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[
     for k, column in enumerate(columns):
         place = np.arange(len(rows)) + (k - (len(columns) - 1) / 2) * width
         values = times[:, k] / factor
-        axes.barh(place, values - left, width * 0.9, left=left, color=_colour(column, columns), label=words_of(column))
+        axes.barh(
+            place, values - left, width * 0.9, left=left, color=_colour(column, columns), label=column_label(column)
+        )
         best = least_of(rows, column)
         for r, (row, y, value) in enumerate(zip(rows, place, values, strict=True)):
             if np.isfinite(value):
-                words = f"{format_time(value * factor)}  {error_words(row['errors'].get(column))}"
-                _write(axes, value, y, words, bold=r in best)
+                caption = f"{format_time(value * factor)}  {format_error(row['errors'].get(column))}"
+                _write(axes, value, y, caption, bold=r in best)
             else:
                 _write(axes, left, y, _missing(row, column))
     if logarithmic:
@@ -103,7 +105,7 @@ def _colour(column: str, columns: Sequence[str]) -> Any:
     return style.colour_map()(0.28 + 0.56 * models.index(column) / max(len(models) - 1, 1))
 
 
-def words_of(column: str) -> str:
+def column_label(column: str) -> str:
     """`predicted by formula`, `simulated by flow`, `measured on this host`."""
     if column == PREDICTED:
         return "predicted by formula"

@@ -38,7 +38,7 @@ def picture_timeline(view: TimelineView) -> Figure:
     if loads:
         _draw_shares(panels[2], view, factor)
         _draw_busiest(panels[3], view, factor)
-    panels[0].set_title(view.bound_words(), loc="right", size=8.5, weight="normal", color=style.BOUND)
+    panels[0].set_title(view.describe_bound(), loc="right", size=8.5, weight="normal", color=style.BOUND)
     for axes in panels:
         if view.bound is not None and view.bound[0]:
             axes.axvline(view.bound[0] / factor, color=style.BOUND, linewidth=1.2, zorder=6)
@@ -87,7 +87,7 @@ def _draw_busiest(axes: Axes, view: TimelineView, factor: float) -> None:
     usage = view.usage
     assert usage is not None  # drawn only where it is known
     total = float(usage.carried[-1]) or 1.0
-    axes.set_title(f"carried by {view.busiest_words()}")
+    axes.set_title(f"carried by {view.describe_busiest()}")
     edges = usage.edges_s / factor
     axes.fill_between(edges, usage.carried / total, color=style.ACCENT, alpha=0.16, linewidth=0)
     axes.plot(edges, usage.carried / total, color=style.ACCENT, linewidth=1.8, label="carried")

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_RANKS = 64
+MAX_RANKS = 64
 """Ranks that have a row of bars; more are an image."""
-MOST_BARS = 3000
+MAX_BARS = 3000
 """Messages that are drawn as bars."""
-MOST_TRACKS = 420
+MAX_TRACKS = 420
 """Bars above each other, all ranks together: below, one is thinner than a pixel."""
-MOST_ROWS = 256
+MAX_ROWS = 256
 """Rows of the image; beyond, each is of several ranks."""
-MOST_PHASES = 80
+MAX_PHASES = 80
 """Ends of phases that are marked."""
 
 Floats = NDArray[np.float64]
@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 
 def draw_ranks(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
     """Bars where they can be told apart, else an image; the ends of phases as thin lines."""
-    few = view.ranks <= MOST_RANKS and view.timeline.messages <= MOST_BARS
+    few = view.ranks <= MAX_RANKS and view.timeline.messages <= MAX_BARS
     tracks = tracks_of(view.work.sending_rank, view.timeline.start_s, view.timeline.end_s) if few else None
-    if tracks is not None and view.ranks * (tracks.max(initial=0) + 1) <= MOST_TRACKS:
+    if tracks is not None and view.ranks * (tracks.max(initial=0) + 1) <= MAX_TRACKS:
         _draw_bars(figure, axes, view, factor, tracks)
     else:
         _draw_image(figure, axes, view, factor)
@@ -109,8 +109,8 @@ def _draw_image(figure: Figure, axes: Axes, view: TimelineView, factor: float) -
     from matplotlib.colors import ListedColormap
     from matplotlib.ticker import PercentFormatter
 
-    share, waits, words = view.leaving()
-    block = block_of(len(share), MOST_ROWS)
+    share, waits, caption = view.leaving()
+    block = block_of(len(share), MAX_ROWS)
     first = np.arange(0, len(share), block)
     mean = np.add.reduceat(share, first, axis=0) / np.diff([*first.tolist(), len(share)])[:, None]
     waits = np.add.reduceat(waits, first, axis=0)
@@ -124,7 +124,7 @@ def _draw_image(figure: Figure, axes: Axes, view: TimelineView, factor: float) -
     bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=34, fraction=0.04)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    bar.set_label(words)
+    bar.set_label(caption)
     _rank_ticks(axes, len(share))
 
 
@@ -139,7 +139,7 @@ def _rank_ticks(axes: Axes, ranks: int) -> None:
 
 def _mark_phases(axes: Axes, view: TimelineView, factor: float) -> None:
     ends = view.timeline.phase_end_s
-    if view.work.phases < 2 or ends.size > MOST_PHASES:
+    if view.work.phases < 2 or ends.size > MAX_PHASES:
         return
     for end in np.unique(ends[:-1]).tolist():
         axes.axvline(end / factor, color=style.QUIET, linewidth=0.5, alpha=0.7, zorder=4)

@@ -37,7 +37,7 @@ def row_name(row: Row) -> str:
     return f"auto: {row['method']}" if row.get("method_by_auto", row.get("auto")) else str(row["method"])
 
 
-def way_words(row: Row) -> str:
+def describe_way(row: Row) -> str:
     """What tells a row from others of its method and policy: `contention 4, 2 in flight, rotated`; "" where nothing."""
     parts = [] if row.get("contention") is None else [f"contention {row['contention']}"]
     parts += [f"{row['in_flight']} in flight"] if _limits_flight(row) else []
@@ -124,7 +124,7 @@ def compare_table(rows: Sequence[Row], skipped: Sequence[Row] = ()) -> Table:
 def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
     """What stands below the table: what decides the order of rows, what stands in, and which rows have no time."""
     by = deciding(rows)
-    word = "predicted by formula, which sees no message block another" if by == FORMULA else f"simulated by {by}"
+    word = "predicted by formula, which ignores blocking" if by == FORMULA else f"simulated by {by}"
     lines = [f"the fastest first, {word}{f' ({stands_in})' if stands_in else ''}"]
     reasons: dict[str, list[str]] = {}
     for row in rows:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from conset.report.markdown import table_markdown
-from conset.units import format_size, format_time
+from conset.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,12 +57,12 @@ def curve_lines(curve: Curve) -> list[str]:
     stands_in = f" ({curve.stands_in})" if curve.stands_in else ""
     lines = [
         f"least {what}{stands_in}: {where}; posting everything {naive}",
-        f"{curve.steps:,} steps without contention; a barrier {format_time(curve.barrier_s)}, a message of "
+        f"{count_of(curve.steps, 'step')} without contention; a barrier {format_time(curve.barrier_s)}, a message of "
         f"{format_size(curve.size)} alone {format_time(curve.message_s)}; serial steps: an estimate, with links that "
         "cost nothing to links that take turns, which overlapping messages pass below",
     ]
     if not all(point.fits for point in curve.points):
-        lines.append("dim: more receives posted at once than a node has room for")
+        lines.append("dim: more receives posted at once than a node can hold")
     if any(point.untimed.startswith("cut ") for point in curve.points):
         lines.append(f"–: {next(p.untimed for p in curve.points if p.untimed.startswith('cut '))}")
     return lines

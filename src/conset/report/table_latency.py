@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conset.report.markdown import table_markdown
-from conset.units import format_time
+from conset.units import count_of, format_time
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from conset.simulation.load_curve import LoadCurve, LoadPoint
 
-COLUMNS = ("load", "carried", "mean latency", "", "slowest hundredth", "packets", "not delivered")
+COLUMNS = ("load", "carried", "mean latency", "", "99th percentile", "packets", "not delivered")
 
 
 def latency_cells(point: LoadPoint, cycle_s: float) -> tuple[str, ...]:
@@ -44,9 +44,9 @@ def latency_lines(curve: LoadCurve) -> list[str]:
     return [
         f"{found}, bound {curve.bound:.3f} (a link or a node is full), by flit",
         f"empty network {curve.zero_load:.1f} cycles of {format_time(curve.cycle_s)}, "
-        f"packets of {curve.flits:g} flits, {curve.lanes} lanes, "
+        f"packets of {curve.flits:g} flit{'' if curve.flits == 1 else 's'}, {count_of(curve.lanes, 'lane')}, "
         f"{curve.window.measured:,} cycles measured after {curve.window.warm_up:,}",
-        f"took {format_time(curve.elapsed_s)} for {curve.events:,} moves of a flit",
+        f"took {format_time(curve.elapsed_s)} for {count_of(curve.events, 'flit move')}",
     ]
 
 

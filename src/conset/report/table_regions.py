@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from conset.comparison import Cell, Regions
 
 
-LADDERED = ("bounded",)
+LINK_LIMIT_SWEPT = ("bounded",)
 """Methods that a map of machines compiles at several limits of contention."""
 
 
-def margin_words(cell: Cell) -> str:
+def format_margin(cell: Cell) -> str:
     """`12 %`; `=` where another method takes the same."""
     if not cell.second:
         return ""
@@ -35,7 +35,10 @@ def cell_name(cell: Cell) -> str:
 
 def names_of(regions: Regions) -> list[str]:
     """What is best in each cell; contentions only where a map has found them."""
-    return [cell_name(cell) if regions.machines and cell.method in LADDERED else cell.method for cell in regions.cells]
+    return [
+        cell_name(cell) if regions.machines and cell.method in LINK_LIMIT_SWEPT else cell.method
+        for cell in regions.cells
+    ]
 
 
 def ranking_words(regions: Regions) -> str:
@@ -54,10 +57,14 @@ def regions_subtitle(regions: Regions) -> str:
     return f"least time {ranking_words(regions)}{stands_in}; below each name: how much longer the next takes"
 
 
-def compared_words(regions: Regions) -> str:
+def describe_comparison(regions: Regions) -> str:
     """What is compared, and how often a schedule is used."""
-    used = "schedules used for ever" if regions.reuse == inf else f"a schedule used {regions.reuse:g} times"
+    used = "compile time not counted" if regions.reuse == inf else f"a schedule used {_times(regions.reuse)}"
     return f"{contenders(regions)}; {used}"
+
+
+def _times(reuse: float) -> str:
+    return "once" if reuse == 1 else f"{reuse:g} times"
 
 
 def contenders(regions: Regions) -> str:
@@ -89,25 +96,25 @@ def regions_table(regions: Regions) -> Table:
     names = [(name, *(best for best, _ in cells)) for name, cells in rows]
     table = fitted_table(_head(regions), names, range(1, 1 + len(regions.sizes)))
     for name, cells in rows:
-        table.add_row(name, *(f"{best}\n[dim]{margin_words(cell)}[/]" for best, cell in cells))
+        table.add_row(name, *(f"{best}\n[dim]{format_margin(cell)}[/]" for best, cell in cells))
     return table
 
 
 def regions_lines(regions: Regions) -> list[str]:
     """What stands below the table."""
-    used = "for ever" if regions.reuse == inf else f"{regions.reuse:g} times"
+    used = "compile time not counted" if regions.reuse == inf else f"a schedule is used {_times(regions.reuse)}"
     lines = [
         f"least time {ranking_words(regions)}{f' ({regions.stands_in})' if regions.stands_in else ''}: "
-        f"{contenders(regions)}; a schedule is used {used}; "
+        f"{contenders(regions)}; {used}; "
         "below each: how much longer the next method takes (= the same)"
     ]
-    if regions.machines and any(cell.method in LADDERED for cell in regions.cells):
+    if regions.machines and any(cell.method in LINK_LIMIT_SWEPT for cell in regions.cells):
         lines.append("c: the contention on links that was found best")
     return [*lines, *(f"{row['method']}: does not apply: {row['reason']}" for row in regions.skipped)]
 
 
 def regions_markdown(regions: Regions, *, title: str) -> str:
     """The same as Markdown."""
-    rows = ((name, *(f"{best} {margin_words(cell)}" for best, cell in cells)) for name, cells in _rows(regions))
+    rows = ((name, *(f"{best} {format_margin(cell)}" for best, cell in cells)) for name, cells in _rows(regions))
     table = table_markdown(_head(regions), rows, range(1, 1 + len(regions.sizes)))
     return "\n".join([f"**{title}**", "", *table, "", *(f"- {line}" for line in regions_lines(regions))]) + "\n"

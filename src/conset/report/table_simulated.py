@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conset.comparison.simulated import MEASURED, PREDICTED, time_of
 from conset.report.markdown import plain, table_markdown
-from conset.report.table_compare import row_name, way_words
+from conset.report.table_compare import describe_way, row_name
 from conset.units import format_time
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 """The keys of `compare --simulate --json`: those of `compile`, `simulated`, `not_simulated`, `measured`, `errors`."""
-WORDS = ("method", "way", "sync")
+TEXT_COLUMNS = ("method", "way", "sync")
 """Columns of words, the others numbers; `way`: contention, sends in flight and posting order, where a row has one."""
 
 
@@ -24,7 +24,7 @@ def columns_of(rows: Sequence[Row], models: Sequence[str]) -> tuple[str, ...]:
     return (PREDICTED, *models, *((MEASURED,) if any(row.get(MEASURED) for row in rows) else ()))
 
 
-def error_words(error: float | None) -> str:
+def format_error(error: float | None) -> str:
     """`+3 %`; beyond ten times the factor: `× 31`."""
     if error is None:
         return ""
@@ -39,8 +39,8 @@ def _cell(row: Row, column: str) -> str:
     seconds = time_of(row, column)
     if seconds is None:
         return "–"
-    words = error_words(row["errors"].get(column))
-    return f"{format_time(seconds)} ({words})" if words else format_time(seconds)
+    error_text = format_error(row["errors"].get(column))
+    return f"{format_time(seconds)} ({error_text})" if error_text else format_time(seconds)
 
 
 def least_of(rows: Sequence[Row], column: str) -> frozenset[int]:
@@ -55,8 +55,8 @@ def _cells(rows: Sequence[Row], models: Sequence[str]) -> tuple[list[str], list[
     """(columns, cells, whether each is the least of its column)."""
     times = columns_of(rows, models)
     least = {column: least_of(rows, column) for column in times}
-    named = any(way_words(row) for row in rows)
-    ways = [[way_words(row)] if named else [] for row in rows]
+    named = any(describe_way(row) for row in rows)
+    ways = [[describe_way(row)] if named else [] for row in rows]
     cells = [[row_name(row), *ways[k], str(row["sync"]), *(_cell(row, column) for column in times)]
              for k, row in enumerate(rows)]  # fmt: skip
     columns = ["method", *(["way"] if named else []), "sync"]
@@ -65,7 +65,7 @@ def _cells(rows: Sequence[Row], models: Sequence[str]) -> tuple[list[str], list[
 
 
 def _left(columns: Sequence[str]) -> tuple[int, ...]:
-    return tuple(k for k, name in enumerate(columns) if name in WORDS)
+    return tuple(k for k, name in enumerate(columns) if name in TEXT_COLUMNS)
 
 
 def simulated_table(rows: Sequence[Row], models: Sequence[str]) -> Table:

@@ -52,7 +52,7 @@ def more(left_out: int, what: str) -> str:
     return f"  [dim]… {left_out:,} more {what}[/]"
 
 
-def house_table() -> Table:
+def plain_table() -> Table:
     """A table without columns yet: a line below its head, no frame."""
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
 
@@ -70,17 +70,17 @@ class _Fitted(Table):
         for k, row in enumerate(self.rows):
             head, *values = [column[k] for column in cells]
             yield Text.from_markup(head, style=row.style or "")
-            pieces = [f"{name} {value}" for name, value in zip(names[1:], values, strict=True) if value]
-            for line in joined_lines(pieces, options.max_width - 2):
+            items = [f"{name} {value}" for name, value in zip(names[1:], values, strict=True) if value]
+            for line in joined_lines(items, options.max_width - 2):
                 yield Text.from_markup(f"  {line}", style=row.style or "")
         if self.caption:
             yield Text(str(self.caption), style="dim")
 
 
-def joined_lines(pieces: Iterable[str], width: int) -> list[str]:
+def joined_lines(items: Iterable[str], width: int) -> list[str]:
     """Pieces joined by commas in lines of at most `width` letters; a piece is never cut."""
     lines: list[str] = []
-    for piece in pieces:
+    for piece in items:
         if lines and len(lines[-1]) + 2 + len(piece) + 1 <= width:
             lines[-1] += f", {piece}"
         else:

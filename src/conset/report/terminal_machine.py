@@ -98,15 +98,15 @@ def _cube(topology: Topology) -> list[str]:
     return lines or ["  0"]
 
 
-def _wrapped(head: str, words: list[str]) -> str:
+def _wrapped(head: str, entries: list[str]) -> str:
     """One line: head, then as many words as fit."""
     line, count = head, 0
-    for word in words:
+    for word in entries:
         if len(line) + len(word) + 4 > WIDTH:
             break
         line += word + "  "
         count += 1
-    return line.rstrip() if count == len(words) else line + "…"
+    return line.rstrip() if count == len(entries) else line + "…"
 
 
 def _adjacency(topology: Topology) -> list[str]:

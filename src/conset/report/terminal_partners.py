@@ -30,12 +30,12 @@ def partners_of(schedule: Schedule, ranks: int | None = None, phases: int | None
 def cell(targets: list[int], sources: list[int]) -> str:
     """`↔p` for an exchange, `→t` and `←s` for what goes one way, `·` for nothing."""
     both = [rank for rank in targets if rank in set(sources)]
-    words = [f"↔{rank}" for rank in both]
-    words += [f"→{rank}" for rank in targets if rank not in both]
-    words += [f"←{rank}" for rank in sources if rank not in both]
-    if len(words) > 4:
-        return f"{' '.join(words[:3])} +{len(words) - 3}"
-    return " ".join(words) or "·"
+    entries = [f"↔{rank}" for rank in both]
+    entries += [f"→{rank}" for rank in targets if rank not in both]
+    entries += [f"←{rank}" for rank in sources if rank not in both]
+    if len(entries) > 4:
+        return f"{' '.join(entries[:3])} +{len(entries) - 3}"
+    return " ".join(entries) or "·"
 
 
 def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> str:

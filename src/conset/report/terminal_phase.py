@@ -47,10 +47,10 @@ def _transfer_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
 
 
 def _route(nodes: list[int]) -> str:
-    words = [str(node) for node in nodes]
-    if len(words) > _NODES:
-        words = [*words[: _NODES - 3], "…", *words[-2:]]
-    return " ".join(words)
+    names = [str(node) for node in nodes]
+    if len(names) > _NODES:
+        names = [*names[: _NODES - 3], "…", *names[-2:]]
+    return " ".join(names)
 
 
 def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
@@ -63,5 +63,5 @@ def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
     for k in order:
         load, name = int(routes.load[k]), topology.link_name(int(routes.link[k])).removeprefix("link ")
         rows.append((name, str(load), format_size(int(routes.bytes[k])), bar(load, top, 12)))
-    words = f"  {routes.link.size:,} of {topology.links:,} links in use, largest load {top}"
-    return ["", words, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]
+    names = f"  {routes.link.size:,} of {count_of(topology.links, 'link')} in use, largest load {top}"
+    return ["", names, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]

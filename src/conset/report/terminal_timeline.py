@@ -45,29 +45,29 @@ def timeline_facts(view: TimelineView) -> list[Fact]:
     if work.phases > 1:
         first = format_time(float(timeline.phase_end_s[0]))
         facts.append(Fact("phases", f"{work.phases:,}, the first ends at {first}"))
-    if view.bound is not None and view.bound_words():
-        facts.append(Fact("bound", f"{view.bound_words().removeprefix('bound ')}: {view.bound[1]}"))
+    if view.bound is not None and view.describe_bound():
+        facts.append(Fact("bound", f"{view.describe_bound().removeprefix('bound ')}: {view.bound[1]}"))
     if view.usage is not None:
         what = "links" if view.usage.of_links else "ports"
         facts.append(Fact(f"{what} in use", f"{view.usage.mean.mean():.1%} of their capacity in the mean"))
-    if view.busiest_words():
-        facts.append(Fact("most work", view.busiest_words()))
-    held = view.held_words()
-    return [*facts, Fact("held by", held)] if held else facts
+    if view.describe_busiest():
+        facts.append(Fact("most work", view.describe_busiest()))
+    bottlenecks = view.describe_bottlenecks()
+    return [*facts, Fact("bottlenecks", bottlenecks)] if bottlenecks else facts
 
 
 def _rank_lines(view: TimelineView, columns: int) -> list[str]:
-    share, waits, words = view.leaving()
+    share, waits, caption = view.leaving()
     ranks = len(share)
     block = max(1, -(-ranks // ROWS))
     scale = float(share.max(initial=0.0)) or 1.0
-    lines = [f"  [dim]{escape(words)}: ░ a quarter … █ {scale:.0%}; {_WAITS} {escape(view.waiting)}[/]"]
+    lines = [f"  [dim]{escape(caption)}: ░ a quarter … █ {scale:.0%}; {_WAITS} {escape(view.waiting)}[/]"]
     for first in range(0, ranks, block):
         last = min(first + block, ranks)
         mean = _in_columns(share[first:last].mean(axis=0), columns) / scale
-        held = _in_columns(waits[first:last].sum(axis=0), columns) > 0.02
+        bottlenecks = _in_columns(waits[first:last].sum(axis=0), columns) > 0.02
         level = np.ceil(np.clip(mean, 0, 1) * 4 - 0.08).clip(0, 4).astype(int)
-        cells = zip(level, held, strict=True)
+        cells = zip(level, bottlenecks, strict=True)
         blocks = "".join(_SHADES[k] if k else _WAITS if waiting else " " for k, waiting in cells)
         label = f"rank {first}" if block == 1 else f"{first}-{last - 1}"
         lines.append(f"  {label:>8}  {blocks.rstrip()}")
@@ -99,8 +99,8 @@ def _axis(view: TimelineView, columns: int) -> str:
     line[0] = "0"
     line[columns - len(end) :] = end
     if view.bound is not None and view.bound[0] and view.timeline.time_s:
-        words = f"| bound {format_time(view.bound[0])}"
+        caption = f"| bound {format_time(view.bound[0])}"
         place = min(int(view.bound[0] / view.timeline.time_s * columns), columns - 1)
-        if place > 1 and place + len(words) < columns - len(end) - 1:
-            line[place : place + len(words)] = words
+        if place > 1 and place + len(caption) < columns - len(end) - 1:
+            line[place : place + len(caption)] = caption
     return " " * _MARGIN + "".join(line)

@@ -16,7 +16,7 @@ from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, resource_name
 from conset.simulation.usage import BINS, Usage, flowing_from, flowing_until, under_way, usage_of
 from conset.simulation.workload import Workload
-from conset.units import format_rate, format_size, format_time
+from conset.units import count_of, format_rate, format_size, format_time
 
 Floats = NDArray[np.float64]
 
@@ -122,8 +122,8 @@ class TimelineView:
             known = sent.size > 0
             parts.append(Part(self.latency if known else self.waiting, sent if known else start, first, WAITING))
         if sent.size:
-            words = "overheads, or processor busy"
-            parts += [Part(words, start, sent, OVERHEAD), Part(words, left, end, OVERHEAD)]
+            caption = "overheads, or processor busy"
+            parts += [Part(caption, start, sent, OVERHEAD), Part(caption, left, end, OVERHEAD)]
         elif (end > left).any():
             parts.append(Part("overhead", left, end, OVERHEAD))
         return tuple(parts)
@@ -146,7 +146,7 @@ class TimelineView:
             return usage.out[: self.ranks] / rate, waits, "share of the port's rate"
         return usage.out[: self.ranks] / (usage.out.max(initial=0.0) or 1.0), waits, "share of the most a rank sends"
 
-    def bound_words(self) -> str:
+    def describe_bound(self) -> str:
         """`bound 22.7 ms, the time is 3.62 times it`; empty where nothing is known."""
         if self.bound is None or not self.bound[0]:
             return ""
@@ -164,7 +164,7 @@ class TimelineView:
             return ""
         return "bytes of a message are spread evenly over its time"
 
-    def busiest_words(self) -> str:
+    def describe_busiest(self) -> str:
         """`link 3 → 4: 64 KiB at 175 MB/s need 374.5 us`; empty where nothing limits."""
         usage = self.usage
         if usage is None or usage.busiest < 0 or self.machine is None:
@@ -173,8 +173,8 @@ class TimelineView:
         size, rate = format_size(float(usage.carried[-1])), format_rate(usage.rate_Bps)
         return f"{name}: {size} at {rate} need {format_time(usage.work_s)}"
 
-    def held_words(self, count: int = 3) -> str:
-        """`link 3 → 4 (12 messages), …`: what held most messages; empty where nothing did or nobody says."""
+    def describe_bottlenecks(self, count: int = 3) -> str:
+        """`link 3 → 4 limits 12 messages, …`: what limited most; empty where nothing did or it is not known."""
         held = self.timeline.held_by[self.timeline.held_by >= 0]
         if not held.size or self.machine is None:
             return ""
@@ -182,7 +182,7 @@ class TimelineView:
         most = np.argsort(-counts, kind="stable")[:count]
         topology = self.machine.topology
         counted = [(resource_name(topology, int(which[k])), int(counts[k])) for k in most]
-        names = [f"{name} ({number:,} message{'' if number == 1 else 's'})" for name, number in counted]
+        names = [f"{name} limits {count_of(number, 'message')}" for name, number in counted]
         return ", ".join(names) + (f" and {which.size - count:,} more" if which.size > count else "")
 
     def headlines(self) -> tuple[str, str]:
@@ -191,7 +191,7 @@ class TimelineView:
         flight = "all" if timeline.in_flight is None else timeline.in_flight
         size = format_size(int(self.work.bytes.sum()))
         title = f"{self.work.name} on {timeline.machine}: {format_time(timeline.time_s)} by {timeline.model}"
-        second = f"{timeline.messages:,} messages, {size}, sync {timeline.sync}, in flight {flight}"
+        second = f"{count_of(timeline.messages, 'message')}, {size}, sync {timeline.sync}, in flight {flight}"
         if self.bound is not None:
             second += f" · bound {format_time(self.bound[0])}: {self.bound[1]}"
         return title, second
@@ -214,7 +214,7 @@ class TimelineView:
                 "of": "links" if usage.of_links else "ports",
                 "mean": usage.mean.tolist(),
                 "largest": usage.largest.tolist(),
-                "busiest": self.busiest_words(),
+                "busiest": self.describe_busiest(),
                 "carried": usage.carried.tolist(),
                 "exact": usage.exact,
             }

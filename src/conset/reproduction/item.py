@@ -47,13 +47,13 @@ class Claim:
     """An assertion of a text.
 
     Attributes:
-        words: what the text says, in our words, with its section.
+        statement: what the text says, in our words, with its section.
         holds: whether it holds here.
         figures: the numbers that decide.
         asserted: False: reported beside, counts for nothing.
     """
 
-    words: str
+    statement: str
     holds: bool
     figures: str
     asserted: bool = True
@@ -173,7 +173,7 @@ class Item:
         own += [f"{c.row}, {c.column}: {c.departure}" for c in self.cells if c.departure]
         own += [f"{c.row}, {c.column}: {_short(c.ours)} against {_short(c.published)} ({c.error:+.1%})"
                 for c in self.outside]  # fmt: skip
-        own += [f"{claim.verdict}: {claim.words}: {claim.figures}" for claim in self.asserted if not claim.holds]
+        own += [f"{claim.verdict}: {claim.statement}: {claim.figures}" for claim in self.asserted if not claim.holds]
         return tuple(own)
 
     def all_tables(self) -> tuple[Table, ...]:
@@ -184,7 +184,9 @@ class Item:
             tables.insert(0, Table("Cells: published and ours", ("row", "column", "published", "ours", "error"), rows))
         if self.claims:
             columns = ("claim", "verdict", "figures", "counts")
-            claims = tuple((c.words, c.verdict, c.figures, "yes" if c.asserted else "reported") for c in self.claims)
+            claims = tuple(
+                (c.statement, c.verdict, c.figures, "yes" if c.asserted else "reported") for c in self.claims
+            )
             tables.append(Table("Claims", columns, claims))
         return tuple(tables)
 
@@ -194,7 +196,7 @@ class Item:
             "paper": self.paper, "item": self.name, "title": self.title, "cells": self.count,
             "rms_error": self.rms_error, "max_error": self.max_error, "agrees": self.agrees,
             "departures": list(self.all_departures), "tolerance": self.tolerance, "about": self.about,
-            "claims": [{"claim": c.words, "holds": c.holds, "figures": c.figures, "asserted": c.asserted}
+            "claims": [{"claim": c.statement, "holds": c.holds, "figures": c.figures, "asserted": c.asserted}
                        for c in self.claims],
             "measured": [{"title": t.title, "columns": list(t.columns), "rows": [list(row) for row in t.rows]}
                          for t in self.measured],

@@ -72,13 +72,13 @@ def find_rows(paper: str | None = None, item: str | None = None) -> tuple[Row, .
 
 def slug(name: str) -> str:
     """A name as on the command line and in file names: `Table 1` → `table-1`; `table1` is the same."""
-    words: list[str] = []
+    parts: list[str] = []
     for sign in name.lower():
         kind = "digit" if sign.isdigit() else "letter" if sign.isalpha() else ""
         if not kind:
-            words.append("")
-        elif words and words[-1] and words[-1][-1].isdigit() == (kind == "digit"):
-            words[-1] += sign
+            parts.append("")
+        elif parts and parts[-1] and parts[-1][-1].isdigit() == (kind == "digit"):
+            parts[-1] += sign
         else:
-            words.append(sign)
-    return "-".join(word for word in words if word)
+            parts.append(sign)
+    return "-".join(word for word in parts if word)

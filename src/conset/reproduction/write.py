@@ -69,7 +69,7 @@ def pictures_of(item: Item) -> tuple[Picture, ...]:
         from conset.report.picture_errors import picture_errors
 
         marks = [(f"{cell.row}, {cell.column}", cell.error, not cell.departure) for cell in item.cells]
-        claims = [(claim.words, claim.holds) for claim in item.asserted]
+        claims = [(claim.statement, claim.holds) for claim in item.asserted]
         return picture_errors(marks, claims, tolerance=item.tolerance, title=f"{item.name}: {item.title}")
 
     return (Picture(draw),)
@@ -87,7 +87,7 @@ def item_markdown(item: Item, pictures: Sequence[str] = ()) -> str:
     for table in item.all_tables():
         lines += [f"## {table.title}", "", *lines_of(table), ""]
     if item.all_departures:
-        lines += ["## Departures", "", *(f"- {plain(words)}" for words in item.all_departures), ""]
+        lines += ["## Departures", "", *(f"- {plain(departure)}" for departure in item.all_departures), ""]
     return "\n".join(lines)
 
 
@@ -97,18 +97,23 @@ def index_markdown(items: Sequence[Item]) -> str:
     lines = ["# The four texts, reproduced", "", f"{good} of {len(items)} items agree within the tolerance stated.", ""]
     columns = ("paper", "item", "shows", "cells", "rms error", "largest", "agrees")
     lines += table_markdown(columns, (_index_row(item) for item in items), (0, 1, 2, 6))
-    parting = [(item, words) for item in items for words in item.all_departures]
+    parting = [(item, departure) for item in items for departure in item.all_departures]
     if parting:
-        lines += ["", "## Departures", "", *(f"- {item.paper}, {item.name}: {plain(words)}" for item, words in parting)]
+        lines += [
+            "",
+            "## Departures",
+            "",
+            *(f"- {item.paper}, {item.name}: {plain(departure)}" for item, departure in parting),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def _index_row(item: Item) -> tuple[str, ...]:
     link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
-    return (item.paper, link, plain(item.title), str(item.count), *error_words(item), agrees_word(item))
+    return (item.paper, link, plain(item.title), str(item.count), *format_errors(item), agrees_word(item))
 
 
-def error_words(item: Item) -> tuple[str, str]:
+def format_errors(item: Item) -> tuple[str, str]:
     """(rms, largest) for people; a dash where there are assertions alone."""
     return (f"{item.rms_error:.1%}", f"{item.max_error:.1%}") if item.cells else ("–", "–")
 
@@ -120,10 +125,10 @@ def agrees_word(item: Item) -> str:
 
 def lines_of(table: Table) -> list[str]:
     """Markdown; columns of numbers to the right."""
-    words = [k for k in range(len(table.columns))
+    text_columns = [k for k in range(len(table.columns))
              if not all(isinstance(row[k], int | float) or row[k] is None for row in table.rows)]  # fmt: skip
-    rows = ([plain(value_words(value)) for value in row] for row in table.rows)
-    return table_markdown([plain(name) for name in table.columns], rows, words)
+    rows = ([plain(format_value(value)) for value in row] for row in table.rows)
+    return table_markdown([plain(name) for name in table.columns], rows, text_columns)
 
 
 def table_csv(table: Table) -> str:
@@ -135,7 +140,7 @@ def table_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def value_words(value: Value) -> str:
+def format_value(value: Value) -> str:
     """A value for people: whole numbers with separators, others to four digits."""
     if value is None:
         return ""

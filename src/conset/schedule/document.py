@@ -1,7 +1,7 @@
 """Document: a schedule file as it stands, before anything in it is believed.
 
 A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat arrays that say what
-the file says, whose *structure* alone is checked. `verify` judges documents; `to_schedule` turns a sound one into the
+the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 """
 
@@ -127,7 +127,7 @@ def _final_name(name: str) -> str:
 
 def _bandwidths(schedule: Schedule) -> float | list[float] | None:
     """One number where all messages are to have the same."""
-    asked = schedule.min_bandwidth_Bps
-    if asked is None or not asked.size:
+    rates = schedule.min_bandwidth_Bps
+    if rates is None or not rates.size:
         return None
-    return float(asked[0]) if (asked == asked[0]).all() else asked.tolist()
+    return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()

@@ -146,11 +146,11 @@ class Schedule(ValueObject):
             raise InputError(f"timetable[{k}]: from {table[k, 0]:g} s to {table[k, 1]:g} s: {rule}")
         object.__setattr__(self, "timetable", frozen(table))
 
-    def _check_bandwidths(self, asked: NDArray[np.float64]) -> None:
-        if asked.shape != (self.pattern.messages,) or not np.all((asked >= 0) & np.isfinite(asked)):
+    def _check_bandwidths(self, rates: NDArray[np.float64]) -> None:
+        if rates.shape != (self.pattern.messages,) or not np.all((rates >= 0) & np.isfinite(rates)):
             rule = f"one finite rate of at least 0 B/s for each of {self.pattern.messages} messages required"
             raise InputError(f"min_bandwidth_Bps: {rule}")
-        object.__setattr__(self, "min_bandwidth_Bps", frozen(asked))
+        object.__setattr__(self, "min_bandwidth_Bps", frozen(rates))
 
     @property
     def phases(self) -> int:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Begins:
+class PhaseVisits:
     """The visits of ranks to phases: a rank visits a phase in which it sends or receives.
 
     Attributes:
@@ -38,7 +38,7 @@ class Begins:
     paid_s: Floats
 
     @staticmethod
-    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats, cycle_s: float = 0.0) -> Begins:
+    def of(workload: Workload, machine: Machine, sync: Sync, end_s: Floats, cycle_s: float = 0.0) -> PhaseVisits:
         """The visits of a workload whose messages are delivered at `end_s`; none for a trace.
 
         Args:
@@ -51,7 +51,7 @@ class Begins:
         if not workload.phases:
             none = np.zeros(0, np.int64)
             nowhere = np.zeros(workload.messages, np.int64)
-            return Begins(none, none, nowhere, nowhere, np.zeros(0), np.zeros(0))
+            return PhaseVisits(none, none, nowhere, nowhere, np.zeros(0), np.zeros(0))
         costs = machine.costs_for(workload.method)
         key = [rank.astype(np.int64) * workload.phases + workload.phase_of
                for rank in (workload.sending_rank, workload.receiving_rank)]  # fmt: skip
@@ -68,7 +68,7 @@ class Begins:
             for place in (sending, receiving):
                 np.maximum.at(last, place, end_s)
             entered = _before_each(last, rank)
-        return Begins(
+        return PhaseVisits(
             rank, phase, sending, receiving, entered, _paid(entered, rank, rounded_up(costs.setup_s, cycle_s))
         )
 

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.schedule.sync import parse_sync
-from conset.simulation.needs import Needs, cycle_of, rounded_up
-from conset.simulation.resources import Resources, resource_words
+from conset.simulation.needs import MessageTimes, cycle_of, rounded_up
+from conset.simulation.resources import Resources, describe_resource
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
+from conset.units import count_of
 
 Floats = NDArray[np.float64]
 Bound = tuple[float, str]
@@ -38,7 +39,7 @@ Bound = tuple[float, str]
 
 ROUNDS = 64
 """Longest chain of dependences that is followed."""
-MOST_PHASES = 4096
+MAX_PHASES = 4096
 """Phases over which chains of phases are followed."""
 
 
@@ -51,12 +52,12 @@ class Demand:
     settings: Settings
     model: str
     resources: Resources
-    needs: Needs
+    needs: MessageTimes
 
     @staticmethod
     def of(workload: Workload, machine: Machine, settings: Settings, model: str, resources: Resources) -> Demand:
         """The demand over the routes of `resources`."""
-        needs = Needs.of(workload, machine, settings, model, resources.hops, resources.bytes / resources.slowest)
+        needs = MessageTimes.of(workload, machine, settings, model, resources.hops, resources.bytes / resources.slowest)
         return Demand(workload, machine, settings, model, resources, needs)
 
     @property
@@ -86,8 +87,8 @@ def lower_bound(demand: Demand) -> Bound:
         barriers = len(each) - (0 if costs.first_barrier else 1)
         synchronization_s = costs.synchronization.at(demand.machine.topology.endpoints)
         fixed = barriers * rounded_up(synchronization_s, cycle_of(costs, demand.model))
-        words = f"{barriers:,} barrier{'' if barriers == 1 else 's'} and the busiest of each group"
-        bounds.append((sum(each) + fixed, words))
+        witness = f"{count_of(barriers, 'barrier')} and the busiest of each group"
+        bounds.append((sum(each) + fixed, witness))
     return _top(bounds)
 
 
@@ -126,8 +127,8 @@ def _resource(demand: Demand, chosen: slice) -> Bound:
     after = np.where(needs.buffered, needs.receive, needs.after)
     whole = np.where(loads > 0, demand.setup_s + least(entering) + loads + least(after), 0.0)
     busiest = int(whole.argmax())
-    words = resource_words(resources, demand.machine.topology, busiest, demand.model)
-    return float(whole[busiest]), words
+    witness = describe_resource(resources, demand.machine.topology, busiest, demand.model)
+    return float(whole[busiest]), witness
 
 
 def _processors(demand: Demand, chosen: slice) -> list[Bound]:
@@ -209,14 +210,14 @@ def _chain(demand: Demand) -> Bound:
                 break
             end = ready + alone
     last = int(end.argmax())
-    words = "after its release and what it depends on" if work.deps.size else "after its release"
-    return float(end[last]), f"{_named(work, last)} alone {words}"
+    witness = "after its release and what it depends on" if work.deps.size else "after its release"
+    return float(end[last]), f"{_named(work, last)} alone {witness}"
 
 
 def _chain_of_phases(demand: Demand) -> Bound:
     """`local`, `ready`: a message after what its ends have in the phases before, each alone."""
     work, needs, setup_s = demand.workload, demand.needs, demand.setup_s
-    if work.phases > MOST_PHASES:
+    if work.phases > MAX_PHASES:
         return 0.0, "nothing to send"
     ready = needs.signal > 0
     ranks = int(max(work.sending_rank.max(), work.receiving_rank.max())) + 1

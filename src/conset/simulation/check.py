@@ -21,7 +21,7 @@ import numpy as np
 
 from conset.machine.machine import Machine
 from conset.simulation.bounds import lower_bound
-from conset.simulation.check_evidence import TOLERANCE, Evidence, Violation
+from conset.simulation.check_evidence import TOLERANCE, CheckContext, Violation
 from conset.simulation.check_execution import check_policy, check_receives, check_sends
 from conset.simulation.check_life import check_deps, check_life, check_release, check_set_ups
 from conset.simulation.check_network import check_capacity, check_conservation, check_fairness, check_lanes
@@ -44,19 +44,19 @@ def check_timeline(
         machine: on what.
         settings: how.
     """
-    evidence = Evidence(timeline, workload, machine, settings or Settings())
-    stated = (evidence.start, timeline.sent_s, timeline.first_byte_s, timeline.left_s, evidence.end)
-    wrong = ~np.isfinite(np.stack([times for times in stated if times.size == evidence.end.size])).all(axis=0)
+    context = CheckContext(timeline, workload, machine, settings or Settings())
+    stated = (context.start, timeline.sent_s, timeline.first_byte_s, timeline.left_s, context.end)
+    wrong = ~np.isfinite(np.stack([times for times in stated if times.size == context.end.size])).all(axis=0)
     if wrong.any():
         return (Violation("release", f"message {int(wrong.argmax())}: times must be finite"),)
-    if evidence.routes.broken >= 0:
-        m = evidence.routes.broken
+    if context.routes.broken >= 0:
+        m = context.routes.broken
         ends = f"{workload.source[m]} → {workload.target[m]}"
         return (Violation("route", f"message {m} ({ends}): its links are no way from one end to the other"),)
-    return tuple(violation for rule in RULES for violation in rule(evidence))
+    return tuple(violation for rule in RULES for violation in rule(context))
 
 
-def check_bound(e: Evidence) -> list[Violation]:
+def check_bound(e: CheckContext) -> list[Violation]:
     """The time is above every bound of its class."""
     least, what = lower_bound(e.demand)
     if e.timeline.time_s >= least * (1 - 1e-6):
@@ -64,7 +64,7 @@ def check_bound(e: Evidence) -> list[Violation]:
     return [Violation("bound", f"{e.timeline.time_s:.9g} s is below {least:.9g} s: {what}")]
 
 
-def check_figures(e: Evidence) -> list[Violation]:
+def check_figures(e: CheckContext) -> list[Violation]:
     """Bytes of links and ports, ends of phases, the mean latency are what messages say; busy times fit."""
     work, timeline, topology = e.workload, e.timeline, e.machine.topology
     found = []
@@ -89,7 +89,7 @@ def check_figures(e: Evidence) -> list[Violation]:
     return found + _busy(e)
 
 
-def _busy(e: Evidence) -> list[Violation]:
+def _busy(e: CheckContext) -> list[Violation]:
     """A link or port is busy for no longer than everything, and for no less than its bytes need."""
     nodes, slots = e.machine.topology.nodes, e.machine.topology.link_slots
     least = e.resources.loads()
@@ -106,10 +106,10 @@ def _busy(e: Evidence) -> list[Violation]:
     return []
 
 
-Rule = Callable[[Evidence], list[Violation]]
+Rule = Callable[[CheckContext], list[Violation]]
 
 RULES: tuple[Rule, ...] = (
     check_release, check_deps, check_policy, check_sends, check_life, check_set_ups, check_processors, check_receives,
     check_conservation, check_capacity, check_lanes, check_fairness, check_bound, check_figures,
 )  # fmt: skip
-"""Every rule, in the order in which violations are told."""
+"""Every rule, in the order in which violations are reported."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.schedule.sync import Sync, parse_sync
-from conset.simulation.begins import Begins
+from conset.simulation.begins import PhaseVisits
 from conset.simulation.bounds import Demand
 from conset.simulation.check_routes import Routes
-from conset.simulation.needs import HELD, Needs, cycle_of
+from conset.simulation.needs import HELD, MessageTimes, cycle_of
 from conset.simulation.order import Rows, in_list_order
 from conset.simulation.resources import Resources
 from conset.simulation.settings import Settings
@@ -42,7 +42,7 @@ class Violation:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class CheckContext:
     """A timeline, what was played, where and how."""
 
     timeline: Timeline
@@ -89,7 +89,7 @@ class Evidence:
         return Demand.of(self.workload, self.machine, self.settings, self.model, self.resources)
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> MessageTimes:
         """What each message takes at least."""
         return self.demand.needs
 
@@ -179,9 +179,9 @@ class Evidence:
         return self.workload.phases > 0 or self.settings.in_flight is not None
 
     @cached_property
-    def begins(self) -> Begins:
+    def begins(self) -> PhaseVisits:
         """When ranks may enter phases, by the deliveries that the timeline states."""
-        return Begins.of(self.workload, self.machine, self.sync, self.end, self.cycle)
+        return PhaseVisits.of(self.workload, self.machine, self.sync, self.end, self.cycle)
 
     @cached_property
     def flows(self) -> NDArray[np.bool_]:

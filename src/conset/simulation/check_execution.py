@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.simulation.check_evidence import Evidence, Floats, Violation
+from conset.simulation.check_evidence import CheckContext, Floats, Violation
 from conset.simulation.order import Rows, in_list_order, most_open
+from conset.units import count_of
 
 
-def check_policy(e: Evidence) -> list[Violation]:
+def check_policy(e: CheckContext) -> list[Violation]:
     """Nothing takes its slot before its sender has entered its phase and, under `ready`, its signal has come.
 
     What a phase costs its ranks is the business of `check_set_ups`.
@@ -20,25 +21,29 @@ def check_policy(e: Evidence) -> list[Violation]:
     return e.not_before("policy", np.maximum(entered, _signalled(e)), e.start, "took its slot")
 
 
-def _signalled(e: Evidence) -> Floats:
+def _signalled(e: CheckContext) -> Floats:
     """`ready`: when the signal has come from a receiver that has ended its earlier phases; of an exchange both."""
     if e.sync.kind != "ready":
         return np.zeros(e.end.size)
     # its set-up is paid before it signals
     entered = e.begins.entered_s[e.begins.receiving] + e.setup_s
-    asked = np.where(e.workload.crosses, entered + e.needs.signal, 0.0)
+    signalled = np.where(e.workload.crosses, entered + e.needs.signal, 0.0)
     partner = e.resources.partner
-    return np.where(partner >= 0, np.maximum(asked, asked[partner]), asked)
+    return np.where(partner >= 0, np.maximum(signalled, signalled[partner]), signalled)
 
 
-def check_sends(e: Evidence) -> list[Violation]:
+def check_sends(e: CheckContext) -> list[Violation]:
     """A rank's messages take slots in posting order, and it has so many; a slot is free when the bytes have left."""
     found = []
     limit = e.settings.in_flight
     if limit is not None:
         most, rank = most_open(e.rows, e.start, e.slot_free - e.slack)
         if most > limit:
-            found.append(Violation("in flight", f"rank {rank}: {most} messages in its slots, at most {limit} allowed"))
+            found.append(
+                Violation(
+                    "in flight", f"rank {rank}: {count_of(int(most), 'message')} in its slots, at most {limit} allowed"
+                )
+            )
     if e.injected_only:
         return found + _behind_slots(e)
     if e.in_order:
@@ -51,7 +56,7 @@ def check_sends(e: Evidence) -> list[Violation]:
     return found
 
 
-def _behind_slots(e: Evidence) -> list[Violation]:
+def _behind_slots(e: CheckContext) -> list[Violation]:
     """Where only injections are known: a message is injected when so many posted before it keep their slots."""
     limit = e.settings.in_flight
     for rank, row in e.rows if limit is not None else ():
@@ -63,7 +68,7 @@ def _behind_slots(e: Evidence) -> list[Violation]:
     return []
 
 
-def check_receives(e: Evidence) -> list[Violation]:
+def check_receives(e: CheckContext) -> list[Violation]:
     """A receiver takes at most so many at once, in the order of its list where it goes by it.
 
     A receive is asked for at the end of the latency, and used until the bytes have left; in list order it is the next
@@ -84,7 +89,7 @@ def check_receives(e: Evidence) -> list[Violation]:
     return found
 
 
-def _out_of_turn(e: Evidence, rows: Rows, taken: Floats, sure: NDArray[np.bool_], limit: int) -> list[Violation]:
+def _out_of_turn(e: CheckContext, rows: Rows, taken: Floats, sure: NDArray[np.bool_], limit: int) -> list[Violation]:
     """A message is taken while fewer than `limit` of those before it in the receiver's list are not delivered."""
     for rank, row in rows:
         for k, m in enumerate(row.tolist()):
@@ -95,7 +100,7 @@ def _out_of_turn(e: Evidence, rows: Rows, taken: Floats, sure: NDArray[np.bool_]
     return []
 
 
-def holding(e: Evidence) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
+def holding(e: CheckContext) -> tuple[Floats, Floats, NDArray[np.bool_]] | None:
     """(from, to, sure): when a message surely holds its whole path, shape=(messages) each; None where nobody knows.
 
     Its header has arrived before the receiver's overhead, where that is paid with the path held; else before bytes

@@ -6,15 +6,15 @@ from math import inf
 
 import numpy as np
 
-from conset.simulation.check_evidence import Evidence, Floats, Violation
+from conset.simulation.check_evidence import CheckContext, Floats, Violation
 
 
-def check_release(e: Evidence) -> list[Violation]:
+def check_release(e: CheckContext) -> list[Violation]:
     """Nothing takes its slot before its time."""
     return e.not_before("release", e.workload.time_s, e.start, "took its slot")
 
 
-def check_deps(e: Evidence) -> list[Violation]:
+def check_deps(e: CheckContext) -> list[Violation]:
     """Nothing takes its slot before what it depends on is delivered."""
     work = e.workload
     waiting = np.repeat(np.arange(work.messages), np.diff(work.dep_offsets))
@@ -23,7 +23,7 @@ def check_deps(e: Evidence) -> list[Violation]:
     return e.not_before("deps", earliest, e.start, "took its slot")
 
 
-def check_life(e: Evidence) -> list[Violation]:
+def check_life(e: CheckContext) -> list[Violation]:
     """Overhead after the slot, latency after overhead, bytes after latency, the receiver's overhead after bytes."""
     needs = e.needs
     found = e.not_before("latency", e.start + needs.alone, e.end, "delivered")
@@ -47,7 +47,7 @@ def check_life(e: Evidence) -> list[Violation]:
     return found + _at_once(e)
 
 
-def _at_once(e: Evidence) -> list[Violation]:
+def _at_once(e: CheckContext) -> list[Violation]:
     """What is paid for before its bytes is delivered with the last of them."""
     if e.left is None or e.costs.receive != "before" or e.model == "flit":
         return []
@@ -55,7 +55,7 @@ def _at_once(e: Evidence) -> list[Violation]:
     return e.not_before("latency", np.where(paid, e.end, -inf), e.left, "last byte, with which it is delivered,")
 
 
-def check_set_ups(e: Evidence) -> list[Violation]:
+def check_set_ups(e: CheckContext) -> list[Violation]:
     """A transfer takes its slot after both its ends have paid the set-up of its phase."""
     if not e.setup_s:
         return []

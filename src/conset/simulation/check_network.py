@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.simulation.check_evidence import TOLERANCE, Evidence, Floats, Violation
+from conset.simulation.check_evidence import TOLERANCE, CheckContext, Floats, Violation
 from conset.simulation.check_execution import holding
 from conset.simulation.resources import growth
 from conset.simulation.timeline import Rates, resource_name
@@ -18,7 +18,7 @@ SAMPLES = 200
 """Times at which fairness is looked at."""
 
 
-def check_conservation(e: Evidence) -> list[Violation]:
+def check_conservation(e: CheckContext) -> list[Violation]:
     """Exactly the bytes of a message flow, from its first byte to its last."""
     rates = e.timeline.rates
     if rates is None or e.streams is None:
@@ -37,11 +37,11 @@ def check_conservation(e: Evidence) -> list[Violation]:
         found.append(Violation("conservation", text))
     last = np.append(~same, True) if message.size else np.zeros(0, bool)
     if rate[last].any():
-        found.append(Violation("conservation", f"message {message[last][rate[last] != 0][0]}: flows for ever"))
+        found.append(Violation("conservation", f"message {message[last][rate[last] != 0][0]}: flows without end"))
     return found + _ends(e)
 
 
-def _ends(e: Evidence) -> list[Violation]:
+def _ends(e: CheckContext) -> list[Violation]:
     """Rates begin with the first byte and end with the last one, where the timeline says these too."""
     assert e.streams is not None  # asked only where there are rates
     found = []
@@ -58,7 +58,7 @@ def _ends(e: Evidence) -> list[Violation]:
     return found
 
 
-def check_capacity(e: Evidence) -> list[Violation]:
+def check_capacity(e: CheckContext) -> list[Violation]:
     """No message, link, port or node is faster than its rate; without rates, no more work than time from either end."""
     rates = e.timeline.rates
     if rates is None:
@@ -79,7 +79,7 @@ def check_capacity(e: Evidence) -> list[Violation]:
     return found
 
 
-def _exchanges(e: Evidence, rates: Rates) -> tuple[Ints, Floats, Floats]:
+def _exchanges(e: CheckContext, rates: Rates) -> tuple[Ints, Floats, Floats]:
     """(message, time, growth) of what messages count in `node`: less while both of an exchange flow."""
     assert e.streams is not None  # asked only where there are rates
     first, last = e.streams
@@ -104,7 +104,7 @@ def _exchanges(e: Evidence, rates: Rates) -> tuple[Ints, Floats, Floats]:
     return message[in_time], time_s[in_time], growth(changed, e.end.size)
 
 
-def _overloads(e: Evidence, changes: tuple[Ints, Floats, Floats], chosen: NDArray[np.bool_]) -> list[Violation]:
+def _overloads(e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: NDArray[np.bool_]) -> list[Violation]:
     """The worst moment of every resource of the chosen items that is above its rate."""
     message, at, step = changes
     items = np.where(chosen, e.resources.items, -1)
@@ -132,7 +132,7 @@ def _overloads(e: Evidence, changes: tuple[Ints, Floats, Floats], chosen: NDArra
     return found
 
 
-def _flowing(e: Evidence) -> tuple[Floats, Floats]:
+def _flowing(e: CheckContext) -> tuple[Floats, Floats]:
     """(not before, not after), shape=(messages) each [s]: bytes of a message flow."""
     end = e.end - e.needs.after if e.left is None else e.left
     if e.model == "flit":  # flits go ahead while others are on their way
@@ -140,7 +140,7 @@ def _flowing(e: Evidence) -> tuple[Floats, Floats]:
     return e.start + e.needs.to_bytes if e.first is None else np.where(e.flows, e.first, e.start), end
 
 
-def _windows(e: Evidence) -> list[Violation]:
+def _windows(e: CheckContext) -> list[Violation]:
     """Bytes that flow after a time fit between it and the last byte of all, and likewise from the first byte on."""
     resources = e.resources
     counts = np.diff(resources.offsets)
@@ -165,7 +165,7 @@ def _windows(e: Evidence) -> list[Violation]:
     return []
 
 
-def check_lanes(e: Evidence) -> list[Violation]:
+def check_lanes(e: CheckContext) -> list[Violation]:
     """A lane has one message at a time, from its header to the release of the path."""
     held = holding(e) if e.held else None
     if held is None:
@@ -195,7 +195,7 @@ def check_lanes(e: Evidence) -> list[Violation]:
     return [Violation("lanes", text + f"{limit[k]} lane{'' if limit[k] == 1 else 's'}")]
 
 
-def check_fairness(e: Evidence) -> list[Violation]:
+def check_fairness(e: CheckContext) -> list[Violation]:
     """`flow`: every message has a full link or port on which its level is the largest."""
     if e.timeline.rates is None or e.model != "flow":
         return []
@@ -214,7 +214,7 @@ def check_fairness(e: Evidence) -> list[Violation]:
     ]
 
 
-def _unfair(e: Evidence, rates: Rates, weight: Floats) -> tuple[int, float] | None:
+def _unfair(e: CheckContext, rates: Rates, weight: Floats) -> tuple[int, float] | None:
     """(message, time) of a flow without a bottleneck at one of the times looked at; None where all have one."""
     times = np.unique(rates.time_s)
     if not times.size:
@@ -234,7 +234,7 @@ def _unfair(e: Evidence, rates: Rates, weight: Floats) -> tuple[int, float] | No
     return None
 
 
-def _without_bottleneck(e: Evidence, now: Floats, weight: Floats) -> Ints:
+def _without_bottleneck(e: CheckContext, now: Floats, weight: Floats) -> Ints:
     """Messages that flow at rates `now` and could flow faster."""
     r = e.resources
     message = np.repeat(np.arange(now.size), np.diff(r.offsets))

@@ -14,13 +14,13 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.simulation.check_evidence import Evidence, Floats, Violation
+from conset.simulation.check_evidence import CheckContext, Floats, Violation
 
 Ints = NDArray[np.int64]
 
 
 @dataclass
-class Jobs:
+class ProcessorJobs:
     """Pieces of work: processor, from when on, until when at the latest, how long, of which message (-1: a set-up)."""
 
     columns: list[tuple[Ints, Floats, Floats, Floats, Ints]] = field(default_factory=list)
@@ -58,16 +58,16 @@ class Jobs:
         return None
 
 
-def check_processors(e: Evidence) -> list[Violation]:
+def check_processors(e: CheckContext) -> list[Violation]:
     """Overheads, set-ups and signals of a rank fit into its time, on one processor or on one for each direction."""
-    sending, receiving = Jobs(), Jobs()
+    sending, receiving = ProcessorJobs(), ProcessorJobs()
     _sends(e, sending)
     _receives(e, receiving)
     _signals(e, sending, receiving)
     _requests(e, sending, receiving)
     found = []
     if e.costs.processors == "one" and not e.costs.preempts:
-        both = Jobs(sending.columns + receiving.columns)
+        both = ProcessorJobs(sending.columns + receiving.columns)
         _set_ups(e, both)
         found += _late(e, both, "sends and receives")
     else:
@@ -77,7 +77,7 @@ def check_processors(e: Evidence) -> list[Violation]:
     return found + _in_turn(e)
 
 
-def _late(e: Evidence, jobs: Jobs, what: str) -> list[Violation]:
+def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
     late = jobs.late(4 * e.slack)
     if late is None:
         return []
@@ -87,11 +87,11 @@ def _late(e: Evidence, jobs: Jobs, what: str) -> list[Violation]:
     return [Violation("processor", text)]
 
 
-def _all(e: Evidence) -> Ints:
+def _all(e: CheckContext) -> Ints:
     return np.arange(e.end.size)
 
 
-def _sends(e: Evidence, jobs: Jobs) -> None:
+def _sends(e: CheckContext, jobs: ProcessorJobs) -> None:
     needs = e.needs
     if e.sent is None:
         begun = np.zeros(e.end.size) if e.injected_only else e.start + needs.asking
@@ -101,7 +101,7 @@ def _sends(e: Evidence, jobs: Jobs) -> None:
         jobs.add(e.senders, e.sent - needs.send, e.sent, needs.send, _all(e))
 
 
-def _receives(e: Evidence, jobs: Jobs) -> None:
+def _receives(e: CheckContext, jobs: ProcessorJobs) -> None:
     """After the bytes at the end, before them right before; where sends interrupt it, somewhere before them."""
     needs = e.needs
     jobs.add(e.receivers, e.end - needs.after, e.end, needs.after, _all(e))
@@ -119,7 +119,7 @@ def _receives(e: Evidence, jobs: Jobs) -> None:
     jobs.add(e.receivers, begun, latest, needs.before, _all(e))
 
 
-def _signals(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
+def _signals(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs) -> None:
     """Half of a ready signal's work at the target after it entered, half at the source before the slot."""
     needs = e.needs
     sent = np.flatnonzero(needs.signal > 0)
@@ -132,7 +132,7 @@ def _signals(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
     receiving.add(e.senders[sent], entered + needs.half + way, e.start[sent], half, sent)
 
 
-def _requests(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
+def _requests(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs) -> None:
     """A request to the target, a grant back, between the slot and the send overhead."""
     needs = e.needs
     asks = np.flatnonzero(needs.asking > 0)
@@ -147,7 +147,7 @@ def _requests(e: Evidence, sending: Jobs, receiving: Jobs) -> None:
     receiving.add(e.senders[asks], begin + rest - half, end, half, asks)
 
 
-def _set_ups(e: Evidence, jobs: Jobs) -> None:
+def _set_ups(e: CheckContext, jobs: ProcessorJobs) -> None:
     """Between entering a phase and the slot of its first transfer, of this rank as sender or receiver."""
     if not e.setup_s:
         return
@@ -159,7 +159,7 @@ def _set_ups(e: Evidence, jobs: Jobs) -> None:
     jobs.add(begins.rank, begins.paid_s - setup, latest, setup, np.full(latest.size, -1))
 
 
-def _in_turn(e: Evidence) -> list[Violation]:
+def _in_turn(e: CheckContext) -> list[Violation]:
     """What is ready first is served first, where the timeline says when it was: sends by slots, receives by bytes."""
     if e.sent is None:
         return []

@@ -40,9 +40,9 @@ LANES = 4
 """Virtual channels of a port unless more is said."""
 BUFFER = 8
 """Flits that the buffer of a lane holds."""
-MOST_CYCLES = 2**61
+MAX_CYCLES = 2**61
 """Up to which the core's clock counts without a sum beyond 64 bits."""
-MOST_LANES = 63
+MAX_LANES = 63
 """Lanes of all ports of a router together: one word of bits, and one to spare."""
 
 
@@ -222,17 +222,17 @@ def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: f
         "copies": float(workload.bytes.sum(dtype=np.float64)) / costs.copy_Bps,
     }
     cycles = sum(times.values()) / cycle_s + 8 * (messages + workload.phases)
-    if cycles > MOST_CYCLES:
+    if cycles > MAX_CYCLES:
         worst = max(times, key=lambda name: times[name])
         text = f"{worst} of {times[worst]:g} s are {times[worst] / cycle_s:.3g} cycles of {cycle_s:g} s"
-        raise InputError(f"flit: {text} on {machine.name}: must be at most {MOST_CYCLES:.3g}")
+        raise InputError(f"flit: {text} on {machine.name}: must be at most {MAX_CYCLES:.3g}")
 
 
 def _check(machine: Machine, ports: Ports, lanes: int) -> None:
-    if ports.count * lanes > MOST_LANES:
+    if ports.count * lanes > MAX_LANES:
         raise InputError(
             f"flit: {lanes} lanes at {ports.count} ports of a router of {machine.name} are {ports.count * lanes}: "
-            f"must be at most {MOST_LANES}"
+            f"must be at most {MAX_LANES}"
         )
     if lanes < 2 and ports.ring.any():
         raise InputError(f"flit: {lanes} lane a port on {machine.name}: rings need at least 2 against deadlock")
@@ -264,9 +264,9 @@ def cycle_time(machine: Machine) -> float:
 def cycles_of(time_s: NDArray[np.float64], cycle_s: float) -> NDArray[np.int64]:
     """Times [s] as cycles, rounded up; a millionth of a cycle is a rounding error."""
     cycles = time_s / cycle_s
-    if cycles.size and cycles.max() > MOST_CYCLES:
+    if cycles.size and cycles.max() > MAX_CYCLES:
         m = int(np.argmax(cycles))
-        raise InputError(f"time_s[{m}] = {time_s[m]:g} s: {cycles[m]:.3g} cycles, must be at most {MOST_CYCLES:.3g}")
+        raise InputError(f"time_s[{m}] = {time_s[m]:g} s: {cycles[m]:.3g} cycles, must be at most {MAX_CYCLES:.3g}")
     return _ceil(cycles)
 
 

@@ -37,7 +37,7 @@ POINTS = 16
 """Loads of a sweep before bisection."""
 PRECISION = 0.004
 """Relative width of the interval that bisection leaves."""
-LOOKS = 4
+RUNS = 4
 """Independent runs that a step of the bisection averages over."""
 CARRIED = 0.9
 """A network that carries less of what is offered is saturated, however short the look."""
@@ -46,7 +46,7 @@ THRESHOLD = 500.0
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class LoadRun:
     """One run: latencies of measured packets [cycles], how many were not delivered, flits per slot in and out."""
 
     latency: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Look:
     accepted: float
 
 
-class Probe:
+class LoadSweep:
     """One network under one traffic: measures loads, and keeps what it has measured."""
 
     def __init__(
@@ -87,16 +87,16 @@ class Probe:
     def measure(self, load: float) -> LoadPoint:
         """What the network does under `load`."""
         if load not in self.points:
-            self.points[load] = self._point(load, [self._look(load, self.window, self.seed)])
+            self.points[load] = self._point(load, [self._run_load(load, self.window, self.seed)])
         return self.points[load]
 
     def measure_long(self, load: float) -> LoadPoint:
         """The same, looked at longer and more than once."""
-        looks = [self._look(load, self.window.longer, self.seed + k) for k in range(LOOKS)]
-        self.points[load] = self._point(load, looks)
+        runs = [self._run_load(load, self.window.longer, self.seed + k) for k in range(RUNS)]
+        self.points[load] = self._point(load, runs)
         return self.points[load]
 
-    def _look(self, load: float, window: Window, seed: int) -> Look:
+    def _run_load(self, load: float, window: Window, seed: int) -> LoadRun:
         flit = self.machine.costs.flit_B
         release, source, target, size = self.traffic.draw(load, flit, window.cycles, seed)
         flits = flits_of(size, flit)
@@ -113,16 +113,16 @@ class Probe:
         delivered = flits[(run.end >= opens) & (run.end < closes)].sum(dtype=np.int64)
         slots = window.measured * self.traffic.senders.size
         offered = flits[first:last].sum(dtype=np.int64)
-        return Look(latency, int(np.count_nonzero(end < 0)), float(offered) / slots, float(delivered) / slots)
+        return LoadRun(latency, int(np.count_nonzero(end < 0)), float(offered) / slots, float(delivered) / slots)
 
-    def _point(self, load: float, looks: list[Look]) -> LoadPoint:
-        latency = np.concatenate([look.latency for look in looks])
+    def _point(self, load: float, runs: list[LoadRun]) -> LoadPoint:
+        latency = np.concatenate([run.latency for run in runs])
         mean = float(latency.mean()) if latency.size else 0.0
-        offered, accepted = (float(np.mean([getattr(look, x) for look in looks])) for x in ("offered", "accepted"))
+        offered, accepted = (float(np.mean([getattr(run, x) for run in runs])) for x in ("offered", "accepted"))
         saturated = mean > self.threshold or load > self.bound or accepted < CARRIED * offered
         return LoadPoint(
             load, offered, accepted, mean, float(np.percentile(latency, 99)) if latency.size else 0.0, latency.size,
-            sum(look.undelivered for look in looks), saturated,
+            sum(run.undelivered for run in runs), saturated,
         )  # fmt: skip
 
     def saturation(self, low: float, high: float) -> float:
@@ -149,12 +149,12 @@ Watch = Callable[[str], AbstractContextManager[None]]
 
 
 def sweep_load(
-    probe: Probe, low: float, high: float, *, points: int = POINTS, progress: Watch = lambda _: nullcontext()
+    sweep: LoadSweep, low: float, high: float, *, points: int = POINTS, progress: Watch = lambda _: nullcontext()
 ) -> LoadCurve:
     """Latency from load `low` to `high` in equal steps, and the saturation between the last that holds and the next.
 
     Args:
-        probe: the network and its traffic.
+        sweep: the network and its traffic.
         low: above 0.
         high: at most 1, not below `low`.
         points: loads before bisection; one where both ends are the same.
@@ -167,15 +167,15 @@ def sweep_load(
     held, broken = 0.0, None
     for load in _steps(low, high, points):
         with progress(f"measuring load {load:.3g}"):
-            saturated = probe.measure(load).saturated
+            saturated = sweep.measure(load).saturated
         if saturated and broken is None:
             broken = load
         elif broken is None:
             held = load
     if broken is None:
-        return probe.curve(None)
+        return sweep.curve(None)
     with progress("looking for the saturation load"):
-        return probe.curve(probe.saturation(held, broken))
+        return sweep.curve(sweep.saturation(held, broken))
 
 
 def check_loads(low: float, high: float) -> None:

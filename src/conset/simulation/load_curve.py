@@ -51,7 +51,7 @@ class LoadPoint:
         offered: as drawn in the measured cycles.
         accepted: flits per cycle and sending node delivered in the measured cycles.
         mean_latency: of measured packets [cycles]; those not delivered count until the end.
-        p99_latency: that of the slowest hundredth, at least [cycles].
+        p99_latency: the 99th percentile [cycles].
         packets: measured.
         undelivered: of them.
         saturated: whether the mean latency is above the threshold, the load above the bound, or a tenth not carried.

@@ -34,7 +34,7 @@ ENTERING, PER_HOP = 5, 4
 
 
 @dataclass(frozen=True, eq=False)
-class Needs:
+class MessageTimes:
     """Times of each message, shape=(messages), float64 [s].
 
     Attributes:
@@ -89,7 +89,9 @@ class Needs:
         return self.to_bytes + self.flow
 
     @staticmethod
-    def of(workload: Workload, machine: Machine, settings: Settings, model: str, hops: Ints, flow: Floats) -> Needs:
+    def of(
+        workload: Workload, machine: Machine, settings: Settings, model: str, hops: Ints, flow: Floats
+    ) -> MessageTimes:
         """The needs under a model; `hops` are links of each route, `flow` bytes over the least rate on it."""
         costs = machine.costs_for(workload.method)
         size, crosses = workload.bytes, workload.crosses
@@ -103,8 +105,10 @@ class Needs:
         signal = np.where(crosses, 2 * half + way, 0.0)
         if flit:
             latency = np.asarray((ENTERING + PER_HOP * hops) * cycle, np.float64)
-            asked = signal if ready else zero
-            return Needs(zero, send, latency, zero, zero, flow, receive, asked, half, way, np.zeros(zero.size, bool))
+            ready_signal = signal if ready else zero
+            return MessageTimes(
+                zero, send, latency, zero, zero, flow, receive, ready_signal, half, way, np.zeros(zero.size, bool)
+            )
         hop = np.where(crosses, costs.hop.of(size), 0.0)
         latency = np.where(crosses, _entering(costs, size) + hops * hop, 0.0)
         eager = costs.eager_B
@@ -112,7 +116,7 @@ class Needs:
         buffered = np.zeros(zero.size, bool) if eager is None else (size <= eager) & crosses
         before = np.where(crosses & (costs.receive == "before"), receive, 0.0)
         flow = np.where(crosses, flow, size / costs.copy_Bps)
-        return Needs(
+        return MessageTimes(
             np.where(asks, 2 * signal, 0.0), send, latency, hop, before, flow, receive - before,
             signal if ready else zero, half, way, buffered,
         )  # fmt: skip

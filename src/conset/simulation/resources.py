@@ -92,7 +92,7 @@ def _capacities(machine: Machine, costs: Costs, model: str) -> tuple[Floats, Flo
     return unit, np.concatenate([unit * topology.widths(), *(np.full(nodes, rate) for rate in ports)])
 
 
-def resource_words(resources: Resources, topology: Topology, resource: int, model: str) -> str:
+def describe_resource(resources: Resources, topology: Topology, resource: int, model: str) -> str:
     """`link 3 → 4: 64 KiB at 175 MB/s`."""
     carried = float(np.repeat(resources.bytes, np.diff(resources.offsets))[resources.items == resource].sum())
     name, rate = resource_name(topology, resource), float(resources.capacity[resource])

@@ -27,7 +27,7 @@ import numpy as np
 from conset.errors import UsageError, unknown_name
 from conset.machine.costs import Costs
 
-MOST = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16}
+MAX_VALUES = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16}
 """What the counts of `Settings` may be at most."""
 ReceiveOrder = Literal["list", "any"]
 Fairness = Literal["equal", "rtt"]
@@ -66,8 +66,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise UsageError(f"{name} = {value}: must be at least 1, or all")
-            if value is not None and value > MOST[name]:
-                raise UsageError(f"{name} = {value}: must be at most {MOST[name]}, or all")
+            if value is not None and value > MAX_VALUES[name]:
+                raise UsageError(f"{name} = {value}: must be at most {MAX_VALUES[name]}, or all")
         if not self.until_s >= 0:
             raise UsageError(f"until_s = {self.until_s}: must be at least 0 s")
         if self.max_work is not None and not 0 <= self.max_work < 2**63:

@@ -41,7 +41,7 @@ def read_trace(path: str | Path, machine: Machine) -> Workload:
         _check(path, rows, machine.topology.endpoints)
         offsets, deps = _deps(path, rows["id"]) if header == HEADER else (np.zeros(0, np.int64), _NO_DEPS)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     return Workload(
         rows["src"].astype(np.int32), rows["dst"].astype(np.int32), np.ascontiguousarray(rows["bytes"]),
         machine.topology.nodes, rows["time"] / _NS, offsets, deps, name=path.name,
@@ -75,16 +75,16 @@ def _rows(path: Path) -> NDArray[np.void]:
         except (ValueError, OverflowError, Warning):
             pass
     with path.open(encoding="utf-8-sig") as file:
-        rows = [_words(path, number, line) for number, line in enumerate(file, 1) if number > 1 and line.strip()]
+        rows = [_split_row(path, number, line) for number, line in enumerate(file, 1) if number > 1 and line.strip()]
     return np.array(rows, _ROW)
 
 
-def _words(path: Path, number: int, line: str) -> tuple[int | float, ...]:
-    words = [word.strip() for word in line.split(",")]
-    if len(words) not in (5, 6):
-        raise InputError(f"{path}, line {number}: {len(HEADER)} columns required, given {len(words)}")
+def _split_row(path: Path, number: int, line: str) -> tuple[int | float, ...]:
+    fields = [word.strip() for word in line.split(",")]
+    if len(fields) not in (5, 6):
+        raise InputError(f"{path}, line {number}: {len(HEADER)} columns required, given {len(fields)}")
     values: list[int | float] = []
-    for name, word in zip(HEADER, words, strict=False):
+    for name, word in zip(HEADER, fields, strict=False):
         if name == "deps":
             break
         value = _time(word) if name == "time" else whole_number(word)
@@ -147,13 +147,13 @@ def _wanted(path: Path, messages: int) -> tuple[NDArray[np.int64], NDArray[np.in
     with path.open(encoding="utf-8-sig") as file:
         next(file)
         for k, line in enumerate((line for line in file if line.strip()), 1):
-            words = line.rpartition(",")[2].strip() if line.count(",") == 5 else ""
-            if not words:
+            fields = line.rpartition(",")[2].strip() if line.count(",") == 5 else ""
+            if not fields:
                 continue
-            for word in words.split(";"):
+            for word in fields.split(";"):
                 number = whole_number(word.strip())
                 if number is None:
                     raise InputError(f"{path}, line {k + 1}: deps: '{shown(word)}': whole numbers separated by ';'")
                 wanted.append(number)
-            counts[k] = words.count(";") + 1
+            counts[k] = fields.count(";") + 1
     return counts, np.array(wanted, np.int64)

@@ -12,7 +12,7 @@ from conset.arrays import frozen_ints
 from conset.errors import InputError, UsageError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.pattern.spec import input_path, parse_pattern, split_words
+from conset.pattern.spec import input_path, parse_pattern, split_options
 from conset.simulation.flit import flits_of
 from conset.units import parse_size
 
@@ -131,10 +131,10 @@ def parse_traffic(text: str, machine: Machine, *, seed: int = 0) -> Traffic:
         InputError: more ranks than the machine has endpoints; a broken file.
     """
     topology = machine.topology
-    words = split_words(text.replace(":", ",", 1))
-    given = dict(word.partition("=")[::2] for word in words[1:])
+    tokens = split_options(text.replace(":", ",", 1))
+    given = dict(word.partition("=")[::2] for word in tokens[1:])
     usual = PACKET_FLITS * machine.costs.flit_B
-    if words[0] == UNIFORM and "degree" not in given:
+    if tokens[0] == UNIFORM and "degree" not in given:
         if set(given) - {"size"}:
             raise UsageError(f"{text}: takes only size= here, or degree= for fixed partners, given {sorted(given)}")
         if topology.nodes > topology.endpoints:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
 from conset.simulation.least import resources_on
-from conset.simulation.needs import Needs
+from conset.simulation.needs import MessageTimes
 from conset.simulation.resources import Resources, growth
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
@@ -27,9 +27,9 @@ from conset.simulation.workload import Workload
 
 BINS = 360
 """Bins of time."""
-MOST_CELLS = 4_000_000
+MAX_CELLS = 4_000_000
 """Resources in use times bins; beyond, there are fewer bins."""
-MOST_USES = 4_000_000
+MAX_USES = 4_000_000
 """Changes of rates times hops that are looked at together."""
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def usage_of(timeline: Timeline, workload: Workload, machine: Machine, settings:
     used = np.unique(resources.items[np.isfinite(resources.capacity)[resources.items]])
     outs = slots + np.arange(nodes)
     kept = np.union1d(used, outs)
-    bins = max(16, min(bins, MOST_CELLS // max(kept.size, 1)))
+    bins = max(16, min(bins, MAX_CELLS // max(kept.size, 1)))
     edges = np.linspace(0.0, timeline.time_s or 1.0, bins + 1)
     carried = _carried(timeline, workload, machine, settings, resources, kept, edges)
     flow = np.diff(carried, axis=1) / (edges[1] - edges[0])
@@ -117,7 +117,7 @@ def flowing_from(timeline: Timeline, workload: Workload, machine: Machine | None
     if first.size or machine is None or timeline.model != "flow":
         return first
     hops = resources_on(workload, machine, settings, "flow").hops
-    needs = Needs.of(workload, machine, settings, "flow", hops, np.zeros(hops.size))
+    needs = MessageTimes.of(workload, machine, settings, "flow", hops, np.zeros(hops.size))
     begun = timeline.start_s + needs.to_bytes
     return np.where(workload.crosses & (workload.bytes > 0), np.minimum(begun, timeline.end_s), timeline.end_s)
 
@@ -166,7 +166,7 @@ def _carried(
     ends = np.cumsum(counts)
     first = 0
     while first < message.size:
-        last = max(first + 1, int(np.searchsorted(ends, ends[first] + MOST_USES)))
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + MAX_USES)))
         hops = counts[first:last]
         inside = np.arange(int(hops.sum())) - np.repeat(np.cumsum(hops) - hops, hops)
         use = np.repeat(resources.offsets[message[first:last]], hops) + inside

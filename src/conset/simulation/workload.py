@@ -16,9 +16,9 @@ from conset.schedule.order import order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B, MAX_TIME_S
 
-MOST_RANKS = 1 << 24
+MAX_RANKS = 1 << 24
 """Ranks that messages may name where these are not nodes: rows of tables."""
-MOST_LINKS = 2**31 - 1
+MAX_LINKS = 2**31 - 1
 
 
 def _no_int32() -> NDArray[np.int32]:
@@ -104,9 +104,9 @@ class Workload(ValueObject):
 
     def _check_values(self) -> None:
         check_range("deps", self.deps, self.messages)
-        check_range("links", self.links, MOST_LINKS)
+        check_range("links", self.links, MAX_LINKS)
         for name in ("sender", "receiver"):
-            check_range(name, getattr(self, name), MOST_RANKS)
+            check_range(name, getattr(self, name), MAX_RANKS)
         if self.messages and self.bytes.min() < 0:
             m = int(np.argmin(self.bytes))
             raise InputError(f"bytes[{m}] = {self.bytes[m]}: must be at least 0 B")

@@ -48,16 +48,16 @@ def check_bandwidth(traffic: Traffic, walk: Walk, machine: Machine) -> list[Viol
     if wrong.size:
         text = f"message {wrong[0]}: minimum bandwidth {demand[wrong[0]]:g} B/s, must be finite and at least 0"
         return [Violation(None, None, "bandwidth", text)]
-    message = np.clip(document.transfer_message, 0, messages - 1)  # others are told by `message-index`
+    message = np.clip(document.transfer_message, 0, messages - 1)  # others are reported by `message-index`
     groups, found = Groups.of_phases(traffic.offsets), []
     for low, high in groups.chunks(groups.count, max(1, _HOPS // walk.longest)):
         for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
             used = traffic.networked(ids)
             least = _least(traffic, walk, machine, ids[used], group[used])
-            asked = demand[message[ids[used]]]
-            for n in np.flatnonzero(least * _ROUNDING < asked).tolist():
+            required = demand[message[ids[used]]]
+            for n in np.flatnonzero(least * _ROUNDING < required).tolist():
                 k = int(ids[used][n])
-                text = f"{traffic.where(k)}: {least[n]:.6g} B/s are guaranteed, {asked[n]:.6g} B/s were asked for"
+                text = f"{traffic.where(k)}: {least[n]:.6g} B/s are guaranteed, {required[n]:.6g} B/s were asked for"
                 found.append(Violation(*traffic.place_of(k), "bandwidth", text))
     return found
 

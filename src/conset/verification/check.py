@@ -1,4 +1,4 @@
-"""The verifier: judges a schedule file from the file alone, by code that shares nothing with the compiler.
+"""The verifier: checks a schedule file from the file alone, by code that shares nothing with the compiler.
 
 It imports the nouns and NumPy; formula routes are expanded by `walks`, all counts are its own. Everything that is
 wrong is reported, each violation under one rule of `verification.RULES` with its phase and transfer.
@@ -46,7 +46,7 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
     Args:
         document: the file as read.
         window: also hold any so many consecutive phases together to the limits.
-        machine: what to judge it on; None: the machine the document names.
+        machine: what to verify it on; None: the machine the document names.
 
     Raises:
         UsageError: the window is below 1.
@@ -127,8 +127,8 @@ def _check_hard_limits(document: Document, machine: Machine) -> list[Violation]:
         stated, least = document.limits.get(name), getattr(hard, name)
         looser = stated != "exchange" and least == "exchange" if name == "duplex" else _looser(stated, least)
         if looser:
-            words = "none" if stated is None else stated
-            text = f"limit {name} is {words}, {machine.name} keeps {least} for {document.method}"
+            stated_routing = "none" if stated is None else stated
+            text = f"limit {name} is {stated_routing}, {machine.name} keeps {least} for {document.method}"
             found.append(Violation(None, None, "limits", text))
     return found
 
@@ -151,8 +151,6 @@ def _check_figures(stated: Mapping[str, Any], true: Mapping[str, Any]) -> list[V
     pairs += [(f"load.{name}", stated.get("load", {}).get(name), value) for name, value in true["load"].items()]
     pairs.append(("phase_bytes", stated.get("phase_bytes"), true["phase_bytes"]))
     texts = [
-        f"figures: {name} is stated as {said}, it is {value}"
-        for name, said, value in pairs
-        if said not in (None, value)
+        f"{name}: file says {said}, recount gives {value}" for name, said, value in pairs if said not in (None, value)
     ]
     return [Violation(None, None, "figures", text) for text in texts]

@@ -105,7 +105,7 @@ def _problems(traffic: Traffic, walk: ChosenWalk, ids: Ints) -> Iterator[tuple[s
         missing = length[hop] > 2
     else:
         missing = walk.link_between(start, stop) < 0
-        # a node visited twice in a row is no missing link but a route that is not simple; one outside is told already
+        # a node visited twice in a row is no missing link but a route that is not simple; one outside is reported
         missing &= start != stop
         missing &= (np.minimum(start, stop) >= 0) & (np.maximum(start, stop) < topology.nodes)
     for k, i in _firsts(ids, hop, np.flatnonzero(missing)):

@@ -37,7 +37,7 @@ def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
     channel = stated.astype(np.int64)
     found = _numbers(traffic, walk, transfer, stops[inside], channel)
     if found or not inside.all():
-        return found  # nodes that are none are told by `route-node`; there is no table to replay
+        return found  # nodes that are none are reported by `route-node`; there is no table to replay
     key = _keys(traffic, walk, transfer, stops, channel)
     return _taken(traffic, walk, transfer, stops, channel, key) + _replay(traffic, walk, ids[used], stops, key)
 

@@ -15,7 +15,7 @@ from conset.verification.traffic import Ints, Mask, Traffic
 from conset.verification.verification import Violation
 
 _BLOCK = 1 << 17
-MOST_BYTES = 1 << 62
+MAX_BYTES = 1 << 62
 """What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
 _SHOWN = 8
 
@@ -39,7 +39,7 @@ def check_pattern(document: Document) -> list[Violation]:
     found += [f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()]
     found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
     total = exact_sum(size)
-    found += [f"all messages together have {total} B, at most {MOST_BYTES} B"] if total > MOST_BYTES else []
+    found += [f"all messages together have {total} B, at most {MAX_BYTES} B"] if total > MAX_BYTES else []
     found += [*_check_order_pairs(document), *_check_cycle(document)]
     return [Violation(None, None, "pattern", text) for text in found]
 

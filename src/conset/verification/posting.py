@@ -57,8 +57,8 @@ def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
 def _violation(traffic: Traffic, one: int, other: int) -> Violation:
     d = traffic.document
 
-    def words(k: int) -> str:
+    def describe(k: int) -> str:
         return f"{d.transfer_source[k]} → {d.transfer_target[k]}, {d.transfer_size[k]} B"
 
-    text = f"{traffic.where(other)}: posting {d.posting} has {words(other)} before {words(one)} (transfer {one})"
+    text = f"{traffic.where(other)}: posting {d.posting} has {describe(other)} before {describe(one)} (transfer {one})"
     return Violation(*traffic.place_of(other), "posting", text)

@@ -1,4 +1,4 @@
-"""Programs, judged from their file alone: every schedule, the blocks, the contexts and the stated figures.
+"""Programs, checked from their file alone: every schedule, the blocks, the contexts and the stated figures.
 
 A context holds the connections of all its phases at once: transfers of different phases that take the same route
 between the same nodes are one connection. Together they must keep the strictest limits of the schedules they come from,
@@ -20,9 +20,10 @@ import numpy as np
 from conset.machine.machine import Machine
 from conset.schedule.document import Document, machine_of
 from conset.schedule.program_document import MAX_REPEAT, BlockDocument, ProgramDocument
+from conset.units import count_of
 from conset.verification.bandwidth import demands_of, resource_rates
 from conset.verification.check import formula_walk, verify_document
-from conset.verification.messages import MOST_BYTES, exact_sum
+from conset.verification.messages import MAX_BYTES, exact_sum
 from conset.verification.traffic import put_on_nodes
 from conset.verification.verification import Verification, Violation
 from conset.verification.walks import Walk
@@ -63,7 +64,7 @@ class _Context:
 
 
 def verify_program(document: ProgramDocument) -> Verification:
-    """The verdict on what a program file says; violations of its schedules are told with their number.
+    """The verdict on what a program file says; violations of its schedules are reported with their number.
 
     Raises:
         InputError: the machine cannot be built.
@@ -118,18 +119,24 @@ def _check_blocks(document: ProgramDocument) -> Iterator[Violation]:
             yield Violation(None, None, "program-block", text)
     sizes = [exact_sum(schedule.size) for schedule in document.schedules]
     total = sum(block.repeat * sizes[block.schedule] for block in document.blocks if 0 <= block.schedule < count)
-    if total > MOST_BYTES:
-        text = f"all blocks together send {total} B, at most {MOST_BYTES} B"
+    if total > MAX_BYTES:
+        text = f"all blocks together send {total} B, at most {MAX_BYTES} B"
         yield Violation(None, None, "program-block", text)
 
 
 def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
     if len(document.contexts) != len(document.schedules):
-        text = f"contexts of {len(document.contexts)} schedules are given, there are {len(document.schedules)}"
+        text = (
+            f"the file gives contexts of {count_of(len(document.contexts), 'schedule')}, "
+            f"it has {len(document.schedules)}"
+        )
         yield Violation(None, None, "program-context", text)
     for k, (contexts, schedule) in enumerate(zip(document.contexts, document.schedules, strict=False)):
         if len(contexts) != schedule.phases:
-            text = f"schedule {k} has {schedule.phases} phases, {len(contexts)} contexts are given"
+            text = (
+                f"schedule {k} has {count_of(schedule.phases, 'phase')}, "
+                f"the file gives {count_of(len(contexts), 'context')}"
+            )
             yield Violation(None, None, "program-context", text)
 
 
@@ -331,7 +338,7 @@ def _apart_between(document: ProgramDocument) -> int:
 
 def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int]) -> list[Violation]:
     texts = [
-        f"figures: {name} is stated as {stated.get(name)}, it is {value}"
+        f"{name}: file says {stated.get(name)}, recount gives {value}"
         for name, value in true.items()
         if stated.get(name) != value
     ]

@@ -66,7 +66,7 @@ class Traffic:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Transfers judged together: group g is `first[g] … last[g] - 1`, a phase or a window of phases."""
+    """Transfers checked together: group g is `first[g] … last[g] - 1`, a phase or a window of phases."""
 
     first: Ints
     last: Ints

@@ -67,7 +67,7 @@ class Factors:
         return self.side % 4 in (1, 2)
 
 
-def circle(vertices: int) -> Iterator[Indices]:
+def circle_method(vertices: int) -> Iterator[Indices]:
     """The factors of the complete graph by the circle method, shape=(pairs, 2); (i, i) is the vertex i left out.
 
     Even: q = vertices - 1 factors, pair 0 is {i, q}. Odd: q = vertices factors, entry 0 is i alone. Pair k is
@@ -91,7 +91,7 @@ def build_factors(side: int, cycle: bool, *, ties_up: bool = False) -> Factors:
     def put(f: int, k: Indices, t: int, x: Indices, y: Indices) -> None:
         factor[x, y], block[x, y], kind[x, y] = f, k, t
 
-    for i, pairs in enumerate(circle(vertices)):
+    for i, pairs in enumerate(circle_method(vertices)):
         k = np.arange(len(pairs))
         u, v = pairs.min(axis=1), pairs.max(axis=1)
         for chosen, nodes in _tiles(side, cycle, u, v):

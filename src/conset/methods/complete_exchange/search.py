@@ -6,7 +6,7 @@ which fits their leftovers into earlier phases; peeling, then iterated greedy; t
 the network with ejection, where the search is smaller by the order of the group; ejection from the best.
 Guarantee: never worse than what it was given.
 Complexity: `effort` sweeps, each of a budget of elementary operations that is the same for all sizes, at least one
-round of greedy; nothing is searched on boxes with more messages than `MOST_MESSAGES`.
+round of greedy; nothing is searched on boxes with more messages than `MAX_MESSAGES`.
 Reference: see `cpp/include/conset/scheduling/complete_exchange/exchange_search.hpp`.
 """
 
@@ -23,13 +23,13 @@ from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.symmetry import Orbits, build_orbits, symmetry_groups
 from conset.methods.problem import Phases
 
-MOST_ABSORBED = 2_000_000
+MAX_ABSORBED = 2_000_000
 """Messages of which leftovers are fitted into gaps."""
-MOST_MESSAGES = 400_000
+MAX_MESSAGES = 400_000
 """More than these are never searched; more than a quarter of them not by orbits."""
 WORTH = 200
 """A gap below 1 / WORTH of the bound is not worth a search of effort 1."""
-MOST_ROUNDS = 400
+MAX_ROUNDS = 400
 """Rounds of iterated greedy from one start, in one sweep."""
 ROUND_BUDGET = 25_000_000
 """Resources looked at by the iterated greedy of one start, in one sweep."""
@@ -37,7 +37,7 @@ PEEL_BUDGET = 250_000_000
 """Resources looked at by peeling; above, there is none."""
 MOVE_BUDGET = 30_000_000
 """Places looked at by one ejection, in one sweep."""
-MOST_PLACES = 20_000_000
+MAX_PLACES = 20_000_000
 """Messages times phases that an ejection keeps a number for."""
 
 Steps = NDArray[np.int32]
@@ -51,7 +51,7 @@ def mend_phases(box: Box, phases: Phases) -> Phases:
 
 def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
     """Steps from `first` on emptied into earlier ones, longest routes first; what fits nowhere gets new steps."""
-    if box.messages > MOST_ABSORBED or first > _count(step):
+    if box.messages > MAX_ABSORBED or first > _count(step):
         return step
     found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32))[0]
     return found
@@ -61,7 +61,7 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
     """Fewer phases than the first, best of `starts`, or that itself; `effort` sweeps, each from the best so far."""
     best = starts[0]
     gap = best.offsets.size - 1 - box.bound
-    if box.messages > MOST_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
+    if box.messages > MAX_MESSAGES or effort < 1 or (effort == 1 and WORTH * gap < box.bound):
         return best
     steps = [phase_of(phases) for phases in starts]
     for sweep in range(effort):
@@ -79,11 +79,11 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
 def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
     """One unit of effort."""
     step = _reorder_all(box, starts, seed)
-    if box.messages <= MOST_MESSAGES // 4:
+    if box.messages <= MAX_MESSAGES // 4:
         for group in symmetry_groups(box, most=16):
             if -(-box.bound // len(group)) * len(group) < _count(step):
                 step = min(step, _search_orbits(box, build_orbits(box, group), seed), key=_count)
-    if box.bound < _count(step) and box.messages * _count(step) <= MOST_PLACES:
+    if box.bound < _count(step) and box.messages * _count(step) <= MAX_PLACES:
         moves = MOVE_BUDGET // (_count(step) * _width(box))
         step = min(step, _singles(box).eject(step, _own(box), box.bound, moves, seed)[0], key=_count)
     return step
@@ -92,7 +92,7 @@ def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
 def _reorder_all(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
     """A quarter of the rounds from each start, from peeling and from first fit; then all of them from the two best."""
     singles, own = _singles(box), _own(box)
-    rounds = min(max(1, ROUND_BUDGET // (box.messages * _width(box))), MOST_ROUNDS)
+    rounds = min(max(1, ROUND_BUDGET // (box.messages * _width(box))), MAX_ROUNDS)
     makers: list[Callable[[], Steps]] = [partial(np.copy, step) for step in starts]
     if box.bound * box.messages * _width(box) <= PEEL_BUDGET:
         makers.append(lambda: singles.peel(seed)[0])
@@ -114,7 +114,7 @@ def _search_orbits(box: Box, orbits: Orbits, seed: int) -> Steps:
     target = -(-box.bound // orbits.order)
     packed = search.fill(np.full(orbits.offsets.size - 1, -1, np.int32))
     rounds = max(1, ROUND_BUDGET // (4 * box.messages * _width(box)))
-    packed = search.reorder(*packed, target, min(rounds, MOST_ROUNDS // 8), seed)
+    packed = search.reorder(*packed, target, min(rounds, MAX_ROUNDS // 8), seed)
     looks = orbits.order * _count(packed[0]) * _width(box)
     packed = search.eject(*packed, target, MOVE_BUDGET // (2 * looks), seed)
     return orbits.expand(*packed)

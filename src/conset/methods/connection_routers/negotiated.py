@@ -30,7 +30,7 @@ from conset.methods.core import core_order
 from conset.methods.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
 from conset.network.routes import core_network, route_nodes
 
-MOST_STATES = 5_000_000
+MAX_STATES = 5_000_000
 """Connections times phases beyond which a try takes minutes."""
 MORE = 1.5
 """A number of phases above this many times its bound (and some) is not tried."""
@@ -51,9 +51,9 @@ def route_negotiated(task: Task) -> Routed:
         InputError: the pattern is too large, or nothing was found within the sweeps that `--effort` allows.
     """
     cells = task.source.size * task.least_phases
-    if cells > MOST_STATES * task.problem.search.effort:
+    if cells > MAX_STATES * task.problem.search.effort:
         raise InputError(
-            f"router negotiated requires at most {MOST_STATES:,} connections times phases for each unit of effort, "
+            f"router negotiated requires at most {MAX_STATES:,} connections times phases for each unit of effort, "
             f"given {cells:,}"
         )
     if not task.leaves.any():

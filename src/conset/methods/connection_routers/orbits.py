@@ -42,7 +42,7 @@ STEPS, LEAST_STEPS = 50_000, 1_000_000
 HOT, COLD = 1.0, 0.15
 SLACK = (0, 1, 2, 4, 8, 16, 32)
 """How far above its bound a ΣL is asked for."""
-MOST_CLASSES = 16
+MAX_CLASSES = 16
 
 Target = tuple[int, int | None]
 """(phases, ΣL), or (phases, None) where ΣL does not matter."""
@@ -160,7 +160,7 @@ def route_orbits(task: Task) -> Routed:
 def _class_counts(task: Task) -> Iterator[int]:
     """1, 2, 4 … as far as all sides that have links divide by them."""
     classes = 1
-    while classes <= MOST_CLASSES and all(side % classes == 0 for side in task.topology.sides if side > 1):
+    while classes <= MAX_CLASSES and all(side % classes == 0 for side in task.topology.sides if side > 1):
         yield classes
         classes *= 2
 

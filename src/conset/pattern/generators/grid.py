@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.pattern.generators.partners import Partners, Setting, partners_of_pairs, require, require_messages
+from conset.units import count_of
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ def describe_network(setting: Setting) -> str:
     """The network and the ranks, for an error: `16 ranks on hypercube 2x2x2`."""
     topology = setting.topology
     if topology is None:
-        return f"{setting.ranks} ranks and no network"
+        return f"{count_of(setting.ranks, 'rank')} and no network"
     sides = "x".join(str(side) for side in topology.sides) or f"of {topology.endpoints} endpoints"
-    return f"{setting.ranks} ranks on {topology.kind} {sides}"
+    return f"{count_of(setting.ranks, 'rank')} on {topology.kind} {sides}"
 
 
 def ranks_per_node(setting: Setting) -> int:

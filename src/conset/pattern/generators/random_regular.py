@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.pattern.generators.partners import Partners, Setting, partners_of_table, require, require_messages
-from conset.pattern.generators.taken import Taken
+from conset.pattern.generators.taken import UsedPairs
 
 _REPAIR_ROUNDS = 300
 
@@ -35,35 +35,35 @@ def generate_random(setting: Setting, *, degree: int) -> Partners:
     require(degree < ranks, "random", f"a degree of at most ranks - 1 = {ranks - 1}", f"{degree}")
     require_messages(ranks * degree, "random")
     drawn = min(degree, ranks - 1 - degree)
-    taken = Taken(ranks, drawn)
+    used = UsedPairs(ranks, drawn)
     for _ in range(drawn):
-        taken.add(_permutation_outside(taken, setting.random))
+        used.add(_permutation_outside(used, setting.random))
     if drawn == degree:
-        return partners_of_table(taken.table.T)
-    free = ~taken.matrix()
+        return partners_of_table(used.table.T)
+    free = ~used.matrix()
     np.fill_diagonal(free, False)
     return partners_of_table(np.nonzero(free)[1].reshape(ranks, degree))
 
 
-def _permutation_outside(taken: Taken, random: np.random.Generator) -> NDArray[np.int64]:
+def _permutation_outside(used: UsedPairs, random: np.random.Generator) -> NDArray[np.int64]:
     """shape=(ranks): a random permutation that avoids the own rank and everything taken."""
-    ranks = taken.table.shape[1]
+    ranks = used.table.shape[1]
     everybody = np.arange(ranks)
     permutation = random.permutation(ranks)
-    bad = np.flatnonzero(_conflicts(taken, everybody, permutation))
+    bad = np.flatnonzero(_conflicts(used, everybody, permutation))
     for _ in range(_REPAIR_ROUNDS):
         if not bad.size:
             return permutation
         a, b = _disjoint_swaps(bad, random.integers(ranks, size=bad.size), ranks)
-        good = ~(_conflicts(taken, a, permutation[b]) | _conflicts(taken, b, permutation[a]))
+        good = ~(_conflicts(used, a, permutation[b]) | _conflicts(used, b, permutation[a]))
         a, b = a[good], b[good]
         permutation[a], permutation[b] = permutation[b], permutation[a]
-        bad = bad[_conflicts(taken, bad, permutation[bad])]
-    return permutation if not bad.size else _matching_outside(taken, random)
+        bad = bad[_conflicts(used, bad, permutation[bad])]
+    return permutation if not bad.size else _matching_outside(used, random)
 
 
-def _conflicts(taken: Taken, rank: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.asarray((rank == target) | taken(rank, target))
+def _conflicts(used: UsedPairs, rank: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray((rank == target) | used(rank, target))
 
 
 def _disjoint_swaps(
@@ -77,13 +77,13 @@ def _disjoint_swaps(
     return bad[single], partner[single]
 
 
-def _matching_outside(taken: Taken, random: np.random.Generator) -> NDArray[np.int64]:
+def _matching_outside(used: UsedPairs, random: np.random.Generator) -> NDArray[np.int64]:
     """shape=(ranks): a perfect matching of ranks to free targets, on randomly renamed ranks."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    ranks = taken.table.shape[1]
-    free = ~taken.matrix()
+    ranks = used.table.shape[1]
+    free = ~used.matrix()
     np.fill_diagonal(free, False)
     row, column = random.permutation(ranks), random.permutation(ranks)
     matched = maximum_bipartite_matching(csr_matrix(free[np.ix_(row, column)]), perm_type="column")

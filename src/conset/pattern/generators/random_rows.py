@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset.pattern.generators.partners import Partners, Setting, partners_of_table, require, require_messages
-from conset.pattern.generators.taken import Taken
+from conset.pattern.generators.taken import UsedPairs
 
 
 def generate_random_rows(setting: Setting, *, degree: int) -> Partners:
@@ -21,9 +21,9 @@ def generate_random_rows(setting: Setting, *, degree: int) -> Partners:
     require(degree < ranks, "random-rows", f"a degree of at most ranks - 1 = {ranks - 1}", f"{degree}")
     require_messages(ranks * degree, "random-rows")
     rank = np.arange(ranks)
-    taken = Taken(ranks, degree)
+    used = UsedPairs(ranks, degree)
     for j in range(ranks - 1 - degree, ranks - 1):
         other = setting.random.integers(j + 1, size=ranks)
-        taken.add(np.where(taken(rank, other), j, other))
+        used.add(np.where(used(rank, other), j, other))
     # the k-th other of rank r is k below r and k + 1 from there on
-    return partners_of_table((taken.table + (taken.table >= rank)).T)
+    return partners_of_table((used.table + (used.table >= rank)).T)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 _MATRIX_RANKS = 8192
 
 
-class Taken:
+class UsedPairs:
     """A set of pairs (rank, target), at most one new target per rank and round.
 
     A matrix of bits would be quadratic in the ranks: up to 8192 of them one byte a pair (64 MiB) answers at once, above

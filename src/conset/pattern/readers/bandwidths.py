@@ -34,15 +34,15 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
     demand = np.zeros(pattern.messages)
     source, header = pattern.source, False
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        words = [word.strip() for word in line.split(",")]
+        fields = [word.strip() for word in line.split(",")]
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if not header:
-            if [word.lower() for word in words] != _HEADER.split(","):
+            if [word.lower() for word in fields] != _HEADER.split(","):
                 raise InputError(f"{path}, line {number}: the header must be {_HEADER}, given '{shown(line.strip())}'")
             header = True
             continue
-        ends, rate = _row(words, f"{path}, line {number}")
+        ends, rate = _row(fields, f"{path}, line {number}")
         joined = np.flatnonzero((source == ends[0]) & (pattern.target == ends[1]))
         if not joined.size:
             raise InputError(f"{path}, line {number}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}")
@@ -57,14 +57,14 @@ def _rate(text: str) -> float:
         raise UsageError(error, options=["min_bandwidth"]) from None
 
 
-def _row(words: list[str], place: str) -> tuple[tuple[int, int], float]:
-    if len(words) != 3:
-        raise InputError(f"{place}: 3 columns required, given {len(words)}")
-    source, target = whole_number(words[0]), whole_number(words[1])
+def _row(fields: list[str], place: str) -> tuple[tuple[int, int], float]:
+    if len(fields) != 3:
+        raise InputError(f"{place}: 3 columns required, given {len(fields)}")
+    source, target = whole_number(fields[0]), whole_number(fields[1])
     if source is None or target is None:
-        given = f"'{shown(words[0])}' and '{shown(words[1])}'"
+        given = f"'{shown(fields[0])}' and '{shown(fields[1])}'"
         raise InputError(f"{place}: two whole numbers of ranks required, given {given}")
     try:
-        return (source, target), parse_rate(words[2], "rate")
+        return (source, target), parse_rate(fields[2], "rate")
     except UsageError as error:
         raise InputError(f"{place}: {error}") from None

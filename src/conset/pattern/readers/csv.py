@@ -59,11 +59,11 @@ def _read_matrix(path: Path, text: str) -> Pattern:
     numbers = [number for number, _ in _lines(text)]
     if matrix is None:
         rows = []
-        for number, words in _lines(text):
-            if len(words) != len(numbers):
-                shape = f"{len(numbers)} lines but {len(words)} columns here"
+        for number, fields in _lines(text):
+            if len(fields) != len(numbers):
+                shape = f"{len(numbers)} lines but {len(fields)} columns here"
                 raise InputError(f"{path}, line {number}: a square matrix required, given {shape}")
-            rows.append([_size(word, f"{path}, line {number}, column {c}") for c, word in enumerate(words, 1)])
+            rows.append([_size(word, f"{path}, line {number}, column {c}") for c, word in enumerate(fields, 1)])
         matrix = np.array(rows, np.int64)
     return pattern_from_matrix(
         matrix, lambda row, column: f"{path}, line {numbers[row]}, column {column + 1}", str(path), path.name
@@ -98,16 +98,16 @@ def _read_list(path: Path, text: str, options: ReadOptions) -> Pattern:
     entries: list[tuple[int, int, int]] = []
     numbers: list[int] = []
     before: list[tuple[int, int]] = []
-    for number, words in lines:
+    for number, fields in lines:
         place = f"{path}, line {number}"
         # an empty last column may be left out
-        if len(words) != len(header) and not (
-            "after" in column and header[-1] == "after" and len(words) == len(header) - 1
+        if len(fields) != len(header) and not (
+            "after" in column and header[-1] == "after" and len(fields) == len(header) - 1
         ):
-            raise InputError(f"{place}: {len(header)} columns required, given {len(words)}")
-        source, target = (_rank(words[column[end]], end, place) for end in ("source", "target"))
-        entries.append((source, target, _size(words[column["bytes"]], place)))
-        after = words[column["after"]] if "after" in column and len(words) == len(header) else ""
+            raise InputError(f"{place}: {len(header)} columns required, given {len(fields)}")
+        source, target = (_rank(fields[column[end]], end, place) for end in ("source", "target"))
+        entries.append((source, target, _size(fields[column["bytes"]], place)))
+        after = fields[column["after"]] if "after" in column and len(fields) == len(header) else ""
         before.extend((_rank(word.strip(), "after", place), len(numbers)) for word in after.split(";") if word.strip())
         numbers.append(number)
     table = np.array(entries, np.int64).reshape(-1, 3)

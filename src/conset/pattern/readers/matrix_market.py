@@ -17,7 +17,7 @@ from conset.pattern.readers.matrix_market_text import checked_text
 from conset.pattern.readers.options import ReadOptions
 from conset.pattern.readers.partition import pattern_from_graph
 
-_MOST_ROWS = 2**27
+_MAX_ROWS = 2**27
 """Of a matrix whose graph is partitioned: arrays by row, a gigabyte each."""
 
 
@@ -41,8 +41,8 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
     if options.rows_to is not None:
         return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
     if options.parts is not None:
-        if ranks > _MOST_ROWS:
-            raise InputError(f"{path}: --parts: {ranks} rows: must be at most {_MOST_ROWS}")
+        if ranks > _MAX_ROWS:
+            raise InputError(f"{path}: --parts: {ranks} rows: must be at most {_MAX_ROWS}")
         graph = graph_of_entries(rows, columns, ranks)
         return pattern_from_graph(graph, options.parts, options.word, options.seed, str(path), path.name)
     require_ranks(ranks, str(path))

@@ -71,13 +71,13 @@ _BLANK = re.compile(rb"^[ \t\r]*+\n", re.MULTILINE)
 
 def _banner(content: bytes, path: Path) -> tuple[str, str, str]:
     match = _BANNER.fullmatch(content[: content.index(b"\n")].rstrip())
-    words = [word.decode().lower() for word in match.groups()] if match else ["", "", ""]
-    known = words[0] in ("coordinate", "array") and words[1] in _VALUES and words[2] in _SYMMETRIES
-    if not known or words[:2] == ["array", "pattern"]:
+    fields = [word.decode().lower() for word in match.groups()] if match else ["", "", ""]
+    known = fields[0] in ("coordinate", "array") and fields[1] in _VALUES and fields[2] in _SYMMETRIES
+    if not known or fields[:2] == ["array", "pattern"]:
         first = shown(_decoded(content[: content.index(b"\n")]).strip())
         required = "%%MatrixMarket matrix coordinate|array real|integer|complex|pattern general|symmetric|…"
         raise InputError(f"{path}: no Matrix Market file: line 1 must be {required}, is '{first}'")
-    return words[0], words[1], words[2]
+    return fields[0], fields[1], fields[2]
 
 
 def _sizes(content: bytes, form: str, path: Path) -> tuple[int, int, tuple[int, ...]]:

@@ -30,11 +30,11 @@ class Verdict:
     """What a setting makes of the text's claims.
 
     Attributes:
-        words: the setting.
+        label: the setting.
         points: side → the pairs of that mesh.
     """
 
-    words: str
+    label: str
     points: dict[int, list[Point]]
 
     @property
@@ -55,14 +55,14 @@ class Verdict:
     @property
     def inside(self) -> bool:
         """Whether all of them lie between their bounds."""
-        return all(point.words == "inside" for point in self.between)
+        return all(point.label == "inside" for point in self.between)
 
 
 def reproduce() -> Item:
     """The slices of all meshes under every setting."""
     names = {Setting(lanes, flight): f"{lanes} lane{'s' * (lanes > 1)}, {flight} in flight"
              for lanes in LANES for flight in IN_FLIGHT}  # fmt: skip
-    made = {setting: verdict(setting, words) for setting, words in (*names.items(), *OTHERS)}
+    made = {setting: verdict(setting, label) for setting, label in (*names.items(), *OTHERS)}
     rows = list(made.values())
     return Item(
         PAPER, "Assumptions", "lanes and messages in flight: which decides", ABOUT, claims=tuple(_claims(made)),
@@ -74,25 +74,25 @@ def reproduce() -> Item:
     )  # fmt: skip
 
 
-def verdict(setting: Setting, words: str) -> Verdict:
+def verdict(setting: Setting, label: str) -> Verdict:
     """The slices of all meshes under one setting."""
     everything = [pair for side in SIDES for pair in pairs(side, new=False)]
     on_threads(lambda pair: bounded_s(pair, SLICE_B, setting), everything, cost=lambda pair: pair.side)
-    return Verdict(words, {side: slice_points(side, setting) for side in SIDES})
+    return Verdict(label, {side: slice_points(side, setting) for side in SIDES})
 
 
 def _claims(made: dict[Setting, Verdict]) -> list[Claim]:
     preset = made[PRESET]
-    both = [one.words for one in made.values() if one.inside and one.minimum]
+    both = [one.label for one in made.values() if one.inside and one.minimum]
     merged = [point for point in made[Setting(1, "3")].between if point.pair.link > 1]
     useless = sum(point.time > point.upper for point in merged)
     serial = made[Setting(3, "1")].points[8]
-    close = [one.words for one in made.values() if one.inside and one.minimum and _near(one.points[4])]
+    close = [one.label for one in made.values() if one.inside and one.minimum and _near(one.points[4])]
     far = max(abs(point.over) for point in made[Setting(3, "1")].points[4])
     return [
         Claim("abstract, section 7: with 3 messages on a link and 3 of a node in flight all times lie between the "
               "bounds, and the least on 8 x 8 is at link contention 8 to 32", preset.inside and preset.minimum,
-              f"{len(preset.between)} points, least at {preset.best.pair.words}"),
+              f"{len(preset.between)} points, least at {preset.best.pair.label}"),
         Claim("beside it: settings that meet both", bool(both), "; ".join(both) or "none", asserted=False),
         Claim("beside it: with 1 lane merging is useless, every merged group takes longer than its steps one by one",
               useless == len(merged), f"{useless} of {len(merged)} merged points lie above the upper bound",
@@ -113,11 +113,11 @@ def _near(points: list[Point]) -> bool:
 def _table(rows: list[Verdict]) -> Table:
     body: list[tuple[Value, ...]] = []
     for one in rows:
-        counts = (f"{sum(p.words == 'inside' for p in one.points[n])} of {len(one.points[n])}" for n in SIDES[1:])
+        counts = (f"{sum(p.label == 'inside' for p in one.points[n])} of {len(one.points[n])}" for n in SIDES[1:])
         low = min(point.time / point.lower - 1 for point in one.between)
         high = max(point.time / point.upper - 1 for point in one.between)
         small = min((point.over for point in one.points[4]), key=lambda over: -abs(over))
-        body.append((one.words, one.best.pair.words, one.best.time, *counts, f"{low:+.0%}", f"{high:+.0%}",
+        body.append((one.label, one.best.pair.label, one.best.time, *counts, f"{low:+.0%}", f"{high:+.0%}",
                      f"{small:+.0%}", "yes" if one.inside and one.minimum else "no"))  # fmt: skip
     columns = ("setting", "least on 8 x 8 at", "least [ms]", *(f"inside, {n} x {n}" for n in SIDES[1:]),
                "lowest over lower", "highest over upper", "4 x 4, farthest", "both claims")  # fmt: skip
@@ -126,8 +126,8 @@ def _table(rows: list[Verdict]) -> Table:
 
 def _times(rows: list[Verdict]) -> Table:
     shown = [(side, k) for side in SIDES for k in range(len(pairs(side, new=False)))]
-    heads = (f"{side} {pairs(side, new=False)[k].words}" for side, k in shown)
-    body: list[tuple[Value, ...]] = [(one.words, *(one.points[side][k].time for side, k in shown)) for one in rows]
+    heads = (f"{side} {pairs(side, new=False)[k].label}" for side, k in shown)
+    body: list[tuple[Value, ...]] = [(one.label, *(one.points[side][k].time for side, k in shown)) for one in rows]
     return Table("Times: [ms] at every pair of every mesh", ("setting", *heads), tuple(body))
 
 

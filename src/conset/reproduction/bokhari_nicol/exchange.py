@@ -64,7 +64,7 @@ class Pair:
         return self.every * self.contention
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """As the text labels its axes."""
         return f"({self.node}, {self.link})"
 
@@ -112,7 +112,7 @@ def pairs(side: int, *, new: bool = True) -> tuple[Pair, ...]:
     return tuple(pair for pair in (*merged, *grouped) if new or not pair.new)
 
 
-def size_words(size: int) -> str:
+def format_bytes(size: int) -> str:
     """A size for people: KiB where whole, else bytes."""
     return f"{size // 1024} KiB" if size % 1024 == 0 else f"{size:,} B"
 
@@ -120,8 +120,8 @@ def size_words(size: int) -> str:
 @lru_cache
 def machine(side: int, costs: str = "") -> Machine:
     """`paragon:NxN` with its limit on receives lifted, and `--set costs`."""
-    words = ",".join(filter(None, ("outstanding_receives=all", costs)))
-    return with_settings(conset.load_machine(f"paragon:{side}x{side}"), words)
+    label = ",".join(filter(None, ("outstanding_receives=all", costs)))
+    return with_settings(conset.load_machine(f"paragon:{side}x{side}"), label)
 
 
 @lru_cache(maxsize=64)

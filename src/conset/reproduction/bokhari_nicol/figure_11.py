@@ -10,8 +10,8 @@ from conset.reproduction.bokhari_nicol.exchange import (
     ORDERS,
     OVERHEAD_DEPARTURE,
     PAPER,
+    format_bytes,
     pairs,
-    size_words,
 )
 from conset.reproduction.bokhari_nicol.surfaces import Surface, trace_surface
 from conset.reproduction.item import Claim, Item, Picture, Table, Value
@@ -50,11 +50,11 @@ def _claim(surface: Surface, order: str) -> Claim:
     sizes = surface.sizes
     gains = [improvement(surface, size, order) for size in sizes]
     above, demanded = sum(gain > LEVEL for gain in gains), DEMANDED[surface.side]
-    words = ", ".join(f"{size_words(size)} {gain:+.0%}" for size, gain in zip(sizes, gains, strict=True))
+    label = ", ".join(f"{format_bytes(size)} {gain:+.0%}" for size, gain in zip(sizes, gains, strict=True))
     return Claim(
         f"section 7: more than 25 % better for most sizes on {surface.side} x {surface.side}, naive in {order} order "
         f"(at least {demanded} of {len(sizes)})",
-        above >= demanded, f"{above} of {len(sizes)}: {words}", asserted=order == "ascending",
+        above >= demanded, f"{above} of {len(sizes)}: {label}", asserted=order == "ascending",
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def _table(surface: Surface) -> Table:
     for size in surface.sizes:
         naive = (value for order in ORDERS
                  for value in (surface.naive[order, size] * 1e3, 100 * improvement(surface, size, order)))  # fmt: skip
-        rows.append((size_words(size), surface.best(size).words, surface.best_s(size) * 1e3, *naive))
+        rows.append((format_bytes(size), surface.best(size).label, surface.best_s(size) * 1e3, *naive))
     heads = (head for order in ORDERS for head in (f"naive, {order} [ms]", f"better than {order} [%]"))
     title = f"Best on {surface.side} x {surface.side}: the pair to pick for every size"
     return Table(title, ("bytes", "(node, link)", "bounded [ms]", *heads), tuple(rows))
@@ -75,6 +75,6 @@ def _panel(surface: Surface, order: str) -> Heat:
              for size in surface.sizes]  # fmt: skip
     return Heat(
         f"{surface.side} x {surface.side}, naive in {order} order", "node contention, link contention", "",
-        [f"{pair.node}\n{pair.link}" for pair in shown], [size_words(size) for size in surface.sizes],
+        [f"{pair.node}\n{pair.link}" for pair in shown], [format_bytes(size) for size in surface.sizes],
         np.array(value),
     )  # fmt: skip

@@ -59,7 +59,7 @@ def reproduce() -> Item:
     )
     table = Table(
         "Rows: where the readable ones stand in the compiled schedule", ("permutation", "row", "targets", "our phase"),
-        tuple((row.permutation, row.row, row.words, ", ".join(map(str, found)))
+        tuple((row.permutation, row.row, row.label, ", ".join(map(str, found)))
               for row, found in zip(rows, phases, strict=True)),
     )  # fmt: skip
     first = [next(found[0] for row, found in zip(rows, phases, strict=True) if row.permutation == k) for k in NUMBERS]
@@ -69,7 +69,7 @@ def reproduce() -> Item:
         pictures=(Picture(lambda: picture_permutations(
             [[_grid(f"printed, no. {k}", grids[k]) for k in NUMBERS],
              [_grid(f"compiled, phase {phase}", grid_of(schedule, phase)) for phase in first]],
-            title="Figure 4: three permutations of 128 on 8 x 8 nodes", subtitle=_words(schedule))),),
+            title="Figure 4: three permutations of 128 on 8 x 8 nodes", subtitle=_describe(schedule))),),
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _grid(title: str, target: NDArray[np.int64]) -> Grid:
     return Grid(title, target, np.maximum(target, 0) // SIDE)
 
 
-def _words(schedule: Schedule) -> str:
+def _describe(schedule: Schedule) -> str:
     return (
         f"a cell names the row,column it sends to; ?: lost in the scan; below: the phase of {schedule.phases} that "
         "holds the first readable row above"

@@ -39,7 +39,7 @@ class PrintedRow:
         return self.row * side + self.columns, self.target[:, 0] * side + self.target[:, 1]
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """As printed."""
         return "  ".join(f"{row},{column}" for row, column in self.target)
 

@@ -66,7 +66,7 @@ class Point:
         return self.time > self.upper * (1 + ALLOWED)
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """`below`, `inside` or `above`."""
         return "below" if self.below else "above" if self.above else "inside"
 
@@ -92,7 +92,7 @@ def reproduce(side: int) -> Item:
     own = {4: _claims_4, 8: _claims_8, 12: _claims_12, 16: _claims_16}[side](points)
     claims = (*_between(points), *own, _chaos(points))
     name, title = NAMES[side], f"slice at {SLICE_B:,} B, {side} x {side}"
-    beside = [f"{c.verdict}, reported: {c.words}: {c.figures}" for c in claims if not (c.asserted or c.holds)]
+    beside = [f"{c.verdict}, reported: {c.statement}: {c.figures}" for c in claims if not (c.asserted or c.holds)]
     return Item(
         PAPER, name, title, ABOUT, cells=tuple(cells), claims=claims, tolerance=1e-9,
         tables=(_times(points), _readings(points), *_new_points(side)),
@@ -107,7 +107,7 @@ def reproduce(side: int) -> Item:
 def _cells(pair: Pair) -> list[Cell]:
     printed = formula.bounds_us(pair.side, pair.link, SLICE_B)
     ours = predicted.bounds_us(pair)
-    return [Cell(pair.words, f"{what} bound [us]", theirs, own)
+    return [Cell(pair.label, f"{what} bound [us]", theirs, own)
             for what, theirs, own in zip(("lower", "upper"), printed, ours, strict=True)]  # fmt: skip
 
 
@@ -116,20 +116,20 @@ def _between(points: list[Point]) -> list[Claim]:
     side = points[0].pair.side
     low = [point for point in points if point.below]
     high = [point for point in points if point.above]
-    words = ", ".join(f"{point.pair.words} {point.over:+.1%}" for point in low) or "none below the lower bound"
-    top = ", ".join(f"{p.pair.words} {p.time / p.upper - 1:+.1%}" for p in high) or "none above the upper bound"
+    label = ", ".join(f"{point.pair.label} {point.over:+.1%}" for point in low) or "none below the lower bound"
+    top = ", ".join(f"{p.pair.label} {p.time / p.upper - 1:+.1%}" for p in high) or "none above the upper bound"
     if side == 4:
         return [Claim("section 7: agreement between predicted and measured times is good: within 10 %",
                       all(abs(point.over) <= 0.1 for point in points),
                       f"{_deviations(points)}; overheads of one node's messages overlap here")]  # fmt: skip
     return [
-        Claim("section 7: no time drops below the lower bound (2 %, and 1/n² for messages to itself)", not low, words),
+        Claim("section 7: no time drops below the lower bound (2 %, and 1/n² for messages to itself)", not low, label),
         Claim("section 7: no time crosses the upper bound (2 %)", not high, top),
     ]
 
 
 def _deviations(points: list[Point]) -> str:
-    return ", ".join(f"{point.pair.words} {point.over:+.1%}" for point in points)
+    return ", ".join(f"{point.pair.label} {point.over:+.1%}" for point in points)
 
 
 def _claims_4(points: list[Point]) -> list[Claim]:
@@ -160,7 +160,7 @@ def _claims_8(points: list[Point]) -> list[Claim]:
         Claim("section 7: beyond 4 the time leaves the lower bound significantly: by more than 10 % somewhere",
               max(point.over for point in points if point.pair.link > 4) > 0.1,
               _deviations([point for point in points if point.pair.link > 4])),
-        Claim("the least time is at link contention 8 to 32", 8 <= best.link <= 32, f"at {best.words}"),
+        Claim("the least time is at link contention 8 to 32", 8 <= best.link <= 32, f"at {best.label}"),
         Claim("section 7: the least time is at link contention 16", best.link == 16,
               ", ".join(f"{p.pair.link}: {p.time:.1f} ms" for p in points if 8 <= p.pair.link <= 32), asserted=False),
     ]  # fmt: skip
@@ -173,11 +173,11 @@ def _claims_12(points: list[Point]) -> list[Claim]:
 def _claims_16(points: list[Point]) -> list[Claim]:
     (late,) = (point for point in points if point.pair.link == 512)
     last = points[-1]
-    words = f"{late.time:.1f} ms, {1 - late.time / late.upper:.0%} below it ({late.upper:.1f} ms)"
+    label = f"{late.time:.1f} ms, {1 - late.time / late.upper:.0%} below it ({late.upper:.1f} ms)"
     return [
         _careful(points),
         Claim("section 7: at (128, 512) the time almost touches the upper bound: within 10 %",
-              0 <= 1 - late.time / late.upper <= 0.1, words, asserted=False),
+              0 <= 1 - late.time / late.upper <= 0.1, label, asserted=False),
         Claim("section 7: (256, 1024) does not run", bool(refusal(16, last.pair)),
               f"{refusal(16, last.pair)}; without the limit {last.time:.1f} ms"),
     ]  # fmt: skip
@@ -190,7 +190,7 @@ def _careful(points: list[Point]) -> Claim:
     return Claim(
         "section 7: removing all synchronization is not best, a level of contention in between is",
         best.time < usable[-1].time and best is not usable[0],
-        f"{best.time:.1f} ms at {best.pair.words}, {usable[-1].time:.1f} ms at {usable[-1].pair.words}",
+        f"{best.time:.1f} ms at {best.pair.label}, {usable[-1].time:.1f} ms at {usable[-1].pair.label}",
     )
 
 
@@ -203,7 +203,7 @@ def _times(points: list[Point]) -> Table:
     rows: list[tuple[Value, ...]] = []
     for p in points:
         runs = "no, limit lifted" if refusal(p.pair.side, p.pair) else "yes"
-        rows.append((p.pair.words, _groups(p.pair), p.lower, p.time, p.upper, f"{p.over:+.1%}", p.words, runs))
+        rows.append((p.pair.label, _groups(p.pair), p.lower, p.time, p.upper, f"{p.over:+.1%}", p.label, runs))
     side = points[0].pair.side
     for order in ORDERS:
         runs = "no, limit lifted" if refusal(side) else "yes"
@@ -225,7 +225,7 @@ def _readings(points: list[Point]) -> Table:
     rows = []
     for p, q in zip(points, other, strict=True):
         lower, upper = (us / 1e3 for us in formula.bounds_us(side, p.pair.link, SLICE_B, of_nodes=True))
-        rows.append((p.pair.words, p.lower, p.time, p.upper, lower, q.time, upper))
+        rows.append((p.pair.label, p.lower, p.time, p.upper, lower, q.time, upper))
     columns = ("(node, link)", *(f"{what}, log2 {of} [ms]" for of in ("n", "n²") for what in ("lower", MODEL, "upper")))
     return Table("Readings: the logarithm of the side or of the nodes", columns, tuple(rows))
 
@@ -239,7 +239,7 @@ def _chaos(points: list[Point]) -> Claim:
     worst = max(range(len(points)), key=lambda k: moved[k])
     return Claim(
         "beside it: times under the other reading of the logarithm differ by the barriers alone (2 %), the rest is how "
-        "ties fall", moved[worst] <= ALLOWED, f"by {moved[worst]:.1%} at most, at {points[worst].pair.words}",
+        "ties fall", moved[worst] <= ALLOWED, f"by {moved[worst]:.1%} at most, at {points[worst].pair.label}",
         asserted=False,
     )  # fmt: skip
 
@@ -253,7 +253,7 @@ def _new_points(side: int) -> list[Table]:
     for pair in (pair for pair in pairs(side) if pair.new):
         lower, upper = (us / 1e3 for us in predicted.bounds_us(pair))
         phases = bounded(side, pair.contention).phases
-        rows.append((pair.words, phases, lower, bounded_s(pair) * 1e3, upper))
+        rows.append((pair.label, phases, lower, bounded_s(pair) * 1e3, upper))
     columns = ("(node, link)", "phases", "lower [ms]", f"{MODEL} [ms]", "upper [ms]")
     title = "New points: contentions that the text's rule has no schedule for"
     return [Table(title, columns, tuple(rows))] if rows else []

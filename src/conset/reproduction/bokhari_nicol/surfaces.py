@@ -19,11 +19,11 @@ from conset.reproduction.bokhari_nicol.exchange import (
     Pair,
     best_pair,
     bounded_s,
+    format_bytes,
     machine,
     naive_s,
     pairs,
     refusal,
-    size_words,
 )
 from conset.reproduction.item import Claim, Item, Picture, Table, Value
 from conset.reproduction.parallel import on_threads
@@ -113,10 +113,10 @@ def _beats_naive(surface: Surface, order: str) -> Claim:
     """Holds where the sizes at which naive wins are the smallest ones, or none; asserted for ascending order."""
     lost = [size for size in surface.sizes if surface.best_s(size) >= surface.naive[order, size]]
     least = surface.sizes[: len(lost)]
-    words = ", ".join(size_words(size) for size in lost) or "none"
+    label = ", ".join(format_bytes(size) for size in lost) or "none"
     return Claim(
         f"abstract: bounded beats naive for all but the smallest messages, naive in {order} order",
-        tuple(lost) == least and len(lost) < len(surface.sizes), f"naive is faster at {words}",
+        tuple(lost) == least and len(lost) < len(surface.sizes), f"naive is faster at {label}",
         asserted=order == "ascending",
     )  # fmt: skip
 
@@ -127,8 +127,8 @@ def _beyond(surface: Surface) -> list[Claim]:
     for pair in (pair for pair in pairs(surface.side) if pair.new):
         won = [size for size in surface.sizes if surface.bounded[pair, size] < surface.best_s(size)]
         claims.append(Claim(
-            f"beyond the text: {pair.words} is faster than every pair the text could have", bool(won),
-            f"at {', '.join(map(size_words, won)) or 'no size'}", asserted=False,
+            f"beyond the text: {pair.label} is faster than every pair the text could have", bool(won),
+            f"at {', '.join(map(format_bytes, won)) or 'no size'}", asserted=False,
         ))  # fmt: skip
     return claims
 
@@ -157,7 +157,7 @@ def _claims_between(surface: Surface) -> list[Claim]:
     last = pairs(side)[-1]
     arrested = [size for size in sizes
                 if surface.best(size).node <= 16 and surface.bounded[last, size] > surface.best_s(size)]  # fmt: skip
-    best = ", ".join(f"{size_words(size)} {surface.best(size).words}" for size in sizes)
+    best = ", ".join(f"{format_bytes(size)} {surface.best(size).label}" for size in sizes)
     return [
         Claim("section 7: without contention bounded is slower than naive, at most sizes", _most(slower, sizes),
               f"at {len(slower)} of {len(sizes)} sizes, naive in ascending order"),
@@ -176,7 +176,7 @@ def _claims_16(surface: Surface) -> list[Claim]:
     """The text's failures; the model's times without the limit stand beside them."""
     last = pairs(16)[-1]
     naive_ms = naive_s(16) * MS
-    others = [pair.words for pair in pairs(16) if pair != last and refusal(16, pair)]
+    others = [pair.label for pair in pairs(16) if pair != last and refusal(16, pair)]
     return [
         Claim("section 7: naive fails on 16 x 16, and runs on 12 x 12", bool(refusal(16)) and not refusal(12),
               f"{refusal(16)}; with --set outstanding_receives=all it would take {naive_ms:.1f} ms at {SLICE_B:,} B"),
@@ -190,8 +190,8 @@ def _bounded(surface: Surface) -> Table:
     for pair in pairs(surface.side):
         runs = "no, limit lifted" if refusal(surface.side, pair) else "yes"
         times = (surface.bounded[pair, size] * MS for size in surface.sizes)
-        rows.append((pair.words, "beyond" if pair.new else "yes", runs, *times))
-    columns = ("(node, link)", "in the text", "runs", *(size_words(size) for size in surface.sizes))
+        rows.append((pair.label, "beyond" if pair.new else "yes", runs, *times))
+    columns = ("(node, link)", "in the text", "runs", *(format_bytes(size) for size in surface.sizes))
     return Table("Bounded: time [ms] by pair and message size", columns, tuple(rows))
 
 
@@ -201,7 +201,7 @@ def _naive(surface: Surface) -> Table:
         (order, runs, *(surface.naive[order, size] * MS for size in surface.sizes)) for order in ORDERS
     ]
     rows.append(("Scott's schedule, a barrier a phase", "yes", *(surface.scott[size] * MS for size in surface.sizes)))
-    columns = ("naive, in order", "runs", *(size_words(size) for size in surface.sizes))
+    columns = ("naive, in order", "runs", *(format_bytes(size) for size in surface.sizes))
     return Table("Naive: time [ms] by order and message size", columns, tuple(rows))
 
 
@@ -210,7 +210,7 @@ def _best(surface: Surface) -> Table:
     rows: list[tuple[Value, ...]] = []
     for size in surface.sizes:
         gains = (f"{1 - surface.best_s(size) / surface.naive[order, size]:+.1%}" for order in ORDERS)
-        rows.append((size_words(size), surface.best(size).words, surface.best_s(size) * MS, *gains))
+        rows.append((format_bytes(size), surface.best(size).label, surface.best_s(size) * MS, *gains))
     columns = ("bytes", "best pair of the text", "its time [ms]", *(f"better than naive, {order}" for order in ORDERS))
     return Table("Best: the fastest pair of every size", columns, tuple(rows))
 

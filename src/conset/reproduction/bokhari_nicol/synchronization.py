@@ -18,11 +18,11 @@ from conset.reproduction.bokhari_nicol.exchange import (
     best_pair,
     bounded,
     bounded_s,
+    format_bytes,
     machine,
     naive_s,
     pairs,
     refusal,
-    size_words,
 )
 from conset.reproduction.item import Claim, Item, Picture, Table, Value
 from conset.reproduction.parallel import on_threads
@@ -114,14 +114,14 @@ class Choice:
     Attributes:
         side: n.
         size: of a message [B].
-        words: method, contention, sync.
+        label: method, contention, sync.
         time: simulated [ms].
         barriers: at the text's best pair [ms].
     """
 
     side: int
     size: int
-    words: str
+    label: str
     time: float
     barriers: float
 
@@ -132,9 +132,9 @@ def choose_today(side: int, sizes: tuple[int, ...] = CHOSEN) -> list[Choice]:
     for size in sizes:
         schedule = conset.compile(f"alltoall:size={size}", f"paragon:{side}x{side}", method="auto", rank_by=MODEL)
         link = schedule.limits.link
-        words = f"{schedule.method}{f' at contention {link}' if link else ''}, sync {schedule.sync}"
+        label = f"{schedule.method}{f' at contention {link}' if link else ''}, sync {schedule.sync}"
         time = conset.simulate(schedule, model=MODEL).time_s
-        choices.append(Choice(side, size, words, time * 1e3, bounded_s(best_pair(side, size), size) * 1e3))
+        choices.append(Choice(side, size, label, time * 1e3, bounded_s(best_pair(side, size), size) * 1e3))
     return choices
 
 
@@ -148,7 +148,7 @@ def _today(choices: list[Choice]) -> Claim:
 
 def _choices(choices: list[Choice]) -> Table:
     body: list[tuple[Value, ...]] = [
-        (f"{one.side}x{one.side}", size_words(one.size), one.words, one.time, one.barriers,
+        (f"{one.side}x{one.side}", format_bytes(one.size), one.label, one.time, one.barriers,
          f"{1 - one.time / one.barriers:+.0%}") for one in choices
     ]  # fmt: skip
     columns = ("mesh", "bytes", "auto takes", "its time [ms]", "the text's best pair [ms]", "less")
@@ -158,28 +158,28 @@ def _choices(choices: list[Choice]) -> Table:
 def _dividends(rows: list[Row]) -> Claim:
     chosen = [row for row in rows if row.size == SLICE_B and row.side > 4]
     gains = [1 - row.free / row.barriers for row in chosen]
-    words = ", ".join(f"{row.side} x {row.side} {gain:.0%} ({row.barriers:.1f} to {row.free:.1f} ms)"
+    label = ", ".join(f"{row.side} x {row.side} {gain:.0%} ({row.barriers:.1f} to {row.free:.1f} ms)"
                       for row, gain in zip(chosen, gains, strict=True))  # fmt: skip
     return Claim(
         f"section 8: a better synchronization would yield handsome dividends: free barriers save more than 10 % at "
-        f"{SLICE_B:,} B", min(gains) > HANDSOME, words,
+        f"{SLICE_B:,} B", min(gains) > HANDSOME, label,
     )  # fmt: skip
 
 
 def _policy(rows: list[Row], sync: str) -> Claim:
     won = [row for row in rows if row.policy[sync] < row.barriers]
     chosen = [row for row in rows if row.size == SLICE_B]
-    words = ", ".join(f"{row.side} x {row.side} {row.policy[sync]:.1f} for {row.barriers:.1f}" for row in chosen)
+    label = ", ".join(f"{row.side} x {row.side} {row.policy[sync]:.1f} for {row.barriers:.1f}" for row in chosen)
     return Claim(
         f"beyond the text: the same phases under sync {sync} are faster than under any of its barriers, mostly",
-        2 * len(won) > len(rows), f"{len(won)} of {len(rows)} sizes and meshes; at {SLICE_B:,} B in ms: {words}",
+        2 * len(won) > len(rows), f"{len(won)} of {len(rows)} sizes and meshes; at {SLICE_B:,} B in ms: {label}",
         asserted=False,
     )  # fmt: skip
 
 
 def _table(rows: list[Row]) -> Table:
     body: list[tuple[Value, ...]] = [
-        (f"{row.side}x{row.side}", size_words(row.size), row.barriers, row.free, *row.policy.values(), row.naive)
+        (f"{row.side}x{row.side}", format_bytes(row.size), row.barriers, row.free, *row.policy.values(), row.naive)
         for row in rows
     ]
     columns = ("mesh", "bytes", "barriers, best pair [ms]", "free barriers, best pair [ms]",

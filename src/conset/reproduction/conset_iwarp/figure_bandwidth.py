@@ -91,14 +91,14 @@ def _common(which: Basic) -> tuple[Claim, ...]:
         for count in IN_FLIGHT
     }
     best = ahead[best_in_flight()]
-    told = [_rate(which, words, "conset_measured") / _rate(which, words, "msgpass_measured") for words in SIZES]
+    theirs = [_rate(which, words, "conset_measured") / _rate(which, words, "msgpass_measured") for words in SIZES]
     least = ", ".join(f"{count}: {min(row):.2f}×" for count, row in ahead.items())
     return (
         Claim("connections have the advantage where messages are short, no significant one at 16K words (§5.1.4), "
               "taken as above 1.5 times and within 1.2 times", best[0] > 1.5 and 1 / 1.2 < best[-1] < 1.2,
-              f"simulated {_ratios(best)}; measured {_ratios(told)}"),
+              f"simulated {_ratios(best)}; measured {_ratios(theirs)}"),
         Claim("connections are faster than message passing at every size, as measured", min(best) > 1,
-              f"least ratio by number in flight {least}; measured {min(told):.2f}×", asserted=False),
+              f"least ratio by number in flight {least}; measured {min(theirs):.2f}×", asserted=False),
     )  # fmt: skip
 
 

@@ -106,13 +106,13 @@ def _faster() -> Claim:
 
 
 def _accurate() -> Claim:
-    told = [printed(6)[name]["conset_measured"] / printed(6)[name]["conset_predicted"] - 1 for name in MESHES]
+    theirs = [printed(6)[name]["conset_measured"] / printed(6)[name]["conset_predicted"] - 1 for name in MESHES]
     ours = [_error(as_the_text(name)) for name in MESHES]
     bare = [_error(as_the_text(name), NO_TRANSFER) for name in MESHES]
     return Claim(
         "the performance models are fairly accurate (§5.2), taken as within 15 %",
         all(abs(error) <= ACCURATE for error in ours),
-        f"measured over predicted {_percent(told)}; simulated over predicted {_percent(ours)}, without the 104 "
+        f"measured over predicted {_percent(theirs)}; simulated over predicted {_percent(ours)}, without the 104 "
         f"clocks a transfer and the hops {_percent(bare)}",
         asserted=False,
     )

@@ -56,7 +56,7 @@ def reproduce(table: int) -> Item:
     which = basic(table)
     cells = tuple(cell for words in SIZES for cell in _cells(table, words))
     claims = (_exact(cells), *_slips(table), _connections_claim(table), _messages_claim(table))
-    tables = [_beside(which), today_table(table)]
+    tables = [_rows_beside(which), today_table(table)]
     if which is ALL_TO_ALL:
         tables.append(_seeds(table))
     about = ABOUT.format(name=which.name.capitalize(), how=HOW[table], count=best_in_flight())
@@ -107,7 +107,7 @@ def _connections_claim(table: int) -> Claim:
     return Claim(
         f"measured ConSet is simulated within {LOW:+.0%} to {HIGH:+.0%}",
         all(LOW <= error <= HIGH for error in errors),
-        _words(errors),
+        _describe(errors),
     )
 
 
@@ -117,11 +117,11 @@ def _messages_claim(table: int) -> Claim:
     return Claim(
         f"measured message passing is simulated within ±{MESSAGES_WITHIN:.0%} by the best single number in flight",
         all(abs(error) <= MESSAGES_WITHIN for error in errors),
-        f"{count} in flight: {_words(errors)}",
+        f"{count} in flight: {_describe(errors)}",
     )
 
 
-def _beside(which: Basic) -> Table:
+def _rows_beside(which: Basic) -> Table:
     """Errors against the measured columns, one setting a row."""
     rows: list[tuple[str | float, ...]] = []
     for setting in (MAIN, *settings_beside(which)):
@@ -144,5 +144,5 @@ def _errors(ours: list[float], table: int, column: str) -> list[float]:
     return [value / published(table)[words][column] - 1 for words, value in zip(SIZES, ours, strict=True)]
 
 
-def _words(errors: list[float]) -> str:
+def _describe(errors: list[float]) -> str:
     return ", ".join(f"{error:+.1%}" for error in errors)

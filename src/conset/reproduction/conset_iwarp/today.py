@@ -87,7 +87,7 @@ def simulated(table: int, words: int, made: Made, execution: str) -> float:
     return clocks(conset.simulate(schedule, in_flight=count, receives=count).time_s)
 
 
-def words_for(table: int, made: Made) -> str:
+def describe_schedule(table: int, made: Made) -> str:
     """`27 phases, ΣL 79: orbits`."""
     found = figures(compiled(table, SIZES[-1], made))
     plural = "s" if found["phases"] != 1 else ""
@@ -102,7 +102,7 @@ def today_table(table: int) -> Table:
         ("the text's, as simulated here", "one in flight", *(connections(table, words) for words in SIZES)),
     ]
     for made in made_for(table):
-        name = words_for(table, made)
+        name = describe_schedule(table, made)
         rows.append((name, "predicted", *(predicted(table, words, made) for words in SIZES)))
         rows += [(name, execution, *(simulated(table, words, made, execution) for words in SIZES))
                  for execution in EXECUTIONS]  # fmt: skip
@@ -161,15 +161,15 @@ def _picture() -> Figure:
     def rates(times: list[float]) -> list[float]:
         return [bandwidth(CELLS * (CELLS - 1) * words * WORD_B, time) for words, time in zip(SIZES, times, strict=True)]
 
-    told = [published(3)[words]["conset_measured"] for words in SIZES]
+    theirs = [published(3)[words]["conset_measured"] for words in SIZES]
     lines = [
-        Line("the text's, measured", SIZES, rates(told), "points", 0),
+        Line("the text's, measured", SIZES, rates(theirs), "points", 0),
         Line("the text's, simulated", SIZES, rates([connections(3, words) for words in SIZES]), "curve", 0),
     ]
     for colour, made in enumerate(made_for(3), 1):
         for execution, kind in zip(EXECUTIONS, ("curve", "dashed"), strict=True):
             times = [simulated(3, words, made, execution) for words in SIZES]
-            lines.append(Line(f"{words_for(3, made)}, {execution}", SIZES, rates(times), kind, colour))
+            lines.append(Line(f"{describe_schedule(3, made)}, {execution}", SIZES, rates(times), kind, colour))
     limit = bandwidth(CELLS * (CELLS - 1) * WORD_B, 2 * _least_load())
     lines.append(Line("what the links allow", (SIZES[0], SIZES[-1]), (limit, limit), "bound"))
     panel = Panel(

@@ -151,9 +151,9 @@ def _text_claims(text: list[Comparison]) -> Iterator[Claim]:
 
 
 def _reported(
-    words: str, cases: list[Comparison], figures: Callable[[Comparison], str], holds: Callable[[Comparison], bool]
+    label: str, cases: list[Comparison], figures: Callable[[Comparison], str], holds: Callable[[Comparison], bool]
 ) -> Claim:
-    return Claim(words, all(holds(c) for c in cases), "; ".join(figures(c) for c in cases), asserted=False)
+    return Claim(label, all(holds(c) for c in cases), "; ".join(figures(c) for c in cases), asserted=False)
 
 
 def _too_high(case: Comparison) -> str:

@@ -10,12 +10,12 @@ from conset.reproduction.thakur.times import METHODS, NAMES, Seconds, Time, erro
 
 def reported(claims: Iterable[Claim]) -> tuple[str, ...]:
     """Claims that do not hold and are not asserted: the text contradicts itself there, or nobody demands them."""
-    return tuple(f"{c.words}: {c.verdict}: {c.figures}" for c in claims if not (c.asserted or c.holds))
+    return tuple(f"{c.statement}: {c.verdict}: {c.figures}" for c in claims if not (c.asserted or c.holds))
 
 
-def worst_words(times: Iterable[Time], ours: Seconds, count: int = 5) -> str:
+def describe_worst(times: Iterable[Time], ours: Seconds, count: int = 5) -> str:
     """`PEX on 8x8, 1 KiB −41 % (0.064 s printed), …`."""
-    return "; ".join(f"{time.words} {error(time, ours):+.0%} ({time.seconds:g} s printed)"
+    return "; ".join(f"{time.label} {error(time, ours):+.0%} ({time.seconds:g} s printed)"
                      for time in worst(times, ours, count))  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conset.reproduction.item import Cell, Claim, Item, Picture, Table
 from conset.reproduction.thakur.analytical import GAMMAS, SOURCES, Fit, fit
-from conset.reproduction.thakur.departures import by_table, reported, worst_words
+from conset.reproduction.thakur.departures import by_table, describe_worst, reported
 from conset.reproduction.thakur.exchange import simulated
 from conset.reproduction.thakur.figure_of_errors import draw_errors
 from conset.reproduction.thakur.times import (
@@ -46,7 +46,7 @@ def reproduce() -> Item:
     return Item(
         "thakur", "Fit", "the text's analytical model fitted to its 125 times", ABOUT,
         cells=cells, claims=claims, tables=(_table(),), pictures=(Picture(_draw),),
-        departures=(f"furthest off: {worst_words(times, best.seconds)}", f"by table: {by_table(best.seconds)}",
+        departures=(f"furthest off: {describe_worst(times, best.seconds)}", f"by table: {by_table(best.seconds)}",
                     *reported(claims)),
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def _claims(best: Fit) -> tuple[Claim, ...]:
     return (
         Claim(f"rms error over the 125 cells at most {RMS:.0%}", found <= RMS,
               f"{found:.1%}, mean {mean_error(times, best.seconds):+.1%}, largest {_largest(best):.0%}; "
-              + _words(best)),
+              + _describe(best)),
         Claim("an exchange costs less per byte than a send and a receive with different processors (sections 2 and 4)",
               best.exchange_s < best.shift_s,
               f"β_ex {1e6 * best.exchange_s:.3f}, β_sr {1e6 * best.shift_s:.3f} us/B"),
@@ -89,7 +89,7 @@ def _largest(found: Fit) -> float:
     return abs(error(worst(printed(), found.seconds, 1)[0], found.seconds))
 
 
-def _words(found: Fit) -> str:
+def _describe(found: Fit) -> str:
     return (f"α {1e6 * found.alpha_s:.0f} us, β_ex {1e6 * found.exchange_s:.3f} us/B, "
             f"β_sr {1e6 * found.shift_s:.3f} us/B")  # fmt: skip
 

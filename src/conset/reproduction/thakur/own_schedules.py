@@ -127,14 +127,14 @@ def _claims(runs: list[Run], texts: Texts) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _wins(words: str, runs: list[Run], texts: Texts, *, strict: bool = True, asserted: bool = True) -> Claim:
+def _wins(label: str, runs: list[Run], texts: Texts, *, strict: bool = True, asserted: bool = True) -> Claim:
     """Whether all `runs` save time; where `strict` is not asked, whether none loses, and it is only reported."""
     gains = [gain(run, texts) for run in runs]
     won = [saved > 0 if strict else saved >= -1e-9 for saved in gains]
     lost = [f"{mesh_word(run.mesh)} {format_size(run.size)} {-saved:+.0%}" for run, saved, good in
             zip(runs, gains, won, strict=True) if not good]  # fmt: skip
     figures = f"in {sum(won)} of {len(runs)}, time saved {min(gains):.0%} to {max(gains):.0%}"
-    return Claim(words, all(won), figures + (f"; slower: {', '.join(lost)}" if lost else ""), asserted and strict)
+    return Claim(label, all(won), figures + (f"; slower: {', '.join(lost)}" if lost else ""), asserted and strict)
 
 
 def _gains(runs: list[Run], texts: Texts) -> Table:

@@ -63,11 +63,14 @@ def ratios(ours: Seconds, first: tuple[int, Mesh], second: tuple[int, Mesh]) -> 
     return [a.seconds / b.seconds for a, b in both], [ours[a] / ours[b] for a, b in both]
 
 
-def _sentence(words: str, both: Ratios, true: Callable[[float], bool]) -> Claim:
+def _sentence(label: str, both: Ratios, true: Callable[[float], bool]) -> Claim:
     """Asserted where the printed ratios bear it out; holds where all simulated ones do."""
-    told, ours = both
+    theirs, ours = both
     return Claim(
-        words, all(map(true, ours)), f"simulated {_range(ours)}, printed {_range(told)}", asserted=all(map(true, told))
+        label,
+        all(map(true, ours)),
+        f"simulated {_range(ours)}, printed {_range(theirs)}",
+        asserted=all(map(true, theirs)),
     )
 
 
@@ -89,12 +92,12 @@ def _neighbour_claims(ours: Seconds) -> tuple[Claim, ...]:
 
 def _most_shifted(ours: Seconds) -> Claim:
     both = pairs(4, 3)
-    told = sum(shifted.seconds < plain.seconds for shifted, plain in both)
+    theirs = sum(shifted.seconds < plain.seconds for shifted, plain in both)
     equal = sum(shifted.seconds == plain.seconds for shifted, plain in both)
     found = sum(ours[shifted] < ours[plain] for shifted, plain in both)
     return Claim(
         "PEX-GEN-SHIFT performs better than PEX-GEN in most cases", found > len(both) / 2,
-        f"simulated in {found} of {len(both)}, printed in {told}, equal in {equal}",
+        f"simulated in {found} of {len(both)}, printed in {theirs}, equal in {equal}",
     )  # fmt: skip
 
 
@@ -120,22 +123,22 @@ def _empty(time: Time) -> float:
     return (space - time.ranks) / space
 
 
-def _faster(words: str, ours: Seconds, cases: list[tuple[Time, Time]]) -> Claim:
+def _faster(label: str, ours: Seconds, cases: list[tuple[Time, Time]]) -> Claim:
     """The first of a pair is the faster in most cases; asserted where the printed times say so."""
     found = sum(ours[one] < ours[other] for one, other in cases)
-    told = sum(one.seconds < other.seconds for one, other in cases)
+    theirs = sum(one.seconds < other.seconds for one, other in cases)
     equal = sum(one.seconds == other.seconds for one, other in cases)
-    figures = f"simulated in {found} of {len(cases)} cells, printed in {told}"
+    figures = f"simulated in {found} of {len(cases)} cells, printed in {theirs}"
     return Claim(
-        words, found > len(cases) / 2, figures + (f", equal in {equal}" if equal else ""),
-        asserted=told + equal > len(cases) / 2,
+        label, found > len(cases) / 2, figures + (f", equal in {equal}" if equal else ""),
+        asserted=theirs + equal > len(cases) / 2,
     )  # fmt: skip
 
 
 def _linear(ours: Seconds) -> Claim:
     """Growth of Table 2 from 16 to 512 processors as an exponent."""
-    told, found = ratios(ours, (2, (16, 32)), (2, (4, 4)))
-    exponents = [[log(ratio) / log(512 / 16) for ratio in values] for values in (told, found)]
+    theirs, found = ratios(ours, (2, (16, 32)), (2, (4, 4)))
+    exponents = [[log(ratio) / log(512 / 16) for ratio in values] for values in (theirs, found)]
     return Claim(
         "Table 2: the time increases almost linearly with the processors: exponent from 16 to 512 at most 1.1",
         max(exponents[1]) <= 1.1,
@@ -150,10 +153,17 @@ def _rivals(ours: Seconds) -> Table:
     for mesh in MESHES:
         for size in SIZES:
             cells = [time for time in printed() if (time.mesh, time.bytes) == (mesh, size)]
-            told = min(cells, key=lambda time: time.seconds)
+            theirs = min(cells, key=lambda time: time.seconds)
             found = min(cells, key=lambda time: ours[time])
             rows.append(
-                (mesh_word(mesh), format_size(size), NAMES[told.method], told.seconds, NAMES[found.method], ours[found])
+                (
+                    mesh_word(mesh),
+                    format_size(size),
+                    NAMES[theirs.method],
+                    theirs.seconds,
+                    NAMES[found.method],
+                    ours[found],
+                )
             )
     columns = ("mesh", "size", "fastest printed", "printed [s]", "fastest simulated", "simulated [s]")
     return Table("Fastest: of the text's algorithms", columns, tuple(rows))

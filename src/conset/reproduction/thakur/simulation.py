@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conset.reproduction.item import Cell, Claim, Item, Picture, Table, Value
 from conset.reproduction.thakur.analytical import fit
-from conset.reproduction.thakur.departures import by_table, worst_words
+from conset.reproduction.thakur.departures import by_table, describe_worst
 from conset.reproduction.thakur.exchange import EXECUTED, SYNC, predicted, simulate_times, simulated
 from conset.reproduction.thakur.figure_of_errors import draw_errors
 from conset.reproduction.thakur.times import (
@@ -60,7 +60,7 @@ def reproduce() -> Item:
     return Item(
         "thakur", "Simulation", "all 125 times by wormhole with one parameter set", ABOUT,
         cells=cells, claims=_claims(ours), tables=(_groups(ours), neighbours()), pictures=(Picture(_draw),),
-        departures=(f"furthest off: {worst_words(times, ours)}", f"by table: {by_table(ours)}"),
+        departures=(f"furthest off: {describe_worst(times, ours)}", f"by table: {by_table(ours)}"),
     )  # fmt: skip
 
 
@@ -68,12 +68,12 @@ def _claims(ours: Seconds) -> tuple[Claim, ...]:
     times = printed()
     found = rms_error(times, ours)
     means = {ranks: mean_error(group, ours) for ranks, group in grouped(times, lambda time: time.ranks).items()}
-    words = ", ".join(f"{ranks}: {mean:+.1%}" for ranks, mean in means.items())
+    label = ", ".join(f"{ranks}: {mean:+.1%}" for ranks, mean in means.items())
     return (
         Claim(f"rms error over the 125 cells at most {RMS:.0%}", found <= RMS,
               f"{found:.1%}, mean {mean_error(times, ours):+.1%}"),
         Claim(f"no number of processors off by more than {MEAN:.0%} in the mean",
-              max(abs(mean) for mean in means.values()) <= MEAN, words),
+              max(abs(mean) for mean in means.values()) <= MEAN, label),
         Claim("closer than the text's analytical model, fitted to the same cells",
               found < rms_error(times, fit().seconds),
               f"{found:.1%} against {rms_error(times, fit().seconds):.1%}; conset's own formula "
@@ -115,14 +115,14 @@ def neighbours(times: tuple[Time, ...] | None = None) -> Table:
     return Table("Neighbours: what decides", columns, tuple(_neighbour(*row, times) for row in NEIGHBOURS))
 
 
-def _neighbour(words: str, settings: str, sync: str, times: tuple[Time, ...]) -> tuple[str | float, ...]:
+def _neighbour(label: str, settings: str, sync: str, times: tuple[Time, ...]) -> tuple[str | float, ...]:
     ours = simulate_times(times, settings, sync) if (settings, sync) != ("", SYNC) else _known(times)
     groups = [times, *grouped(times, lambda time: time.table).values()]
     sizes = list(grouped(times, lambda time: time.ranks).values())
     means = [mean_error(group, ours) for group in (*groups, sizes[0], sizes[-1])]
     right = [f"{sum(hits)} of {len(hits)}" for hits in (winners(ours), shift_winners(ours))]
     percent = [round(100 * value, 1) for value in (rms_error(times, ours), *means)]
-    return (words, settings or "–", sync, *percent, *right)
+    return (label, settings or "–", sync, *percent, *right)
 
 
 def _known(times: tuple[Time, ...]) -> Seconds:

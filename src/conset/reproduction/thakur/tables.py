@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conset.reproduction.item import Cell, Claim, Item, Picture, Table, Value
 from conset.reproduction.thakur.analytical import fit
-from conset.reproduction.thakur.departures import worst_words
+from conset.reproduction.thakur.departures import describe_worst
 from conset.reproduction.thakur.exchange import EXECUTED, predicted_table, simulated_table
 from conset.reproduction.thakur.times import (
     METHODS,
@@ -58,9 +58,9 @@ def reproduce(number: int) -> Item:
     )
     return Item(
         "thakur", f"Table {number}", f"times of {name}, simulated by wormhole", about,
-        cells=cells, claims=tuple(_claims(number, times, ours)), tables=(_beside(number, times, ours),),
+        cells=cells, claims=tuple(_claims(number, times, ours)), tables=(_rows_beside(number, times, ours),),
         pictures=(Picture(lambda: _draw(number, times, ours)),),
-        departures=(f"furthest off: {worst_words(times, ours, 3)}",),
+        departures=(f"furthest off: {describe_worst(times, ours, 3)}",),
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def _claims(number: int, times: tuple[Time, ...], ours: Seconds) -> tuple[Claim,
     )  # fmt: skip
 
 
-def _beside(number: int, times: tuple[Time, ...], ours: Seconds) -> Table:
+def _rows_beside(number: int, times: tuple[Time, ...], ours: Seconds) -> Table:
     columns = ("mesh", "size", "printed", "simulated", "fitted", "predicted", "error simulated [%]",
                "error fitted [%]", "error predicted [%]")  # fmt: skip
     series = (ours, fit().seconds, predicted_table(number))

@@ -53,7 +53,7 @@ class Time:
         return self.mesh[0] * self.mesh[1]
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """For people: `PEX on 8x8, 1 KiB`."""
         return f"{NAMES[self.method]} on {mesh_word(self.mesh)}, {format_size(self.bytes)}"
 

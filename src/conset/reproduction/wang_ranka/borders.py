@@ -14,10 +14,10 @@ from conset.reproduction.wang_ranka.winners import (
     NAMES,
     POWERS,
     above,
+    format_bytes,
     gain,
     last_of_class,
     powers_off,
-    size_words,
     winners,
 )
 from conset.units import format_size
@@ -70,11 +70,11 @@ def _claims(times: Times) -> tuple[Claim, ...]:
         border_claim(times, 4), border_claim(times, 32), lp_claim(times, 32),
         Claim("result 2: LP is fastest above 1 KB at d = 48 (two powers of two later at most)",
               (above(times, 48, "LP") or max(SIZES)) <= fact("lp_above", 32) * 2**POWERS,
-              f"above {size_words(above(times, 48, 'LP'))}"),
+              f"above {format_bytes(above(times, 48, 'LP'))}"),
         *(between_claim(times, degree) for degree in (4, 8, 16, 32)),
         Claim("beside: LP's border at d = 48 is that of d = 32, 1 KB, within two powers of two",
               abs(powers_off(above(times, 48, "LP"), int(fact("lp_above", 32)))) <= POWERS,
-              f"LP is fastest above {size_words(above(times, 48, 'LP'))} already, by "
+              f"LP is fastest above {format_bytes(above(times, 48, 'LP'))} already, by "
               f"{100 * gain(times, 48, SIZES.index(2048), 'LP'):.0f} % at 2 KiB; the text has no border of its own "
               "for d = 48", asserted=False),
     )  # fmt: skip
@@ -86,7 +86,7 @@ def border_claim(times: Times, degree: int) -> Claim:
     ours = last_of_class(times, degree)
     off = powers_off(ours, published)
     return Claim(f"result 1: AC or RS_N is fastest up to {format_size(published)} at d = {degree}", abs(off) <= POWERS,
-                 f"up to {size_words(ours)}, {_off_words(off)}")  # fmt: skip
+                 f"up to {format_bytes(ours)}, {_off_words(off)}")  # fmt: skip
 
 
 def lp_claim(times: Times, degree: int) -> Claim:
@@ -94,7 +94,7 @@ def lp_claim(times: Times, degree: int) -> Claim:
     published = int(fact("lp_above", 32))
     ours = above(times, degree, "LP")
     off = powers_off(ours, published)
-    figures = f"above {size_words(ours)}, {_off_words(off)}"
+    figures = f"above {format_bytes(ours)}, {_off_words(off)}"
     return Claim(f"result 2: LP is fastest above {format_size(published)} at d = {degree}", abs(off) <= POWERS, figures)
 
 
@@ -122,13 +122,13 @@ def _off_words(off: float) -> str:
 def _order_claims(times: Times, charged: Times) -> tuple[Claim, ...]:
     """AC against RS_N: the text has AC first for small messages; reported, because its order of sends is not known."""
     claims = []
-    for found, words in ((times, "as in the preset"), (charged, "15 us for every permutation of RS_N")):
+    for found, label in ((times, "as in the preset"), (charged, "15 us for every permutation of RS_N")):
         for order in ORDERS:
             margins = [_margin(found, order.name, d, k) for d in DEGREES for k, size in enumerate(SIZES) if size <= 128]
             first = sum(margin < 0 for margin in margins)
             claims.append(Claim(
                 f"result 1: {order.name if order is not AC else 'AC, ascending order'}, is before RS_N up to 128 B "
-                f"({words})", first == len(margins),
+                f"({label})", first == len(margins),
                 f"in {first} of {len(margins)}; AC takes {100 * min(margins):+.0f} to {100 * max(margins):+.0f} %",
                 asserted=False,
             ))  # fmt: skip
@@ -161,9 +161,9 @@ def _winners_table(times: Times) -> Table:
 
 def _orders_table(times: Times, charged: Times) -> Table:
     rows: list[tuple[Value, ...]] = [
-        (order.name if order is not AC else "AC, ascending order", words, degree,
+        (order.name if order is not AC else "AC, ascending order", label, degree,
          *(f"{100 * _margin(found, order.name, degree, k):+.0f} %" for k in range(len(SIZES))))
-        for found, words in ((times, "0"), (charged, "15 us")) for order in ORDERS for degree in DEGREES
+        for found, label in ((times, "0"), (charged, "15 us")) for order in ORDERS for degree in DEGREES
     ]  # fmt: skip
     title = "AC against RS_N: how much longer AC takes, by the order of its sends and a cost of every permutation"
     return Table(title, ("order", "set-up", "d", *(format_size(size) for size in SIZES)), tuple(rows))
@@ -176,12 +176,12 @@ def _draw_orders(times: Times, charged: Times) -> Figure:
              (ORDERS[2].name, "rotated order", times),
              (AC_RANDOM.name, "random order, 15 us per permutation of RS_N", charged))  # fmt: skip
     panels = [
-        Panel(f"AC in {words}", across, up,
+        Panel(f"AC in {label}", across, up,
               [Line("", (SIZES[0], SIZES[-1]), (1, 1), "quiet"),
                *(Line(f"d = {degree}", SIZES, [1 + _margin(found, name, degree, k) for k in range(len(SIZES))])
                  for degree in DEGREES)],
               log_x=2, ticks=ticks, y_limits=(0.6, 1.6))
-        for name, words, found in shown
+        for name, label, found in shown
     ]  # fmt: skip
     return picture_lines(
         panels, title="AC against RS_N: the order of AC's sends decides",

@@ -15,7 +15,7 @@ from conset.reproduction.item import Claim, Item, Picture, Table, Value
 from conset.reproduction.wang_ranka.algorithms import TEXT, TODAY, UNSCHEDULED_OR_NODES
 from conset.reproduction.wang_ranka.borders import between_claim, border_claim, lp_claim
 from conset.reproduction.wang_ranka.times import DEGREES, SEEDS, SIZES, Times, predicted, simulated
-from conset.reproduction.wang_ranka.winners import NAMES, last_of_class, size_words, winners
+from conset.reproduction.wang_ranka.winners import NAMES, format_bytes, last_of_class, winners
 from conset.units import format_size
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def reproduce(seeds: int = SEEDS, predicted_seeds: int = PREDICTED_SEEDS) -> Ite
     by_policy = predicted(TEXT, seeds=predicted_seeds)
     maps = (("simulated by circuit", by_simulation), ("predicted, permutation by permutation", by_permutation),
             ("predicted, by policy", by_policy))  # fmt: skip
-    pictures = [Picture(partial(_draw, times, CLASSES, words), name)
-                for name, (words, times) in zip(("", "by permutation", "by policy"), maps, strict=True)]  # fmt: skip
+    pictures = [Picture(partial(_draw, times, CLASSES, label), name)
+                for name, (label, times) in zip(("", "by permutation", "by policy"), maps, strict=True)]  # fmt: skip
     pictures.append(Picture(partial(_draw, by_simulation, WITH_TODAY, "simulated by circuit, with today's"), "today"))
     return Item(
         "wang-ranka", "Figure 5", "regions where each algorithm is fastest",
@@ -63,7 +63,7 @@ def reproduce(seeds: int = SEEDS, predicted_seeds: int = PREDICTED_SEEDS) -> Ite
         claims=(*_claims(by_simulation),
                 *_predicted_claims(by_permutation, by_simulation, "predicted permutation by permutation"),
                 *_predicted_claims(by_policy, by_simulation, "predicted by policies")),
-        tables=tuple(_table(words, times) for words, times in maps), pictures=tuple(pictures), departures=DEPARTURES,
+        tables=tuple(_table(label, times) for label, times in maps), pictures=tuple(pictures), departures=DEPARTURES,
     )  # fmt: skip
 
 
@@ -74,14 +74,14 @@ def _claims(times: Times) -> tuple[Claim, ...]:
     return (
         border_claim(times, 4), border_claim(times, 32), lp_claim(times, 32), between_claim(times, 16),
         Claim("the region of AC narrows as d grows", sorted(last, reverse=True) == last,
-              ", ".join(f"d = {d}: {size_words(size)}" for d, size in zip(DEGREES, last, strict=True))),
+              ", ".join(f"d = {d}: {format_bytes(size)}" for d, size in zip(DEGREES, last, strict=True))),
         Claim("LP has the corner of large d and large messages, and nothing below d = 32", not low and len(high) == 2,
               f"fastest at 128 KiB for d = {', '.join(map(str, high)) or 'none'}; anywhere below 32: "
               f"{', '.join(map(str, low)) or 'nowhere'}"),
     )  # fmt: skip
 
 
-def _predicted_claims(times: Times, by_simulation: Times, words: str) -> tuple[Claim, ...]:
+def _predicted_claims(times: Times, by_simulation: Times, label: str) -> tuple[Claim, ...]:
     """The borders of a predicted map, and how much of the simulated map it finds, which is reported."""
     same = sum(
         _class_of(a) == _class_of(b)
@@ -90,8 +90,8 @@ def _predicted_claims(times: Times, by_simulation: Times, words: str) -> tuple[C
     )
     cells = len(DEGREES) * len(SIZES)
     borders = [border_claim(times, 4), border_claim(times, 32), lp_claim(times, 32)]
-    claims = [replace(claim, words=f"{words}: {claim.words}") for claim in borders]
-    claims.append(Claim(f"{words}: the region simulated in 9 of 10 cells", same >= 0.9 * cells,
+    claims = [replace(claim, statement=f"{label}: {claim.statement}") for claim in borders]
+    claims.append(Claim(f"{label}: the region simulated in 9 of 10 cells", same >= 0.9 * cells,
                         f"{same} of {cells} cells", asserted=False))  # fmt: skip
     return tuple(claims)
 
@@ -100,15 +100,15 @@ def _class_of(name: str) -> str:
     return next(region for region, members in CLASSES.items() if name in members)
 
 
-def _table(words: str, times: Times) -> Table:
+def _table(label: str, times: Times) -> Table:
     rows: list[tuple[Value, ...]] = [(degree, *winners(times, degree, NAMES)) for degree in DEGREES]
-    return Table(f"Fastest, {words}", ("d", *(format_size(size) for size in SIZES)), tuple(rows))
+    return Table(f"Fastest, {label}", ("d", *(format_size(size) for size in SIZES)), tuple(rows))
 
 
-def _draw(times: Times, classes: Mapping[str, tuple[str, ...]], words: str) -> Figure:
+def _draw(times: Times, classes: Mapping[str, tuple[str, ...]], label: str) -> Figure:
     return picture_regions(
         regions_of(times, classes), title="Who is fastest on 64 nodes of an iPSC/860",
-        subtitle=f"{words}; in each cell how much longer the next region's best takes",
+        subtitle=f"{label}; in each cell how much longer the next region's best takes",
     )  # fmt: skip
 
 

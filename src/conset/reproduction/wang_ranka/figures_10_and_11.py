@@ -202,12 +202,12 @@ def _rounded(ratio: Ratios) -> Ratios:
 
 def _reuse_tables(times: Times, subject: Subject, counted: dict[int, float]) -> tuple[Table, ...]:
     tables = []
-    for order, words in ((AC, "ascending"), (AC_RANDOM, "random")):
+    for order, label in ((AC, "ascending"), (AC_RANDOM, "random")):
         rows: list[tuple[Value, ...]] = []
         for d in DEGREES:
             needed = [reuses(times, subject, d, k, counted[d], order.name) for k in range(len(SIZES))]
             rows.append((d, *("never" if count is None else count for count in needed)))
-        title = f"Reuses at which it pays against AC in {words} order: scheduling as counted"
+        title = f"Reuses at which it pays against AC in {label} order: scheduling as counted"
         tables.append(Table(title, ("d", *(format_size(size) for size in SIZES)), tuple(rows)))
     return tuple(tables)
 

@@ -107,17 +107,17 @@ def _claims(counts: Counts) -> tuple[Claim, ...]:
     return (
         Claim("Section 4.2: RS_N needs at most d + log d permutations on average",
               all(a <= b for a, b in zip(means("RS_N"), limits, strict=True)),
-              f"{_words(means('RS_N'), 2)} against {_words(limits, 1)}"),
+              f"{_describe(means('RS_N'), 2)} against {_describe(limits, 1)}"),
         Claim("Section 2.1: at least d permutations are required", all(fewer),
               f"no schedule of {len(fewer)} has fewer; coloring has exactly d in {sum(coloring)} of {len(coloring)}"),
         Claim("beyond the text: negotiated needs fewer permutations than RS_NL, under the same limits",
               all(a < b for a, b in zip(means("negotiated"), means("RS_NL"), strict=True)),
-              f"{_words(means('negotiated'), 2)} against {_words(means('RS_NL'), 2)}; bound "
-              f"{_words(means('negotiated', _bound), 2)}", asserted=False),
+              f"{_describe(means('negotiated'), 2)} against {_describe(means('RS_NL'), 2)}; bound "
+              f"{_describe(means('negotiated', _bound), 2)}", asserted=False),
         Claim("beyond the text: half-duplex needs fewer units than LP and RS_NL",
               all(a <= min(b, c) for a, b, c in zip(units, lp, rs_nl, strict=True)),
-              f"{_words(units, 1)} against LP {_words(lp, 1)} and RS_NL {_words(rs_nl, 1)}; bound "
-              f"{_words(means('half-duplex', _bound), 1)}", asserted=False),
+              f"{_describe(units, 1)} against LP {_describe(lp, 1)} and RS_NL {_describe(rs_nl, 1)}; bound "
+              f"{_describe(means('half-duplex', _bound), 1)}", asserted=False),
     )  # fmt: skip
 
 
@@ -208,5 +208,5 @@ def _mean(counts: Sequence[Count], figure: Callable[[Count], int]) -> float:
     return sum(figure(count) for count in counts) / len(counts)
 
 
-def _words(values: Sequence[float], digits: int) -> str:
+def _describe(values: Sequence[float], digits: int) -> str:
     return ", ".join(f"{value:.{digits}f}" for value in values)

@@ -59,15 +59,15 @@ def _claims(ready: Times, none: Times) -> tuple[Claim, ...]:
     sparse = _gains("LP", ready, none, (SPARSE,)) + _gains("RS_NL", ready, none, (SPARSE,))
     return (
         Claim(f"S1 is better than S2 in most cases for LP and RS_NL, at d > {SPARSE}", _share(exchanging) > 0.5,
-              _words(exchanging)),
+              _describe(exchanging)),
         Claim("S1 is not better in most cases for AC and RS_N, which do not exploit exchanges", _share(others) <= 0.5,
-              _words(others)),
+              _describe(others)),
         Claim(f"S1 is not better in most cases where the density is small, d = {SPARSE}", _share(sparse) <= 0.5,
-              _words(sparse)),
+              _describe(sparse)),
         Claim("beside: S1 is better for RS_NL from 8 KiB on at every density", _share(long_rs_nl) == 1,
-              _words(long_rs_nl), asserted=False),
+              _describe(long_rs_nl), asserted=False),
         Claim("beside: S1 is better for LP where the text has LP fastest, above 1 KiB from d = 32 on",
-              _share(long_lp) == 1, _words(long_lp), asserted=False),
+              _share(long_lp) == 1, _describe(long_lp), asserted=False),
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def _share(gains: list[float]) -> float:
     return sum(gain > 1 for gain in gains) / len(gains)
 
 
-def _words(gains: list[float]) -> str:
+def _describe(gains: list[float]) -> str:
     better = sum(gain > 1 for gain in gains)
     return f"{better} of {len(gains)} cases; S2 takes {min(gains):.2f} to {max(gains):.2f} times S1"
 

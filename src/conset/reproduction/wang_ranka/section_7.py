@@ -11,7 +11,15 @@ from conset.reproduction.item import Claim, Item, Picture, Table, Value
 from conset.reproduction.wang_ranka.algorithms import AC, AC_RANDOM, LP, RS_N, RS_NL, TEXT, Algorithm
 from conset.reproduction.wang_ranka.facts import fact
 from conset.reproduction.wang_ranka.times import DEGREES, SEEDS, SET_UP, SIZES, Times, compiled, simulated
-from conset.reproduction.wang_ranka.winners import NAMES, POWERS, above, last_of_class, powers_off, size_words, winners
+from conset.reproduction.wang_ranka.winners import (
+    NAMES,
+    POWERS,
+    above,
+    format_bytes,
+    last_of_class,
+    powers_off,
+    winners,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,12 +43,12 @@ class Setting:
 
     Attributes:
         name: for people.
-        words: as after `--set`.
+        label: as after `--set`.
         algorithms: who takes part, under which policies.
     """
 
     name: str
-    words: str = ""
+    label: str = ""
     algorithms: tuple[Algorithm, ...] = TEXT
 
 
@@ -67,7 +75,7 @@ def reproduce(seeds: int = SEEDS, settings: Sequence[Setting] = SETTINGS) -> Ite
         seeds: drawings of each density.
         settings: the first three of `SETTINGS`, and as many more as are to be shown.
     """
-    found = [simulated(one.algorithms, setting=one.words, seeds=seeds) for one in settings]
+    found = [simulated(one.algorithms, setting=one.label, seeds=seeds) for one in settings]
     times, without = found[0], found[2]
     return Item(
         "wang-ranka", "Section 7", "the conclusions, and which assumption decides", ABOUT.format(seeds=seeds),
@@ -117,11 +125,11 @@ def _end(times: Times, name: str, degree: int) -> float:
     return times[name, degree][-1]
 
 
-def _falls(words: str, before: str, after: str, times: Times) -> Claim:
+def _falls(label: str, before: str, after: str, times: Times) -> Claim:
     """At 128 KiB `after` takes less than `before`, at every density."""
     saved = [1 - _end(times, after, d) / _end(times, before, d) for d in DEGREES]
     figures = ", ".join(f"{100 * share:.0f} %" for share in saved)
-    return Claim(f"{words} (128 KiB)", min(saved) > 0, f"{after} takes less than {before} by {figures} (d = 4 to 48)")
+    return Claim(f"{label} (128 KiB)", min(saved) > 0, f"{after} takes less than {before} by {figures} (d = 4 to 48)")
 
 
 def _table(settings: Sequence[Setting], found: Sequence[Times]) -> Table:
@@ -130,7 +138,7 @@ def _table(settings: Sequence[Setting], found: Sequence[Times]) -> Table:
         borders = last_of_class(times, 4), last_of_class(times, 32), above(times, 32, "LP")
         off = [powers_off(ours, int(published)) for ours, published in zip(borders, _published(), strict=True)]
         rows.append((
-            setting.name, setting.words, *map(size_words, borders), size_words(above(times, 48, "LP")),
+            setting.name, setting.label, *map(format_bytes, borders), format_bytes(above(times, 48, "LP")),
             ", ".join(f"{d}" for d in DEGREES if "RS_NL" in winners(times, d)) or "none",
             *(max(_end(times, name, d) for name in NAMES) * 1e3 for d in (4, 32)),
             "yes" if max(map(abs, off)) <= POWERS else "no",

@@ -48,7 +48,7 @@ def powers_off(ours: int | None, published: int) -> float:
     return float("inf") if ours is None else log2(ours / published)
 
 
-def size_words(size: int | None) -> str:
+def format_bytes(size: int | None) -> str:
     """A border for people."""
     return "nowhere" if size is None else format_size(size)
 
