@@ -132,12 +132,12 @@ def balance_loads(
         _phase_of(phases), pinned.astype(np.uint8),
         steps=STEPS * problem.search.effort, hot=HOT, cold=COLD, seed=problem.search.seed % 2**64,
     )  # fmt: skip
-    balanced = replace(phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True))
+    result = replace(phases, timetable=None, stopped_early=phases.stopped_early or _core.should_stop(True))
     if free and topology.link_slots:
         nodes = _nodes_of_links(source[phases.message], topology.ends[1], balanced.offsets, balanced.links)
         offsets = balanced.offsets + np.arange(balanced.offsets.size)
-        balanced = replace(balanced, route_offsets=offsets, route_nodes=nodes)
-    return regroup(balanced, balanced.phase)
+        result = replace(result, route_offsets=offsets, route_nodes=nodes)
+    return regroup(result, balanced.phase)
 
 
 def regroup(phases: Phases, phase: NDArray[np.int32]) -> Phases:
