@@ -26,9 +26,9 @@ from random_workloads import random_workload, write_trace
 
 from conset.machine.spec import parse_machine
 from conset.simulation.flit import simulate_flit
-from conset.simulation.injection import LoadSweep, sweep_load
+from conset.simulation.load.sweep import LoadSweep, sweep_load
+from conset.simulation.load.traffic import parse_traffic
 from conset.simulation.trace import read_trace
-from conset.simulation.traffic import parse_traffic
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 PEER = SHARED / "peers" / "booksim2"

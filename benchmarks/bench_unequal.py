@@ -32,7 +32,7 @@ from conset.methods.event_list import time_event_list
 from conset.methods.method import ANY, PORTS
 from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.table import find_method
-from conset.methods.timetable_as import time_as
+from conset.methods.timetables import time_as
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 

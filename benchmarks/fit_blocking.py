@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.machine.settings import with_settings
-from conset.reproduction.conset_iwarp.basic import BASICS, pattern_of
-from conset.reproduction.conset_iwarp.clocks import CLOCK_S, MESSAGES, WORD_B, machine
+from conset.machine.spec import with_settings
 from conset.schedule.schedule import Schedule
+from conset_papers.conset_iwarp.basic import BASICS, pattern_of
+from conset_papers.conset_iwarp.machine import CLOCK_S, MESSAGES, WORD_B, machine
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"
 COARSE = tuple(round(0.1 * k, 1) for k in range(16))

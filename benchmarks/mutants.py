@@ -14,8 +14,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from conset.simulation.check import check_timeline
 from conset.verification import verify_document, verify_program
+from conset.verification.timeline.check import check_timeline
 from make_mutants import Mutant, program_mutants, schedule_mutants, timeline_mutants
 from slow_verifier import broken_rule
 

@@ -41,7 +41,7 @@ from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.pattern.readers.mesh import MESHES
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
-from conset.placement.file import read_placement
+from conset.placement.place import read_placement
 from conset.program import compile_program, read_program
 from conset.simulation import Workload
 from conset.simulation.settings import Settings

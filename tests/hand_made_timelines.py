@@ -9,9 +9,9 @@ import numpy as np
 
 from conset.machine.machine import Machine
 from conset.simulation import Timeline, Workload
-from conset.simulation.check_routes import Routes
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, mean_latency, phase_ends
+from conset.verification.timeline.routes import Routes
 
 US = 1e-6
 

@@ -20,9 +20,8 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import compile_program
 from conset.program.words import BlockSpec
-from conset.schedule.document import Document
+from conset.schedule.document import Document, ProgramDocument
 from conset.schedule.posting import POSTINGS
-from conset.schedule.program_document import ProgramDocument
 from conset.simulation import Timeline, Workload
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS

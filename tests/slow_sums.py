@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.bounds.question import BoundProblem
+from conset.bounds.problem import BoundProblem
 from conset.bounds.sums import Sums, costs_of_parts
 from conset.machine.costs import Costs
 from conset.machine.times import Times, message_times

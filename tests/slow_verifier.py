@@ -9,8 +9,7 @@ from math import inf, isfinite
 from typing import Any
 
 from conset.machine.machine import Machine
-from conset.schedule.document import Document
-from conset.schedule.program_document import ProgramDocument
+from conset.schedule.document import Document, ProgramDocument
 from hand_made import figures, loads, route
 
 MAX_BYTES = 2**62

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from conset.bounds.bounds import Bounds
     from conset.comparison.rows import Comparison
     from conset.comparison.times import Timing
-    from conset.errors import (
+    from conset.errors import (  # fmt: skip
         ArgumentError,
         ConsetError,
         ExecutionError,
@@ -75,10 +75,10 @@ if TYPE_CHECKING:
         NoScheduleError,
         UsageError,
         VerificationError,
-    )  # fmt: skip
+    )
     from conset.execution.executor import Executor
+    from conset.execution.job import RunResult
     from conset.execution.plan import Plan
-    from conset.execution.result import RunResult
     from conset.inputs import load_machine, load_pattern
     from conset.machine.costs import Costs
     from conset.machine.limits import Limits
@@ -112,7 +112,7 @@ _HOMES = {
     "Pattern": "conset.pattern.pattern",
     "Plan": "conset.execution.plan",
     "Routing": "conset.network.routing",
-    "RunResult": "conset.execution.result",
+    "RunResult": "conset.execution.job",
     "Schedule": "conset.schedule.schedule",
     "Timeline": "conset.simulation.timeline",
     "Timing": "conset.comparison.times",
@@ -129,7 +129,7 @@ __all__ = [
     "verify", "write",
 ]  # fmt: skip
 
-load_forms_by(lambda: import_module("conset.report.notebook"))
+load_forms_by(lambda: import_module("conset.report.html"))
 
 
 def __dir__() -> list[str]:

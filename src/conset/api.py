@@ -31,10 +31,10 @@ from conset.stopping import keyboard_interrupts
 
 if TYPE_CHECKING:
     from conset.bounds import Bounds
-    from conset.bounds.question import Routes
+    from conset.bounds.problem import Routes
     from conset.comparison import Comparison, Timing
+    from conset.execution.job import RunResult
     from conset.execution.plan import Plan
-    from conset.execution.result import RunResult
     from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 

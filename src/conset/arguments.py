@@ -17,7 +17,7 @@ from conset.errors import ConsetError, unknown_argument
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OTHERWISE = {"set": "conset.machine.settings.with_settings"}
+_OTHERWISE = {"set": "conset.machine.spec.with_settings"}
 """Options that are no arguments."""
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from conset.arguments import python_interface
 from conset.arrays import check_range, frozen_ints
 from conset.errors import InputError, UsageError
-from conset.machine.bare import machine_of_topology
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.spec import parse_machine
+from conset.machine.spec import machine_of_topology, parse_machine
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

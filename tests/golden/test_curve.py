@@ -11,9 +11,8 @@ import pytest
 
 from conset.comparison import serial_steps, trace_curve
 from conset.compilation.options import CompileOptions
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
-from conset.machine.work import synchronization_s
+from conset.machine.spec import parse_machine, with_settings
+from conset.machine.times import synchronization_s
 from conset.pattern.spec import parse_pattern
 
 SIZE = 15232

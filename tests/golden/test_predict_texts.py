@@ -7,8 +7,7 @@ import pytest
 
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.spec import parse_machine, with_settings
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import conset
-from conset.report.picture_heat import Heat, picture_heat
 from conset.report.style import save
-from conset.reproduction import find_rows
-from conset.reproduction.bokhari_nicol import (
+from conset.simulation import Workload
+from conset_papers import find_rows
+from conset_papers.bokhari_nicol import (
     assumptions,
     exchange,
     figure_3,
@@ -27,18 +27,17 @@ from conset.reproduction.bokhari_nicol import (
     figure_5,
     figure_6,
     figure_11,
-    formula,
+    formulas,
     permutations,
-    predicted,
     slices,
     surfaces,
     synchronization,
     table_1,
 )
-from conset.reproduction.bokhari_nicol.exchange import SLICE_B, Pair, Setting
-from conset.reproduction.item import Item
-from conset.reproduction.write import write_item
-from conset.simulation import Workload
+from conset_papers.bokhari_nicol.exchange import SLICE_B, Pair, Setting
+from conset_papers.item import Item
+from conset_papers.pictures.heat import Heat, picture_heat
+from conset_papers.write import write_item
 
 
 def claims(item: Item) -> dict[bool, list[str]]:
@@ -57,9 +56,9 @@ def test_table_1_is_what_the_preset_predicts() -> None:
     item = table_1.reproduce()
     assert item.agrees
     assert item.count == 13
-    assert formula.barrier_us(8) == pytest.approx(688)
-    assert formula.barrier_us(8, of_nodes=True) == pytest.approx(1510)
-    assert formula.message_us(SLICE_B) == pytest.approx(566.104)
+    assert formulas.barrier_us(8) == pytest.approx(688)
+    assert formulas.barrier_us(8, of_nodes=True) == pytest.approx(1510)
+    assert formulas.message_us(SLICE_B) == pytest.approx(566.104)
 
 
 def golden(shared_golden: Path) -> dict[tuple[int, int], dict[str, str]]:
@@ -75,9 +74,9 @@ def test_bounds_are_those_of_the_golden_table_to_the_microsecond(side: int, shar
         assert int(row["node_contention"]) == pair.node
         for of_nodes, reading in ((False, "logn"), (True, "logN")):
             expected = [int(row[f"{what}_us_{reading}"]) for what in ("lower", "upper")]
-            found = [round(bound) for bound in formula.bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)]
+            found = [round(bound) for bound in formulas.printed_bounds_us(side, pair.link, SLICE_B, of_nodes=of_nodes)]
             assert found == expected, (pair, reading)
-        compiled = [round(bound) for bound in predicted.bounds_us(pair)]
+        compiled = [round(bound) for bound in formulas.bounds_us(pair)]
         assert compiled == [int(row["lower_us_logn"]), int(row["upper_us_logn"])], pair
 
 
@@ -95,7 +94,7 @@ def test_new_points_have_the_bounds_of_the_formula() -> None:
     """By pencil: 12 x 12, c = 2: 216 · (848.3 + 566.1) us; 16 x 16, c = 3: 342 · (962 + 566.1) us."""
     for pair, phases, lower_ms in ((Pair(12, 2), 216, 305.5), (Pair(16, 3), 342, 522.6)):
         assert exchange.bounded(pair.side, pair.contention).phases == phases
-        assert predicted.bounds_us(pair)[0] / 1e3 == pytest.approx(lower_ms, abs=0.05)
+        assert formulas.bounds_us(pair)[0] / 1e3 == pytest.approx(lower_ms, abs=0.05)
 
 
 def test_figure_3_transposes_the_matrix() -> None:

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import conset
-from conset.reproduction.conset_iwarp import finite_elements as fem
-from conset.reproduction.conset_iwarp import in_flight, surface_router, table_5, table_6, table_basic, today
-from conset.reproduction.conset_iwarp.apr import in_lists, route
-from conset.reproduction.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES, balanced, listed, messages_of
-from conset.reproduction.conset_iwarp.clocks import CONNECTIONS, bandwidth, machine
-from conset.reproduction.conset_iwarp.columns import (
+from conset.schedule.loads import phase_loads
+from conset_papers.conset_iwarp import finite_elements as fem
+from conset_papers.conset_iwarp import in_flight, surface_router, table_5, table_6, table_basic, today
+from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES, balanced, listed, messages_of
+from conset_papers.conset_iwarp.columns import (
     IN_FLIGHT,
     MAIN,
     MESSAGES,
@@ -31,8 +30,8 @@ from conset.reproduction.conset_iwarp.columns import (
     published,
     schedule_of,
 )
-from conset.reproduction.conset_iwarp.meshes import TRIANGLES, cut, halo, make_box, make_mesh
-from conset.schedule.loads import phase_loads
+from conset_papers.conset_iwarp.finite_elements import TRIANGLES, cut, halo, make_box, make_mesh
+from conset_papers.conset_iwarp.machine import CONNECTIONS, bandwidth, in_lists, machine, route
 
 NAMES = {"torus": 1, "butterfly": 2, "alltoall": 3}
 PROTOTYPE = Setting("as the prototype", words=f"hop=0,{RECEIVER_WORKS}")

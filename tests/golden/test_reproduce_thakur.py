@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.reproduction.thakur import contention, figure_3, fit, own_schedules, sentences, simulation, table_1, tables
-from conset.reproduction.thakur.analytical import fit as fit_model
-from conset.reproduction.thakur.exchange import contention as counted
-from conset.reproduction.thakur.exchange import exchange, simulate_times
-from conset.reproduction.thakur.times import Seconds, Time, mean_error, mesh_word, printed, rms_error
-from conset.reproduction.thakur.winners import shift_winners, winners
+from conset_papers.thakur import contention, figure_3, fit, own_schedules, sentences, simulation, table_1, tables
+from conset_papers.thakur.exchange import contention as counted
+from conset_papers.thakur.exchange import exchange, simulate_times
+from conset_papers.thakur.fit import fit as fit_model
+from conset_papers.thakur.times import Seconds, Time, mean_error, mesh_word, printed, rms_error
+from conset_papers.thakur.winners import shift_winners, winners
 
 SMALL = tuple(time for time in printed() if time.ranks <= 64)
 

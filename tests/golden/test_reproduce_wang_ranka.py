@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import conset
-from conset.reproduction.item import Item
-from conset.reproduction.wang_ranka import (
+from conset.verification import verify_schedule
+from conset_papers.item import Item
+from conset_papers.table import WANG_RANKA
+from conset_papers.wang_ranka import (
     borders,
     figure_5,
     figures_6_to_9,
@@ -24,14 +26,25 @@ from conset.reproduction.wang_ranka import (
     section_6,
     section_7,
 )
-from conset.reproduction.wang_ranka.algorithms import AC, AC_RANDOM, AC_ROTATED, LP, RS_N, RS_NL, TEXT
-from conset.reproduction.wang_ranka.facts import fact
-from conset.reproduction.wang_ranka.rows import ROWS
-from conset.reproduction.wang_ranka.scheduling_steps import count_steps
-from conset.reproduction.wang_ranka.times import DEGREES, SIZES, Times, compiled, resized, simulated
-from conset.reproduction.wang_ranka.winners import above, last_of_class, powers_off, winners
-from conset.reproduction.write import item_markdown
-from conset.verification import verify_schedule
+from conset_papers.wang_ranka.borders import above, last_of_class, powers_off, winners
+from conset_papers.wang_ranka.figures_10_and_11 import count_steps
+from conset_papers.wang_ranka.times import (
+    AC,
+    AC_RANDOM,
+    AC_ROTATED,
+    DEGREES,
+    LP,
+    RS_N,
+    RS_NL,
+    SIZES,
+    TEXT,
+    Times,
+    compiled,
+    fact,
+    resized,
+    simulated,
+)
+from conset_papers.write import item_markdown
 
 SEEDS = 2
 SUBJECTS = figures_10_and_11.SUBJECTS
@@ -168,5 +181,5 @@ def test_times_are_near_the_prototypes(shared_golden: Path) -> None:
 
 
 def test_items_have_the_names_the_text_has() -> None:
-    names = [name for name, *_ in ROWS]
+    names = [name for name, *_ in WANG_RANKA]
     assert [name for name in names if name.startswith("Figure")] == [f"Figure {k}" for k in range(5, 12)]

@@ -15,11 +15,11 @@ from conset.execution.plan import Plan
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.settings import with_settings
+from conset.machine.spec import with_settings
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.schedule.receives import most_posted
+from conset.schedule.posting import most_posted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from conset.errors import ExecutionError, UsageError
-from conset.execution.job import run_plan, run_schedule
+from conset.execution.job import VARIANTS, run_plan, run_schedule
 from conset.execution.launcher import explain_end, find_launcher, start_job
 from conset.execution.planner import plan_schedule
-from conset.execution.result import VARIANTS
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

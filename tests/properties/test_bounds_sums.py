@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conset.bounds import sums as fast
-from conset.bounds.question import BoundProblem
+from conset.bounds.problem import BoundProblem
 from conset.machine.limits import Limits
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern

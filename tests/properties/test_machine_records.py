@@ -22,11 +22,9 @@ from conset.formats.timeline import read_record, write_timeline
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine
-from conset.machine.modes import with_mode
+from conset.machine.machine import Machine, with_mode
 from conset.machine.record import machine_of_record, same_machine
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.spec import parse_machine, with_settings
 from conset.machine.words import ALIASES, WORDS
 from conset.network.topology import Topology
 from conset.pattern.spec import parse_pattern

@@ -19,11 +19,11 @@ from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.network.edge_list import read_edge_list
+from conset.network.graph_files import read_edge_list
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.report.notebook import schedule_html
+from conset.report.html import schedule_html
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import conset.simulation.check as timeline_check
-import conset.verification.check as schedule_check
 import conset.verification.program as program_check
-from conset.simulation.check import check_timeline
+import conset.verification.schedule.check as schedule_check
+import conset.verification.timeline.check as timeline_check
 from conset.verification import verify_document, verify_program
+from conset.verification.timeline.check import check_timeline
 from make_mutants import Mutant, program_mutants, programs, schedule_mutants, schedules, timeline_mutants, timelines
 from slow_verifier import broken_rule
 

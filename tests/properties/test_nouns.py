@@ -24,7 +24,7 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.problem import Problem
 from conset.methods.table import find_method
-from conset.network.edge_list import read_edge_list
+from conset.network.graph_files import read_edge_list
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from conset.network.topology import Topology
 from conset.pattern.generators.table import GENERATORS
-from conset.pattern.readers.cells import Cells
-from conset.pattern.readers.partition import dual_graph
-from conset.pattern.sizes import parse_sizes
-from conset.pattern.spec import parse_pattern, split_options
+from conset.pattern.readers.partition import Cells, dual_graph
+from conset.pattern.spec import parse_pattern, parse_sizes, split_options
 
 seeds = st.integers(0, 2**31 - 1)
 

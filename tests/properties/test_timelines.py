@@ -17,10 +17,10 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.network.routing import Routing
 from conset.simulation import Workload
-from conset.simulation.check import check_timeline
 from conset.simulation.needs import partners
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
+from conset.verification.timeline.check import check_timeline
 from hand_made import graph_of
 
 MACHINES = {

@@ -13,8 +13,8 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.network.topology import Topology
 from conset.verification import verify_document
-from conset.verification.check import formula_walk
-from conset.verification.walks import BoxWalk, CubeWalk
+from conset.verification.schedule.check import formula_walk
+from conset.verification.schedule.walks import BoxWalk, CubeWalk
 from hand_made import document, figures, graph_of, greedy, loads, machine_on, route
 
 SIDES = st.lists(st.integers(1, 5), min_size=1, max_size=3).filter(lambda sides: 1 < _product(sides) <= 40)

@@ -135,7 +135,7 @@ CALLS: list[tuple[str, Any]] = [
      lambda _: conset.compare("shift", "ring:4", methods="naive", rank_by="flow")),
     ("methods: at least one method required", lambda _: conset.compare("shift", "ring:4", methods=[])),
     ("sync naive=none: naive is", lambda _: conset.compare("shift", "ring:4", methods="lp", sync="naive=none")),
-    ("its costs stand in a machine file or in conset.machine.settings.with_settings",
+    ("its costs stand in a machine file or in conset.machine.spec.with_settings",
      lambda _: conset.load_machine("x.toml,link=1GB/s")),
     ("bound of a pattern: a machine is required", lambda s: conset.bound(s.pattern)),
     ("bound of a schedule: machine is the schedule's own", lambda s: conset.bound(s, "mesh:4x4")),
@@ -324,7 +324,7 @@ def test_nouns_show_themselves_though_nobody_imported_the_report() -> None:
     code = (
         "import conset, sys\n"
         "pattern = conset.Pattern.from_matrix([[0, 8], [8, 0]])\n"
-        "before = 'conset.report.notebook' in sys.modules\n"
+        "before = 'conset.report.html' in sys.modules\n"
         "print(before, pattern._repr_html_().startswith('<div'), conset.Topology.ring(4)._repr_html_())\n"
         "from conset.machine.machine import Machine\n"
         "print(conset.load_machine('ring:4')._repr_html_().count('Machine'))"

@@ -15,13 +15,11 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.bounded import box_of, partner_at, schedule_bounded, step_of
-from conset.methods.complete_exchange.box import Box
+from conset.methods.complete_exchange.box import Box, build_orbits, symmetry_groups
 from conset.methods.complete_exchange.chooser import CONSTRUCTIONS, choose_exchange
-from conset.methods.complete_exchange.factors import build_factors
-from conset.methods.complete_exchange.families import families_of
+from conset.methods.complete_exchange.families import build_factors, families_of
 from conset.methods.complete_exchange.product import cheapest_plan, reflected, steps_of
-from conset.methods.complete_exchange.symmetry import build_orbits, symmetry_groups
-from conset.methods.complete_exchange.torus import tiling
+from conset.methods.complete_exchange.tori import tiling
 from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

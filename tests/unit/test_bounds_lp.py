@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.bounds import bound
-from conset.bounds.flow_prices import MAX_VARIABLES, Flow, demands, evaluate, prove
+from conset.bounds.lp import MAX_VARIABLES, Flow, demands, evaluate, prove
 from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine

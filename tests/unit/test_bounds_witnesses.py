@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from conset.bounds import bound, bound_schedule
-from conset.bounds.barrier_time import bound_barrier_time
-from conset.bounds.question import BoundProblem
+from conset.bounds.problem import BoundProblem
+from conset.bounds.time import bound_barrier_time
 from conset.errors import InputError, UsageError
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.limits import Limits

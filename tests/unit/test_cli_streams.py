@@ -17,8 +17,7 @@ import conset
 from conset.cli.main import run
 from conset.errors import InputError
 from conset.files import replacing
-from conset.pattern.readers.cells import Graph
-from conset.pattern.readers.partition import partition_graph
+from conset.pattern.readers.partition import Graph, partition_graph
 
 SOURCE = Path(conset.__file__).parents[1]
 RUN = [sys.executable, "-c", "from conset.cli.main import main; main()"]

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import conset
-from conset.cli.hints import explain, explain_missing, in_order
+from conset.cli.inputs import explain, explain_missing, in_order
 from conset.cli.main import COMMANDS, run
 from conset.errors import shortened
 from conset.pattern.readers.mesh import MESHES

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conset import api
-from conset.cli.compare_more import parse_generator, parse_reuse, smaller_machines
+from conset.cli.compare_maps import parse_generator, parse_reuse, smaller_machines
 from conset.cli.main import run
 from conset.comparison import chart_regions, compare, parse_policies, trace_curve, trace_curves
 from conset.comparison.regions import SIZES, degrees_of

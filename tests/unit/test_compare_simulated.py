@@ -30,9 +30,8 @@ from conset.compilation.options import CompileOptions
 from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
-from conset.report.picture_simulated import picture_simulated
-from conset.report.table_compare import cells_of, deciding_lines, describe_way
-from conset.report.table_simulated import format_error, least_of, simulated_lines, simulated_markdown
+from conset.report.comparison import cells_of, deciding_lines, describe_way
+from conset.report.simulated import format_error, least_of, picture_simulated, simulated_lines, simulated_markdown
 from conset.simulation.workload import Workload
 
 ORACLE = "torus:4x4,link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns,flit=16"

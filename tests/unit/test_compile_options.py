@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import conset
-from conset.cli.hints import spell_options
+from conset.cli.inputs import spell_options
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.errors import InputError, UsageError

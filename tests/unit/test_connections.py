@@ -15,17 +15,16 @@ from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.connection_routers.assemble import best_score, schedule_of, score
 from conset.methods.connection_routers.orbits import first_success
 from conset.methods.connection_routers.table import ROUTERS
-from conset.methods.connection_routers.task import Task
+from conset.methods.connection_routers.task import Task, best_score, schedule_of, score
 from conset.methods.connections import schedule_connections
 from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.schedule.guarantees import guarantees
+from conset.schedule.linkage import guarantees
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

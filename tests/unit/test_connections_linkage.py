@@ -21,8 +21,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document, document_from
-from conset.schedule.guarantees import guarantees
-from conset.schedule.linkage import GATE, linkage, number_channels
+from conset.schedule.linkage import GATE, guarantees, linkage, number_channels
 from conset.schedule.schedule import Schedule
 from conset.verification import RULES, verify_document, verify_schedule
 

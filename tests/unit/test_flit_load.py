@@ -11,9 +11,9 @@ import pytest
 from conset.cli.main import run
 from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
-from conset.simulation.injection import LoadSweep, sweep_load
-from conset.simulation.load_curve import Window
-from conset.simulation.traffic import Traffic, parse_traffic
+from conset.simulation.load.curve import Window
+from conset.simulation.load.sweep import LoadSweep, sweep_load
+from conset.simulation.load.traffic import Traffic, parse_traffic
 
 LINK = ",tie=plus,link=16GB/s,flit=16"
 SHORT = Window(500, 2000, 1000)

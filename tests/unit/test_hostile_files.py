@@ -27,7 +27,7 @@ from conset.network.graph_files import GRAPH_READERS, read_graph
 from conset.network.routes import next_links
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.matrix_market_text import checked_text
+from conset.pattern.readers.matrix_market import checked_text
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
 from conset.program import read_program

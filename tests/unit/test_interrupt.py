@@ -14,9 +14,9 @@ import pytest
 
 import conset
 from conset import _core, stopping
-from conset.cli.interrupt import interruptible
 from conset.cli.main import run
-from conset.cli.progress import describe_delivered, describe_search
+from conset.cli.output import describe_delivered, describe_search
+from conset.cli.signals import interruptible
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern

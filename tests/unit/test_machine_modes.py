@@ -10,10 +10,8 @@ import pytest
 import conset
 from conset.cli.simulate import read_workload
 from conset.errors import InputError, UsageError
-from conset.machine.machine import Machine
-from conset.machine.modes import with_computation, with_mode
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.machine import Machine, with_computation, with_mode
+from conset.machine.spec import parse_machine, with_settings
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conset.errors import UsageError
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.spec import parse_machine, with_settings
 
 
 def test_settings_of_costs_and_of_a_machine() -> None:

@@ -10,11 +10,9 @@ from math import inf
 import pytest
 
 from conset.errors import ConsetError, InputError, UsageError
-from conset.machine.bare import DEFAULTS, default_costs
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.record import machine_of_record, same_machine
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.spec import DEFAULTS, default_costs, parse_machine, with_settings
 from conset.machine.words import NO_INTERFACE, WORDS
 
 

@@ -13,11 +13,8 @@ import pytest
 
 from conset.errors import ConsetError, InputError
 from conset.machine.spec import parse_machine
-from conset.network.edge_list import read_edge_list
-from conset.network.gml import read_gml
 from conset.network.graph import Graph, require_connected, without
-from conset.network.graph_files import read_graph
-from conset.network.graphml import read_graphml
+from conset.network.graph_files import read_edge_list, read_gml, read_graph, read_graphml
 from conset.network.route_table import next_hops, route_table
 from conset.network.topology import Topology
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from conset import _core
-from conset.reproduction.parallel import on_threads
+from conset_papers.parallel import on_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -10,8 +10,7 @@ import pytest
 from conset.errors import ConsetError, InputError, UsageError
 from conset.network.topology import Topology
 from conset.pattern.readers.table import READERS
-from conset.pattern.sizes import DISTRIBUTIONS, Sizes, parse_sizes
-from conset.pattern.spec import input_path, parse_pattern
+from conset.pattern.spec import DISTRIBUTIONS, Sizes, input_path, parse_pattern, parse_sizes
 
 MESHES = ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .mesh .graph .mgraph"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conset.report.picture_steps import Steps, picture_steps
 from conset.report.style import save
+from conset_papers.pictures.lines import Steps, picture_steps
 
 
 def test_panels_of_the_same_quantity_have_the_same_axis_up(tmp_path: Path) -> None:

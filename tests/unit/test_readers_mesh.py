@@ -16,8 +16,8 @@ import pytest
 from conset.errors import InputError, MissingExtraError, UsageError
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers import partition
-from conset.pattern.readers.cells import Cells, Graph
 from conset.pattern.readers.metis_text import parse_metis_graph
+from conset.pattern.readers.partition import Cells, Graph
 from conset.pattern.spec import parse_pattern
 
 pytest.importorskip("pymetis", reason="METIS is not installed: pip install 'conset[mesh]'")

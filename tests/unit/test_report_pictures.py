@@ -16,11 +16,10 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.report.picture_compare import picture_compare
-from conset.report.picture_machine import picture_machine
-from conset.report.picture_pattern import picture_pattern
-from conset.report.picture_phase import picture_phase
-from conset.report.picture_schedule import picture_schedule
+from conset.report.comparison import picture_compare
+from conset.report.machine import picture_machine
+from conset.report.pattern import picture_pattern
+from conset.report.picture_schedule import picture_phase, picture_schedule
 from conset.report.style import save
 from conset.schedule.schedule import Schedule
 

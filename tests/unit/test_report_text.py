@@ -14,14 +14,12 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.report.notebook import machine_html, pattern_html, schedule_html
-from conset.report.table_compare import compare_markdown, compare_table
+from conset.report.comparison import compare_markdown, compare_table
+from conset.report.html import machine_html, pattern_html, schedule_html
+from conset.report.machine import machine_text
+from conset.report.pattern import matrix_lines, pattern_text
 from conset.report.terminal import bar
-from conset.report.terminal_machine import machine_text
-from conset.report.terminal_partners import cell, partners_of, partners_text
-from conset.report.terminal_pattern import matrix_lines, pattern_text
-from conset.report.terminal_phase import phase_text
-from conset.report.terminal_schedule import phase_lines, schedule_text
+from conset.report.terminal_schedule import cell, partners_of, partners_text, phase_lines, phase_text, schedule_text
 from conset.schedule.schedule import Schedule
 
 

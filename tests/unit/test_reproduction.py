@@ -10,9 +10,9 @@ import pytest
 
 from conset.cli.main import run
 from conset.errors import UsageError
-from conset.reproduction import Cell, Claim, Item, Row, Table, find_rows, table
-from conset.reproduction.table import slug
-from conset.reproduction.write import item_markdown, table_csv, write_index, write_item
+from conset_papers import Cell, Claim, Item, Row, Table, find_rows, table
+from conset_papers.table import slug
+from conset_papers.write import item_markdown, table_csv, write_index, write_item
 
 HOLDS = Claim("naive loses", True, "3.1 against 2.9 ms")
 FAILS = Claim("lp wins", False, "4 against 3 ms")

@@ -94,7 +94,7 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_a_long_phase_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.formats.schedule_json as module
+    import conset.formats.schedule_forms as module
 
     write_document(full(), tmp_path / "whole.json")
     monkeypatch.setattr(module, "_BLOCK", 1)

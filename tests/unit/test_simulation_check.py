@@ -11,10 +11,10 @@ import pytest
 
 from conset.machine.machine import Machine
 from conset.simulation import Timeline, Workload
-from conset.simulation.check import check_timeline
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates
+from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import phased, row_of_nodes, trace
 
 PHASES = [[(0, 2, 100), (1, 3, 50)], [(0, 1, 100), (3, 2, 100), (1, 0, 100)]]

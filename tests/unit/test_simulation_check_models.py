@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 import conset
 from conset.machine.machine import Machine
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.spec import parse_machine, with_settings
 from conset.simulation import Timeline, Workload
-from conset.simulation.check import check_timeline
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
 from conset.simulation.timeline import Rates, mean_latency, phase_ends
+from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import phased, trace
 
 ROW = parse_machine("mesh:4,link=2MB/s,port=1MB/s,inject=10us,eject=5us,hop=1us,synchronization=50us,signal=20us")

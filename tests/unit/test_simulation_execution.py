@@ -13,9 +13,9 @@ import pytest
 
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.spec import parse_machine
-from conset.simulation.check import check_timeline
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings, parse_count
+from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import Triple, phased, row_of_nodes, trace
 
 ONE: list[list[Triple]] = [[(0, 2, 100), (1, 3, 100), (0, 1, 100)]]

@@ -9,7 +9,7 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError
 from conset.machine.spec import parse_machine
-from conset.methods.thakur_contention import gen_contention, pex_contention
+from conset.methods.pairwise_exchange import gen_contention, pex_contention
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads

@@ -16,8 +16,7 @@ from conset.errors import InputError
 from conset.formats.sniff import Sniffed, sniff
 from conset.formats.timeline import MAX_CHANGES, read_record, write_timeline
 from conset.machine.machine import Machine
-from conset.report.picture_timeline import picture_timeline
-from conset.report.picture_timeline_ranks import tracks_of
+from conset.report.picture_timeline import picture_timeline, tracks_of
 from conset.report.style import save
 from conset.report.terminal_timeline import timeline_text
 from conset.report.timeline_view import TimelineView

@@ -16,18 +16,16 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.errors import UsageError
 from conset.machine.limits import Limits
-from conset.machine.settings import with_settings
-from conset.machine.spec import parse_machine
+from conset.machine.spec import parse_machine, with_settings
+from conset.methods.core import time_lines
 from conset.methods.event_list import schedule_event_list, time_event_list
 from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.timetable_as import time_as
-from conset.methods.timetables import add_timetable
-from conset.methods.timing import time_lines
+from conset.methods.timetables import add_timetable, time_as
 from conset.network.routes import route_links
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
-from conset.schedule.order import order_of_transfers
+from conset.schedule.posting import order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

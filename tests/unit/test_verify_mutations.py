@@ -19,7 +19,7 @@ from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.schedule.document import Document
 from conset.verification import RULES, Verification, verify_document
-from conset.verification.messages import exact_sum
+from conset.verification.schedule.messages import exact_sum
 from hand_made import ANY, all_to_all, document, graph_of, greedy, machine_on, route
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -690,7 +690,7 @@ def test_every_rule_is_broken_by_a_test_here() -> None:
 
 
 def test_sparse_and_dense_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.verification.loads as module
+    import conset.verification.schedule.loads as module
 
     machine = machine_on(Topology.torus(4, 4))
     messages = all_to_all(16)

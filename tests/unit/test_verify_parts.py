@@ -13,7 +13,8 @@ from conset.formats.schedule import document_of
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document
-from conset.verification import loads, messages, verify_document
+from conset.verification import verify_document
+from conset.verification.schedule import loads, messages
 
 
 def broken() -> Document:

@@ -3,7 +3,7 @@
 // Every thread has a search of its own, so that searches in two threads do not stop each other. A thread that works for
 // another one shares that one's (`share_search`; conset/stopping.py does so for the pools of Python): a wish to stop
 // reaches all who work on the same thing. Who watches holds the `Search`: the command line sets the wish when Ctrl-C
-// arrives (conset/cli/interrupt.py) and shows incumbent, bound and gap after two seconds (conset/cli/progress.py), or
+// arrives (conset/cli/signals.py) and shows incumbent, bound and gap after two seconds (conset/cli/output.py), or
 // how many messages a simulation has delivered. Who searches, in C++ or in Python (the same names in conset._core):
 //
 //     for (sweep = ...) {

@@ -1,16 +1,34 @@
-"""Combine: the largest of all bounds, for a pattern under limits or for a schedule in its own class."""
+"""The table of all bounds: what each is called and the function that finds it; the first of equals is the witness."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.bounds.bounds import Bounds, Candidate
-from conset.bounds.flit_time import bound_flit_time
-from conset.bounds.question import BoundProblem, Routes
-from conset.bounds.table import LOAD_BOUNDS, PHASE_BOUNDS, TIME_BOUNDS
+from conset.bounds.channels import bound_channel_ends, bound_channel_sum, bound_channel_supply, bound_channels
+from conset.bounds.links import (
+    bound_link_load,
+    bound_link_sum,
+    bound_link_supply,
+    bound_link_supply_time,
+    bound_link_time,
+)
+from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
+from conset.bounds.order import bound_nonempty, bound_order
+from conset.bounds.ports import bound_partners, bound_port_degree, bound_port_sum, bound_port_time
+from conset.bounds.problem import BoundProblem, BoundValue, Routes
+from conset.bounds.time import (
+    bound_barrier_time,
+    bound_chain_time,
+    bound_flit_time,
+    bound_message_time,
+    bound_processor_time,
+    bound_slots_time,
+)
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -18,6 +36,41 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
 from conset.units import format_time
+
+PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
+    "port degree": bound_port_degree,
+    "link load": bound_link_load,
+    "channels": bound_channels,
+    "link supply": bound_link_supply,
+    "channel supply": bound_channel_supply,
+    "channel ends": bound_channel_ends,
+    "linear program": bound_free_link_lp,
+    "partners": bound_partners,
+    "order": bound_order,
+    "presence": bound_nonempty,
+}
+
+TIME_BOUNDS: dict[str, Callable[[BoundProblem, int], BoundValue | None]] = {
+    "port time": bound_port_time,
+    "processor time": bound_processor_time,
+    "slots time": bound_slots_time,
+    "link time": bound_link_time,
+    "link supply time": bound_link_supply_time,
+    "linear program time": bound_free_link_lp_time,
+    "message time": bound_message_time,
+    "chain time": bound_chain_time,
+    "barrier time": bound_barrier_time,
+}
+"""Given the least number of phases; the synchronizations of so many are added to each."""
+
+LOAD_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
+    "port sum": bound_port_sum,
+    "link sum": bound_link_sum,
+    "channel sum": bound_channel_sum,
+    "linear program sum": bound_free_link_lp_load,
+}
+"""The sum over phases of the largest load at any port or link."""
+
 
 ROUNDING = 1e-12
 """Relative: bounds and predictions add the same terms in different orders."""

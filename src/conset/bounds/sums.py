@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.bounds.question import BoundProblem
+from conset.bounds.problem import BoundProblem
 from conset.machine.costs import Costs, Steps
-from conset.machine.work import plain_sizes
+from conset.machine.times import plain_sizes
 from conset.stopping import workers
 
 CHUNK = 1 << 20

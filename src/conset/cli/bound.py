@@ -45,8 +45,7 @@ def command(
 ) -> None:
     """Compute what no schedule can beat under the limits of a method, with the proof."""
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import console, print_json
-    from conset.cli.progress import progress
+    from conset.cli.output import console, print_json, progress
     from conset.compilation.options import CompileOptions, effective_limits
     from conset.compilation.pipeline import placement_of
     from conset.methods.table import find_method

@@ -89,11 +89,10 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Compare methods on one pattern: phases, gap, load, time by the machine's model; more models, measured times."""
-    from conset.cli.compare_more import parse_sizes, run_curve, run_map
+    from conset.cli.compare_maps import parse_sizes, run_curve, run_map
     from conset.cli.compare_simulated import complete, parse_timing_options
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import print_json
-    from conset.cli.progress import progress
+    from conset.cli.output import print_json, progress
     from conset.comparison import check_by, compare, parse_policies
     from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
     from conset.units import count_of, format_size
@@ -217,7 +216,7 @@ def _write(output: Path, result: Comparison, timing: TimingOptions, reference: s
 
         draw_times(result.rows, timing, reference, output, title=title, subtitle=subtitle)
         return
-    from conset.report.picture_compare import picture_compare
+    from conset.report.comparison import picture_compare
     from conset.report.style import save
 
     named = [{**row, "terms": terms} for row, terms in zip(result.rows, result.terms, strict=True)]
@@ -225,12 +224,12 @@ def _write(output: Path, result: Comparison, timing: TimingOptions, reference: s
 
 
 def _markdown(result: Comparison, timing: TimingOptions, reference: str, title: str) -> str:
-    from conset.report.table_compare import compare_markdown
+    from conset.report.comparison import compare_markdown
 
     text = compare_markdown(result.rows, result.skipped, title=title, stands_in=result.stands_in)
     if not timing:
         return text
-    from conset.report.table_simulated import simulated_markdown
+    from conset.report.simulated import simulated_markdown
 
     return f"{text}\n{simulated_markdown(result.rows, timing.models, reference)}"
 
@@ -242,7 +241,7 @@ def _print(
 
     from conset.cli.compare_simulated import print_times
     from conset.cli.output import console
-    from conset.report.table_compare import compare_table, deciding_lines, skipped_lines
+    from conset.report.comparison import compare_table, deciding_lines, skipped_lines
 
     out = console(as_json)
     if markdown:

@@ -66,7 +66,7 @@ def require_cores(ranks: int) -> None:
 
 def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str:
     """Fills `simulated`, `not_simulated`, `measured` and `errors` as asked for; what errors are against."""
-    from conset.cli.progress import progress
+    from conset.cli.output import progress
     from conset.comparison.simulated import errors_of, reference_of
 
     for row, schedule in zip(result.rows, result.schedules, strict=True):
@@ -89,8 +89,7 @@ def measure(schedule: Schedule) -> dict[str, Any]:
         UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived wrong.
     """
     from conset.errors import VerificationError
-    from conset.execution.job import run_schedule
-    from conset.execution.result import count_cores
+    from conset.execution.job import count_cores, run_schedule
 
     result = run_schedule(schedule, repeat=REPEAT)
     if result.mismatches:
@@ -112,7 +111,7 @@ def print_times(rows: Sequence[dict[str, Any]], timing: TimingOptions, reference
     from rich.markup import escape
 
     from conset.cli.output import console
-    from conset.report.table_simulated import simulated_lines, simulated_table
+    from conset.report.simulated import simulated_lines, simulated_table
 
     out = console(as_json)
     out.print()
@@ -125,7 +124,7 @@ def draw_times(
     rows: Sequence[dict[str, Any]], timing: TimingOptions, reference: str, output: Path, *, title: str, subtitle: str
 ) -> None:
     """Grouped bars."""
-    from conset.report.picture_simulated import picture_simulated
+    from conset.report.simulated import picture_simulated
     from conset.report.style import save
 
     flight = sorted({str(said["in_flight"]) for row in rows for said in row["simulated"].values()})

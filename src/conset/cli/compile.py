@@ -39,10 +39,9 @@ def command(
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.interrupt import STOPPED, interruptible
-    from conset.cli.output import console, print_json
+    from conset.cli.output import console, print_json, progress
     from conset.cli.programs import compile_to_file
-    from conset.cli.progress import progress
+    from conset.cli.signals import STOPPED, interruptible
     from conset.compilation.options import CompileOptions
     from conset.compilation.pipeline import compile_pattern
     from conset.compilation.summary import summarize

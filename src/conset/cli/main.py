@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conset.cli.interrupt import INTERRUPTED, NOTHING_WRITTEN, Terminated, interrupts, listen_early, listen_late
+from conset.cli.signals import INTERRUPTED, NOTHING_WRITTEN, Terminated, interrupts, listen_early, listen_late
 
 if TYPE_CHECKING:
     import typer
@@ -75,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
     import typer
 
-    from conset.cli.hints import explain, explain_missing, in_order, spell_options
+    from conset.cli.inputs import explain, explain_missing, in_order, spell_options
     from conset.errors import ConsetError, UsageError, unknown_name
     from conset.files import written
 
@@ -111,7 +111,7 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """Entry point of the `conset` script."""
     listen_early()
-    from conset.cli.streams import close_streams, open_streams
+    from conset.cli.signals import close_streams, open_streams
 
     open_streams()
     code = run(sys.argv[1:])

@@ -1,16 +1,25 @@
-"""What commands print: one JSON object on stdout with `--json`, else text for people; progress on terminals only."""
+"""What commands print: one JSON object or text on stdout, progress on stderr.
+
+Progress on anything over two seconds: stderr, terminals only.
+
+Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from conset.schedule.manifest import Manifest
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 WIDTH = 120
 """Columns of tables where the output is no terminal."""
@@ -32,3 +41,61 @@ def console(as_json: bool = False) -> Console:
 def print_json(schema: str, body: Mapping[str, Any], manifest: Manifest) -> None:
     """One object on stdout: `schema`, the body, `manifest`."""
     print(json.dumps({"schema": schema, **body, "manifest": manifest.to_object()}, indent=1))  # noqa: T201
+
+
+DELAY_S = 2.0
+
+
+@contextmanager
+def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[None]:
+    """Shows `what` and the seconds gone, once `DELAY_S` have passed; nothing where stderr is no terminal.
+
+    Args:
+        what: is going on.
+        search: whether the core publishes a best so far and a bound meanwhile.
+        messages: how many a simulation will have delivered when it is done; 0: none is going on.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from conset import _core
+
+    done = threading.Event()
+    start = time.monotonic()
+    watched = _core.this_search()
+
+    def show() -> None:
+        if done.wait(DELAY_S):
+            return
+        from rich.console import Console
+        from rich.status import Status
+
+        with Status(what, console=Console(stderr=True)) as status:
+            while not done.wait(0.2):
+                so_far = ""
+                if search:
+                    so_far = describe_search(*watched.best)
+                elif messages:
+                    so_far = describe_delivered(watched.delivered, messages)
+                status.update(f"{what} … {time.monotonic() - start:.0f} s{so_far}")
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def describe_delivered(delivered: int, messages: int) -> str:
+    """`, 412,672 of 1,000,000 messages (41%)`; nothing before the first are delivered."""
+    return f", {delivered:,} of {messages:,} messages ({delivered / messages:.0%})" if delivered else ""
+
+
+def describe_search(incumbent: float, bound: float) -> str:
+    """`, best 135, bound 128, gap 1.055, Ctrl-C keeps it`; nothing before there is a schedule."""
+    if not incumbent:
+        return ""
+    against = f", bound {bound:.6g}, gap {incumbent / bound:.3f}" if bound else ""
+    return f", best {incumbent:.6g}{against}, Ctrl-C keeps it"

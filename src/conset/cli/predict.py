@@ -32,16 +32,14 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Predict the time of a schedule by the machine's model or by formula, with its terms."""
-    from conset.cli.output import console, print_json
+    from conset.cli.output import console, print_json, progress
     from conset.cli.programs import predict_file
-    from conset.cli.progress import progress
     from conset.comparison import check_by, time_schedule
     from conset.compilation.options import FORMULA
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
     from conset.formats.sniff import sniff
-    from conset.machine.settings import merge_settings, with_settings
-    from conset.machine.spec import parse_machine
+    from conset.machine.spec import merge_settings, parse_machine, with_settings
     from conset.schedule.manifest import Manifest, sha256_of
 
     check_by(by)

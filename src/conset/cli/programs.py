@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from conset.compilation.options import CompileOptions
     from conset.program import Program
-    from conset.program.predict import ProgramPrediction
+    from conset.program.compile import ProgramPrediction
 
 SCHEMA = "conset/program@1"
 
@@ -24,9 +24,8 @@ def compile_to_file(
 ) -> None:  # fmt: skip
     """Compiles, verifies, predicts and writes a program; exit code 6 where it was stopped early."""
     from conset.cli.inputs import manifest_of
-    from conset.cli.interrupt import STOPPED, interruptible
-    from conset.cli.output import console, print_json
-    from conset.cli.progress import progress
+    from conset.cli.output import console, print_json, progress
+    from conset.cli.signals import STOPPED, interruptible
     from conset.errors import VerificationError
     from conset.formats.program import document_of_program, require_json, write_program_document
     from conset.formats.schedule import require_writable
@@ -63,8 +62,7 @@ def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -
     """Predicts a program by its formula."""
     from conset.cli.output import console, print_json
     from conset.formats.program import read_program_file
-    from conset.machine.settings import with_settings
-    from conset.machine.spec import parse_machine
+    from conset.machine.spec import parse_machine, with_settings
     from conset.program import predict_program
     from conset.schedule.manifest import Manifest, sha256_of
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from conset.reproduction import Item, Row
-    from conset.reproduction.item import Value
+    from conset_papers import Item, Row
+    from conset_papers.item import Value
 
 SCHEMA = "conset/reproduce@1"
 
@@ -36,10 +36,10 @@ def command(
     paper: PaperArgument = None, item: ItemArgument = None, output: FolderOption = None, json: o.JsonOption = False
 ) -> None:
     """Reproduce the four texts: every table and figure from the pipeline, with the error of each cell."""
-    from conset.cli.interrupt import STOPPED
     from conset.cli.output import console, print_json
-    from conset.reproduction import find_rows
+    from conset.cli.signals import STOPPED
     from conset.schedule.manifest import Manifest
+    from conset_papers import find_rows
 
     rows = find_rows(paper, item)
     if output is not None:
@@ -62,9 +62,9 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
         KeyboardInterrupt: Ctrl-C before the first was made.
     """
     from conset import _core
-    from conset.cli.interrupt import interruptible
-    from conset.cli.progress import progress
-    from conset.reproduction.write import write_index, write_item
+    from conset.cli.output import progress
+    from conset.cli.signals import interruptible
+    from conset_papers.write import write_index, write_item
 
     items: list[Item] = []
     try:
@@ -119,7 +119,7 @@ def _print_item(item: Item, out: Console) -> None:
 
 def summary_table(items: list[Item]) -> RichTable:
     """One line for each item."""
-    from conset.reproduction.write import agrees_word, format_errors
+    from conset_papers.write import agrees_word, format_errors
 
     rows = [(item.paper, item.name, item.title, item.count, *format_errors(item), agrees_word(item)) for item in items]
     return _rich_table(("paper", "item", "shows", "cells", "rms error", "largest", "agrees"), rows)
@@ -129,7 +129,7 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> Rich
     from rich.markup import escape
 
     from conset.report.terminal import plain_table
-    from conset.reproduction.write import format_value
+    from conset_papers.write import format_value
 
     table = plain_table()
     for k, name in enumerate(columns):

@@ -18,7 +18,7 @@ from conset.cli import options as o
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from conset.execution.result import RunResult
+    from conset.execution.job import RunResult
     from conset.schedule.posting import InFlight
     from conset.schedule.schedule import Schedule
 
@@ -124,7 +124,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _verified(file: Path) -> Schedule:
     """The schedule in a file, verified before it may run."""
-    from conset.cli.progress import progress
+    from conset.cli.output import progress
     from conset.errors import VerificationError
     from conset.formats.schedule import read_document, to_schedule
     from conset.units import count_of
@@ -144,7 +144,7 @@ def _verified(file: Path) -> Schedule:
 def _execute(
     schedule: Schedule, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
 ) -> RunResult:
-    from conset.cli.progress import progress
+    from conset.cli.output import progress
     from conset.execution.job import run_schedule
     from conset.units import count_of
 
@@ -154,7 +154,7 @@ def _execute(
 
 def describe(result: RunResult) -> str:
     """What ran and whether it delivered, in two lines."""
-    from conset.execution.result import count_cores
+    from conset.execution.job import count_cores
     from conset.units import count_of
 
     flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
@@ -172,7 +172,7 @@ def tabulate(result: RunResult) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from conset.execution.result import VARIANTS
+    from conset.execution.job import VARIANTS
     from conset.units import format_time
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)

@@ -83,7 +83,7 @@ def command(
         show_file(Path(thing), json)
         return
     if output is not None:
-        from conset.cli.page import is_page
+        from conset.report.html import is_page
         from conset.report.style import check_picture_path, require_matplotlib
 
         if not is_page(output):
@@ -154,8 +154,7 @@ def kind_of(thing: str) -> Kind:
         UsageError: an unknown word; suggests the nearest pattern or machine.
     """
     from conset.errors import unknown_name
-    from conset.machine.bare import KINDS
-    from conset.machine.spec import FILE_SUFFIXES, PRESETS
+    from conset.machine.spec import FILE_SUFFIXES, KINDS, PRESETS
     from conset.pattern.generators.table import GENERATORS
     from conset.pattern.spec import input_path
 
@@ -206,7 +205,7 @@ def _read_pattern(
     thing: str, on: str | None, ranks_per_node: int, seed: int, parts: int | None, rows_to: int | None, word: str
 ) -> Pattern:
     from conset.cli.inputs import read_inputs
-    from conset.cli.progress import progress
+    from conset.cli.output import progress
     from conset.pattern.spec import parse_pattern
     from conset.units import parse_size
 
@@ -221,11 +220,11 @@ def _read_pattern(
 
 def _show_pattern(pattern: Pattern, manifest: Manifest, output: Path | None, as_json: bool) -> None:
     from conset.cli.output import console, print_json
-    from conset.report.terminal_pattern import pattern_text
+    from conset.report.pattern import pattern_text
 
     if output is not None:
-        from conset.report.notebook import pattern_html
-        from conset.report.picture_pattern import picture_pattern
+        from conset.report.html import pattern_html
+        from conset.report.pattern import picture_pattern
 
         _draw(output, pattern.name, pattern_html(pattern), lambda: picture_pattern(pattern))
     if as_json:
@@ -239,12 +238,12 @@ def _show_pattern(pattern: Pattern, manifest: Manifest, output: Path | None, as_
 def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
     from conset.cli.output import console, print_json
     from conset.machine.spec import parse_machine
-    from conset.report.terminal_machine import machine_text
+    from conset.report.machine import machine_text
 
     machine: Machine = parse_machine(spec)
     if output is not None:
-        from conset.report.notebook import machine_html
-        from conset.report.picture_machine import picture_machine
+        from conset.report.html import machine_html
+        from conset.report.machine import picture_machine
 
         _draw(output, machine.name, machine_html(machine), lambda: picture_machine(machine))
     if as_json:
@@ -256,7 +255,7 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
 
 def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure]) -> None:
     """A picture, or a page with it."""
-    from conset.cli.page import is_page, write_page
+    from conset.report.html import is_page, write_page
     from conset.report.style import save
 
     if is_page(output):
@@ -266,12 +265,11 @@ def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure]) -> N
 
 
 def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool) -> None:
-    from conset.cli.output import console, print_json
-    from conset.cli.page import is_page
-    from conset.cli.progress import progress
+    from conset.cli.output import console, print_json, progress
     from conset.compilation.summary import summarize
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
+    from conset.report.html import is_page
     from conset.report.routes import check_phase
 
     with progress("reading"):
@@ -298,9 +296,8 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
 def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, output: Path) -> None:
     from functools import partial
 
-    from conset.cli.page import MAX_PHASES, is_page, write_page
-    from conset.report.picture_phase import picture_phase
-    from conset.report.picture_schedule import picture_schedule
+    from conset.report.html import MAX_PHASES, is_page, write_page
+    from conset.report.picture_schedule import picture_phase, picture_schedule
     from conset.report.style import save
 
     whole = partial(picture_schedule, schedule, summary)
@@ -309,7 +306,7 @@ def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, ou
         return
     from rich.text import Text
 
-    from conset.report.notebook import schedule_html
+    from conset.report.html import schedule_html
 
     phases = range(min(schedule.phases, MAX_PHASES)) if views.phase == -1 else [views.phase]
     draws = [whole, *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None)]
@@ -340,17 +337,14 @@ def _schedule_object(path: Path, schedule: Schedule, summary: dict[str, Any], vi
 
         body["linkage"] = linkage(schedule, None if views.linkage < 0 else views.linkage).to_rows()
     if views.guarantees:
-        from conset.report.terminal_linkage import guarantees_object
+        from conset.report.terminal_schedule import guarantees_object
 
         body["guarantees"] = guarantees_object(schedule)
     return body
 
 
 def _schedule_text(schedule: Schedule, summary: dict[str, Any], views: Views, width: int) -> str:
-    from conset.report.terminal_linkage import guarantees_text, linkage_text
-    from conset.report.terminal_partners import partners_text
-    from conset.report.terminal_phase import phase_text
-    from conset.report.terminal_schedule import schedule_text
+    from conset.report.terminal_schedule import guarantees_text, linkage_text, partners_text, phase_text, schedule_text
 
     texts = []
     if views.phase is not None:

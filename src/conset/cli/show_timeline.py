@@ -13,8 +13,7 @@ def show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
     Raises:
         InputError: no timeline, or one that does not say which messages it is of.
     """
-    from conset.cli.output import console, print_json
-    from conset.cli.progress import progress
+    from conset.cli.output import console, print_json, progress
     from conset.errors import InputError
     from conset.formats.timeline import read_record
     from conset.report.terminal_timeline import timeline_text
@@ -27,7 +26,7 @@ def show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
     if output is not None:
-        from conset.cli.page import is_page, write_page
+        from conset.report.html import is_page, write_page
         from conset.report.picture_timeline import picture_timeline
         from conset.report.style import save
 

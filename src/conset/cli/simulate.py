@@ -89,7 +89,7 @@ def command(
     from functools import partial
 
     from conset.cli.simulate_load import parse_packet, run_load
-    from conset.machine.settings import merge_settings
+    from conset.machine.spec import merge_settings
 
     settings = merge_settings(mode, settings)
     if load is not None:
@@ -98,10 +98,9 @@ def command(
             output=output, as_json=json,
         )  # fmt: skip
         return
-    from conset.cli.check_timeline import check_object, check_record, describe_check, print_violations
-    from conset.cli.interrupt import interruptible
-    from conset.cli.output import console, print_json
-    from conset.cli.progress import progress
+    from conset.cli.output import console, print_json, progress
+    from conset.cli.signals import interruptible
+    from conset.cli.verify import check_object, check_record, describe_check, print_violations
     from conset.formats.timeline import Record, worth_recording
     from conset.schedule.sync import parse_sync
     from conset.simulation.flit import simulate_flit
@@ -206,8 +205,7 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
 
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
-    from conset.machine.settings import with_settings
-    from conset.machine.spec import parse_machine
+    from conset.machine.spec import parse_machine, with_settings
     from conset.prediction.evaluate import retarget
     from conset.report.facts import pattern_label
     from conset.simulation.trace import read_trace

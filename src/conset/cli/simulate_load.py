@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conset.simulation.load_curve import LoadCurve
+    from conset.simulation.load.curve import LoadCurve
 
 SCHEMA = "conset/simulate@1"
 MARKDOWN, JSON = ".md", ".json"
@@ -33,12 +33,11 @@ def run_load(
         InputError: traffic that does not fit the machine, a network the flit model does not know.
     """
     from conset.cli.inputs import manifest_of
-    from conset.cli.output import console, print_json
-    from conset.cli.progress import progress
+    from conset.cli.output import console, print_json, progress
     from conset.errors import UsageError
-    from conset.report.table_latency import latency_lines, latency_table
-    from conset.simulation.injection import LoadSweep, sweep_load
-    from conset.simulation.load_curve import Window
+    from conset.report.latency import latency_lines, latency_table
+    from conset.simulation.load.curve import Window
+    from conset.simulation.load.sweep import LoadSweep, sweep_load
     from conset.simulation.settings import Settings
 
     if on is None:
@@ -73,7 +72,7 @@ def parse_loads(text: str) -> tuple[float, float]:
         UsageError: not one or two numbers, or out of range.
     """
     from conset.errors import UsageError
-    from conset.simulation.injection import check_loads
+    from conset.simulation.load.sweep import check_loads
 
     parts = text.split(":")
     try:
@@ -87,15 +86,14 @@ def parse_loads(text: str) -> tuple[float, float]:
 
 
 def _machine(on: str, settings: str | None) -> Any:
-    from conset.machine.settings import with_settings
-    from conset.machine.spec import parse_machine
+    from conset.machine.spec import parse_machine, with_settings
 
     machine = parse_machine(on)
     return machine if settings is None else with_settings(machine, settings)
 
 
 def _traffic(text: str, machine: Any, seed: int) -> Any:
-    from conset.simulation.traffic import parse_traffic
+    from conset.simulation.load.traffic import parse_traffic
 
     return parse_traffic(text, machine, seed=seed)
 
@@ -135,8 +133,7 @@ def _write(output: Path, curve: LoadCurve, whole: dict[str, Any]) -> None:
 
     from conset.files import replacing
     from conset.report import style
-    from conset.report.picture_latency import picture_latency
-    from conset.report.table_latency import latency_lines, latency_markdown
+    from conset.report.latency import latency_lines, latency_markdown, picture_latency
 
     if output.suffix.lower() in style.FORMATS:
         subtitle = latency_lines(curve)[1]

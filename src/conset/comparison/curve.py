@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 
 from conset.bounds import bound_schedule
+from conset.comparison.rows import Watch, quiet
 from conset.comparison.times import check_by, deciding, simulate_workload, under
-from conset.comparison.watch import Watch, quiet
 from conset.compilation.options import FORMULA, CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.ranking import allowed_work
 from conset.compilation.search import THREADS
 from conset.machine.machine import Machine
-from conset.machine.work import synchronization_s
+from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.schedule.loads import phase_loads

@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from conset.comparison.rows import contention_of
+from conset.comparison.rows import Watch, contention_of, quiet
 from conset.comparison.times import deciding
-from conset.comparison.watch import Watch, quiet
 from conset.compilation.auto import best_trial
 from conset.compilation.candidates import CANDIDATES, contentions
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking

@@ -1,4 +1,6 @@
-"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
+"""Watch: callbacks that report what is done next; the command line shows it.
+
+Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
 
 Rows are sorted by the time that decides: what the machine's model says, or another, or the formula. Effort is counted:
 a simulation takes no more work than a whole choice by `auto` may, methods that search are left out above `LARGE`
@@ -7,14 +9,14 @@ messages unless they are named. A row says where it has no time and why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 from conset.comparison.simulated import simulate_by
 from conset.comparison.times import check_by, deciding, model_time, under
-from conset.comparison.watch import Watch, quiet
 from conset.compilation.auto import choose_policy
 from conset.compilation.candidates import LARGE
 from conset.compilation.options import AUTO, FORMULA, CompileOptions
@@ -26,6 +28,15 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.schedule.schedule import Schedule
+
+Watch = Callable[[str], AbstractContextManager[None]]
+"""Called with what is done next; entered for as long as that takes."""
+
+
+def quiet(what: str) -> AbstractContextManager[None]:
+    """Says nothing."""
+    return nullcontext()
+
 
 SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
 """Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""

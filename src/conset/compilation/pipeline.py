@@ -33,8 +33,7 @@ from conset.pattern.readers.bandwidths import read_bandwidths
 from conset.placement import PLACEMENTS, candidates, place
 from conset.prediction import predict
 from conset.schedule.loads import phase_loads
-from conset.schedule.manifest import Manifest
-from conset.schedule.report import CompileReport
+from conset.schedule.manifest import CompileReport, Manifest
 from conset.schedule.schedule import Schedule
 
 PROBE_METHOD = "first-fit"

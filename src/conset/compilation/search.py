@@ -32,7 +32,7 @@ from conset.compilation.trial import REL_TOL, Base, Trial, TrialKey, allowed_pol
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.work import synchronization_s
+from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync

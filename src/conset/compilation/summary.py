@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.schedule.report import CompileReport
+from conset.schedule.manifest import CompileReport
 from conset.schedule.schedule import Schedule
 from conset.stopping import workers
 
@@ -23,7 +23,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
-    from conset.schedule.guarantees import guarantees
+    from conset.schedule.linkage import guarantees
     from conset.schedule.loads import figures
 
     schedule.source_node, schedule.target_node  # noqa: B018  found once, before threads ask for them

@@ -18,8 +18,7 @@ from typing import Any
 from conset.compilation.options import FORMULA
 from conset.machine.limits import Limits
 from conset.prediction import predict
-from conset.schedule.posting import InFlight
-from conset.schedule.receives import most_posted
+from conset.schedule.posting import InFlight, most_posted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
 from conset.simulation.workload import Workload

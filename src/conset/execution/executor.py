@@ -4,7 +4,7 @@ Problem. Move the bytes of a plan in its phases, kept apart as its policy says.
 Idea. Every message has a persistent request, made once on a duplicated communicator (the application's tags cannot
     meet ours) and started one by one in phase order: messages of one pair do not overtake, so one tag is enough. A rank
     goes from step to step, a step being all that it does between two of its waits, and starts the receives of a step
-    first: no more are ever posted than those of one step (`conset.schedule.receives` counts them).
+    first: no more are ever posted than those of one step (`conset.schedule.posting` counts them).
     `none`: one step: start all receives, then all sends, wait at the end.
     `local`: a step a phase: start its receives and sends, wait for both.
     `ready`: also signal the sources of a phase once its receives are posted; a send starts after its target's signal.

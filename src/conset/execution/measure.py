@@ -1,20 +1,166 @@
-"""Measure: a plan beside its rivals in one job, paired by repetition, every received byte checked."""
+"""Measure: a plan beside its baselines in one job, paired by repetition, every byte checked.
+
+Payload: bytes that identify where they come from, and the check of what arrived.
+
+A byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of messages, a
+shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
+
+Rivals: what an application would call without a schedule, on the same buffers.
+
+- `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
+- `alltoallv`: `MPI_Alltoallv`.
+- `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there are.
+
+The two collectives are the library's own blocking calls: how they wait is part of what is compared.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.execution.executor import Executor, require_size
-from conset.execution.payload import describe_wrong, fill_buffer
-from conset.execution.plan import Plan
-from conset.execution.rivals import BASELINES, Exchange
+from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
+
+_SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+
+
+def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
+    """shape=(size), uint8: what `source` sends to `target`."""
+    words = np.arange(-(-size // 8), dtype=np.uint64)
+    words += np.uint64(((source + 1) * _SOURCE + (target + 1) * _TARGET) % 2**64)
+    # the finalizer of splitmix64: every bit of the input moves every bit of the output
+    words ^= words >> np.uint64(30)
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x94D049BB133111EB)
+    words ^= words >> np.uint64(31)
+    return words.astype("<u8", copy=False).view(np.uint8)[:size]
+
+
+def fill_buffer(ranges: PairRanges, size: int, rank: int, *, sending: bool) -> NDArray[np.uint8]:
+    """shape=(size), uint8: the whole send buffer of `rank`, or what its receive buffer must be."""
+    buffer = np.zeros(size, np.uint8)
+    for peer, offset, count in zip(ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True):
+        source, target = (rank, peer) if sending else (peer, rank)
+        buffer[offset : offset + count] = fill_payload(source, target, count)
+    return buffer
+
+
+def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ranges: PairRanges) -> tuple[int, str]:
+    """How many bytes are wrong, and the first in words: `byte 17 from rank 5 is 0xab, must be 0x12`."""
+    wrong = np.flatnonzero(received != expected)
+    if not wrong.size:
+        return 0, ""
+    at = int(wrong[0])
+    k = int(np.flatnonzero((ranges.offset <= at) & (at < ranges.offset + ranges.bytes))[0])
+    text = (
+        f"byte {at - ranges.offset[k]} from rank {ranges.peer[k]} is {received[at]:#04x}, must be {expected[at]:#04x}"
+    )
+    return int(wrong.size), text
+
+
+Bytes = NDArray[np.uint8]
+
+
+class Exchange(Protocol):
+    """Anything that delivers the bytes of a plan."""
+
+    def exchange(self) -> None:
+        """Delivers everything once."""
+
+    def close(self) -> None:
+        """Frees what MPI holds."""
+
+
+class Naive:
+    """Posts everything in rank order, as halo exchanges are mostly written."""
+
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
+        sends, receives = plan.pair_ranges(comm.rank)
+        self._comm = comm.Dup()
+        self._waiter = waiter
+        self._receives = _views(receives, recvbuf)
+        self._sends = _views(sends, sendbuf)
+
+    def exchange(self) -> None:
+        """Irecv of all, Isend of all, and a look at one after the other until they end."""
+        self._waiter.begin()
+        requests = [self._comm.Irecv([view, MPI.BYTE], peer) for peer, view in self._receives]
+        requests += [self._comm.Isend([view, MPI.BYTE], peer) for peer, view in self._sends]
+        for request in requests:
+            self._waiter.wait(request, self._missing)
+
+    def _missing(self) -> str:
+        return f"rank {self._comm.rank}: naive exchange: messages are missing"
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
+class Alltoallv:
+    """`MPI_Alltoallv` over all ranks, zero counts included."""
+
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
+        sends, receives = plan.pair_ranges(comm.rank)
+        self._comm = comm.Dup()
+        self._out = [sendbuf, *_dense(sends, plan.ranks), MPI.BYTE]
+        self._in = [recvbuf, *_dense(receives, plan.ranks), MPI.BYTE]
+
+    def exchange(self) -> None:
+        """The collective."""
+        self._comm.Alltoallv(self._out, self._in)
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
+class NeighborAlltoallv:
+    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything."""
+
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
+        sends, receives = plan.pair_ranges(comm.rank)
+        self._comm = comm.Create_dist_graph_adjacent(receives.peer.tolist(), sends.peer.tolist(), reorder=False)
+        self._out = [sendbuf, sends.bytes.tolist(), sends.offset.tolist(), MPI.BYTE]
+        self._in = [recvbuf, receives.bytes.tolist(), receives.offset.tolist(), MPI.BYTE]
+
+    def exchange(self) -> None:
+        """The collective."""
+        self._comm.Neighbor_alltoallv(self._out, self._in)
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
+BASELINES: dict[str, Callable[[MPI.Intracomm, Plan, Bytes, Bytes, Waiter], Exchange]] = {
+    "naive": Naive,
+    "alltoallv": Alltoallv,
+    "neighbor_alltoallv": NeighborAlltoallv,
+}
+"""All rivals by the name in results."""
+
+
+def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
+    columns = zip(ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True)
+    return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
+
+
+def _dense(ranges: PairRanges, ranks: int) -> tuple[list[int], list[int]]:
+    counts, displacements = np.zeros((2, ranks), np.int64)
+    counts[ranges.peer] = ranges.bytes
+    displacements[ranges.peer] = ranges.offset
+    return counts.tolist(), displacements.tolist()
+
 
 Tamper = Callable[[str, int, NDArray[np.uint8]], None]
 """Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""

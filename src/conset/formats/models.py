@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, ValidationInfo, WithJsonSchema
 
 from conset.errors import InputError, UsageError, unknown_name
-from conset.formats import columns
+from conset.formats import arrays
 from conset.formats.json_text import shown
 from conset.formats.validate import SaidError, Table, by_noun
 from conset.schedule.document import MAX_NAME
@@ -186,9 +186,9 @@ class ScheduleHeader(ScheduleHead):
     pattern_name: Name = "pattern"
 
 
-StoredInts = Annotated[Any, AfterValidator(columns.stored_ints)]
-StoredPairs = Annotated[Any, AfterValidator(partial(columns.stored_ints, columns=2))]
-StoredTimes = Annotated[Any, AfterValidator(partial(columns.stored_floats, columns=2))]
+StoredInts = Annotated[Any, AfterValidator(arrays.stored_ints)]
+StoredPairs = Annotated[Any, AfterValidator(partial(arrays.stored_ints, columns=2))]
+StoredTimes = Annotated[Any, AfterValidator(partial(arrays.stored_floats, columns=2))]
 
 
 class ScheduleEntries(Table):
@@ -256,7 +256,7 @@ class ProgramFile(Table):
 
 def _whole(dtype: type[np.signedinteger[Any]], values: Any, info: ValidationInfo) -> Any:
     try:
-        return columns.whole_numbers(values, dtype, str(info.field_name))
+        return arrays.whole_numbers(values, dtype, str(info.field_name))
     except InputError as error:
         raise SaidError(str(error)) from None
 
@@ -271,7 +271,7 @@ def _ints64(values: Any, info: ValidationInfo) -> Any:
 
 Ints32 = Annotated[Any, AfterValidator(_ints32), WithJsonSchema(_INTEGERS)]
 Ints64 = Annotated[Any, AfterValidator(_ints64), WithJsonSchema(_INTEGERS)]
-Floats = Annotated[Any, AfterValidator(columns.finite_numbers), WithJsonSchema(_NUMBERS)]
+Floats = Annotated[Any, AfterValidator(arrays.finite_numbers), WithJsonSchema(_NUMBERS)]
 
 
 class SettingsTable(Table):

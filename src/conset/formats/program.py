@@ -8,14 +8,13 @@ from typing import Any
 
 from conset.errors import InputError, UsageError
 from conset.files import replacing, require_file
-from conset.formats import lists, schedule_json
+from conset.formats import arrays, schedule_forms
 from conset.formats.json_text import json_text, parse_json
 from conset.formats.schedule import document_of, to_schedule
 from conset.formats.sniff import PROGRAM, require_form
 from conset.program import Block, Program
-from conset.schedule.document import Document
+from conset.schedule.document import BlockDocument, Document, ProgramDocument
 from conset.schedule.manifest import Manifest
-from conset.schedule.program_document import BlockDocument, ProgramDocument
 
 
 def document_of_program(program: Program) -> ProgramDocument:
@@ -70,7 +69,7 @@ def _pieces(d: ProgramDocument) -> Iterator[str]:
     yield '\n],\n"schedules": [\n'
     for k, schedule in enumerate(d.schedules):
         yield ",\n" if k else ""
-        yield from schedule_json.iter_json(schedule)
+        yield from schedule_forms.iter_json(schedule)
     yield f'],\n"figures": {json_text(d.figures)},\n"manifest": {json_text(d.manifest)}\n}}\n'
 
 
@@ -94,10 +93,10 @@ def _document(found: Any) -> ProgramDocument:
 
     head = checked(ProgramFile, found)
     blocks = tuple(BlockDocument(b.name, b.repeat, b.schedule, b.turns) for b in head.blocks)
-    contexts = lists.require_list(head.contexts, "contexts")
+    contexts = arrays.require_list(head.contexts, "contexts")
     return ProgramDocument(
         machine=head.machine, blocks=blocks,
-        contexts=tuple(tuple(lists.ints(row, f"contexts[{k}]").tolist()) for k, row in enumerate(contexts)),
+        contexts=tuple(tuple(arrays.ints(row, f"contexts[{k}]").tolist()) for k, row in enumerate(contexts)),
         schedules=tuple(_schedule(k, schedule) for k, schedule in enumerate(head.schedules)),
         figures=found["figures"], manifest=found["manifest"],
     )  # fmt: skip
@@ -105,7 +104,7 @@ def _document(found: Any) -> ProgramDocument:
 
 def _schedule(k: int, found: Any) -> Document:
     try:
-        return schedule_json.document_of_object(found)
+        return schedule_forms.document_of_object(found)
     except InputError as error:
         raise InputError(f"schedules[{k}]: {error}") from None
 

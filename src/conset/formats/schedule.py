@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from conset.arrays import frozen_ints
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file, require_replaceable
-from conset.formats.schedule_json import read_json, write_json
-from conset.formats.schedule_npz import read_npz, write_npz
+from conset.formats.schedule_forms import read_json, read_npz, write_json, write_npz
 from conset.formats.sniff import require_form
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine

@@ -1,4 +1,6 @@
-"""Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
+"""Is what a timeline's file says of one piece? What goes together, lengths and ranges of columns.
+
+Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
 
 A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
 checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
@@ -19,20 +21,74 @@ from numpy.typing import NDArray
 from conset.archives import read_archive, write_archive
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file
+from conset.formats.arrays import check_length, check_within
 from conset.formats.json_text import header_entry, parse_header, parse_json
 from conset.formats.schedule import named
 from conset.formats.sniff import TIMELINE, require_form
-from conset.formats.timeline_check import check_columns, check_fits
 from conset.machine.machine import Machine
 from conset.machine.record import machine_of_record
-from conset.machine.settings import with_settings
+from conset.machine.spec import with_settings
 from conset.schedule.manifest import Manifest
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline
-from conset.simulation.workload import Workload
+from conset.simulation.workload import MAX_RANKS, Workload
 
 if TYPE_CHECKING:
     from conset.formats.models import TimelineFile
+
+
+_TOGETHER = {
+    "source": ("target", "bytes", "nodes", "name"),
+    "machine_spec": ("changed",),
+    "rate_time_s": ("rate_message", "rate_Bps"),
+}
+"""Entries that the first of each requires."""
+
+
+def check_columns(file: TimelineFile) -> None:
+    """What goes together is there, columns of one length have one, rates are of messages.
+
+    Raises:
+        InputError: names the first entry that is wrong.
+    """
+    given = file.model_fields_set
+    for first, others in _TOGETHER.items():
+        missing = [name for name in others if name not in given]
+        if first in given and missing:
+            raise InputError(f"entry '{missing[0]}' is missing, '{first}' is there")
+    messages, nodes = file.end_s.size, file.out_bytes.size
+    for name in ("start_s", "sent_s", "first_byte_s", "left_s", "source"):
+        check_length(name, getattr(file, name), messages)
+    phases = file.phase_end_s.size if file.phase_offsets is None else max(file.phase_offsets.size - 1, 1)
+    check_length("phase_end_s", file.phase_end_s, phases)
+    check_length("link_busy_s", file.link_busy_s, file.link_bytes.size)
+    for name in ("out_busy_s", "in_bytes", "in_busy_s"):
+        check_length(name, getattr(file, name), nodes)
+    for name in ("rate_message", "rate_Bps"):
+        check_length(name, getattr(file, name), messages if file.rate_time_s is None else file.rate_time_s.size)
+    if file.rate_message is not None:
+        check_within("rate_message", file.rate_message, 0, messages)
+
+
+def check_fits(timeline: Timeline, machine: Machine) -> None:
+    """Links, nodes and ranks are those of the machine.
+
+    Raises:
+        InputError: names the first that is not.
+    """
+    topology = machine.topology
+    for name, required in (("link_bytes", topology.link_slots), ("out_bytes", topology.nodes)):
+        given = getattr(timeline, name).size
+        if given != required:
+            raise InputError(f"entry '{name}': {required} values required on {machine.name}, given {given}")
+    limits = {"held_by": (timeline.held_by, -1, topology.link_slots + 4 * topology.nodes)}
+    if timeline.workload is not None:
+        work = timeline.workload
+        limits["links"] = (work.links, 0, topology.link_slots)
+        limits |= {name: (getattr(work, name), 0, MAX_RANKS) for name in ("sender", "receiver")}
+    for name, (values, low, below) in limits.items():
+        check_within(name, values, low, below, f" on {machine.name}")
+
 
 SUFFIXES = (".json", ".npz")
 MAX_CHANGES = 50_000

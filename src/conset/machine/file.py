@@ -15,12 +15,11 @@ from typing import Any, cast
 
 from conset.errors import InputError, UsageError
 from conset.files import require_file
-from conset.machine.bare import build_routing, build_topology, default_costs, parse_sizes
 from conset.machine.costs import Costs, Provenance
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine, ModeCosts
+from conset.machine.machine import Machine, ModeCosts, require_mode
 from conset.machine.model import CostsTable, MachineTable, NetworkTable, checked_table, located
-from conset.machine.modes import require_mode
+from conset.machine.spec import build_routing, build_topology, default_costs, parse_sizes
 from conset.machine.word_values import read_rate
 from conset.machine.words import WORDS, changed_costs, stated_costs
 from conset.network.graph import Edge, Graph, both_ways

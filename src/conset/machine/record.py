@@ -48,9 +48,8 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
     Raises:
         InputError: a text that is no preset or bare network, such as a path, or contents that no machine has.
     """
-    from conset.machine.bare import KINDS
     from conset.machine.file import machine_from_object
-    from conset.machine.spec import PRESETS, is_spec, machine_from_spec
+    from conset.machine.spec import KINDS, PRESETS, is_spec, machine_from_spec
 
     try:
         if not isinstance(record, str):

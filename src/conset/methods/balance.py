@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.work import Work, work_of
+from conset.machine.times import Work, work_of
 from conset.methods.core import core_arguments
-from conset.methods.domain import refuse_limits, require
+from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.network.routes import core_network, links_of_nodes
 from conset.network.routing import usable_ends

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from conset import _core
-from conset.methods.domain import refuse_limits, refuse_order, require
+from conset.methods.method import refuse_limits, refuse_order, require
 from conset.methods.problem import Phases, Problem
 
 

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.chooser import choose_exchange
-from conset.methods.complete_exchange.square_4m import partner_at, step_of
-from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.complete_exchange.squares import partner_at, step_of
 from conset.methods.first_fit import schedule_first_fit
+from conset.methods.method import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.negotiated import schedule_negotiated
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import core_network

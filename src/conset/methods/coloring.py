@@ -24,7 +24,7 @@ Khanna: Perfect matchings in O(n log n) time in regular bipartite graphs (doi:10
 from __future__ import annotations
 
 from conset import _core
-from conset.methods.domain import refuse_limits, refuse_order, require
+from conset.methods.method import refuse_limits, refuse_order, require
 from conset.methods.problem import Phases, Problem
 
 

@@ -33,15 +33,13 @@ from conset import _core
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import MAX_LIMIT, Limits
 from conset.methods.balance import balance_loads
-from conset.methods.connection_routers.assemble import assemble, best_score, schedule_of, score
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
-from conset.methods.connection_routers.task import Task
-from conset.methods.domain import require
+from conset.methods.connection_routers.task import Task, assemble, best_score, schedule_of, score
+from conset.methods.method import require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.methods.split import split_messages
 from conset.network.topology import Topology
-from conset.schedule.guarantees import guarantees
-from conset.schedule.linkage import number_channels
+from conset.schedule.linkage import guarantees, number_channels
 
 CHANNELS = 12
 PLACES = 20_000

@@ -1,13 +1,25 @@
-"""The border to the C++ core, seen from the methods: a problem as the arguments its functions share."""
+"""The border to the C++ core, seen from the methods: its arguments, and timed phases.
+
+Timing: phases as what the schedulers of timetables take, from the core's side of the border.
+
+In a timetable a transfer holds the port out of its source, the port into its target and one unit of width of every
+link of its route from its start to its end, and nobody else has them. It stands there for its overhead and for its
+bytes at the slowest rate of these. On a half-duplex machine a node has one line for both ports: what it sends and what
+it receives would share one rate.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.machine.times import transfer_s, work_of
 from conset.methods.problem import Phases, Problem
-from conset.network.routes import core_network
+from conset.network.routes import core_network, links_of_nodes
+from conset.schedule.posting import order_of_transfers
 
 NO_OFFSETS, NO_LINKS = np.zeros(0, np.int64), np.zeros(0, np.int32)
 """Routes that nobody chose."""
@@ -46,3 +58,52 @@ def schedule_random(problem: Problem, *, exchanges: bool) -> Phases:
     first, second = core_order(problem)
     phase = _core.schedule_random(core_resources(problem), exchanges, first, second, problem.search.seed % 2**64)
     return Phases.of(phase)
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """Transfers of phases with their durations.
+
+    Attributes:
+        lines: what each transfer holds and for how long, and who goes first, as the core takes them.
+        source: shape=(transfers), int32: node.
+        target: likewise.
+        offsets: shape=(phases + 1), int64.
+        duration: shape=(transfers), float64 [s].
+    """
+
+    lines: _core.TimeLines
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    duration: NDArray[np.float64]
+
+
+def time_lines(problem: Problem, phases: Phases, *, serial: bool | None = None, method: str = "") -> Timing:
+    """What a scheduler of timetables needs to know of `phases`.
+
+    Args:
+        problem: the pattern and its machine.
+        phases: transfers, with the routes that were chosen for them if any.
+        serial: whether a node sends or receives, one at a time; None: where the machine is half-duplex.
+        method: whose costs, where a machine runs methods in several ways.
+    """
+    machine, message = problem.machine, phases.message
+    topology = machine.topology
+    costs = machine.costs_for(method)
+    source, target = (np.ascontiguousarray(node[message]) for node in (problem.source_node, problem.target_node))
+    links = (np.zeros(0, np.int64), np.zeros(0, np.int32))
+    if phases.route_offsets is not None and phases.route_nodes is not None:
+        links = links_of_nodes(topology, machine.routing, phases.route_offsets, phases.route_nodes)
+    size = problem.pattern.size[message] if phases.parts is None else phases.parts
+    duration = transfer_s(machine, work_of(machine, costs, "none"), source, target, size, links)
+    first, second = order_of_transfers(problem.pattern.before, message)
+    phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
+    together = phase[first] == phase[second]
+    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    lines = _core.TimeLines(
+        network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],
+        route_links=links[1], width=width, serial=costs.half_duplex if serial is None else serial, duration=duration,
+        first=first[together], second=second[together],
+    )  # fmt: skip
+    return Timing(lines, source, target, phases.offsets, duration)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.machine.work import synchronization_s, transfer_s, work_of
+from conset.machine.times import synchronization_s, transfer_s, work_of
 from conset.methods.core import core_order, core_resources
 from conset.methods.problem import Phases, Problem
 

@@ -36,10 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.core import NO_LINKS, NO_OFFSETS, core_arguments, core_order
-from conset.methods.domain import refuse_limits, require
+from conset.methods.core import NO_LINKS, NO_OFFSETS, Timing, core_arguments, core_order, time_lines
+from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem
-from conset.methods.timing import Timing, time_lines
 
 RESTARTS = 50
 """In a sweep of effort."""

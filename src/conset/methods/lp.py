@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.limits import Limits
-from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.method import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
 

@@ -45,8 +45,8 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import InputError
 from conset.methods.core import core_order
-from conset.methods.domain import require
 from conset.methods.first_fit import schedule_first_fit
+from conset.methods.method import require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.network.routes import core_network, route_nodes
 from conset.network.routing import usable_ends

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.domain import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.method import refuse_limits, refuse_order, refuse_shared_nodes, require
 from conset.methods.problem import Phases, Problem
 
 

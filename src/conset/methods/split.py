@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.methods.balance import TransferWork, phase_lengths, regroup, resource_uses, transfer_work_of
-from conset.methods.domain import refuse_limits, require
+from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import route_links, route_nodes
 

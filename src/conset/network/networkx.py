@@ -7,8 +7,7 @@ from math import inf, isnan
 from typing import Any
 
 from conset.errors import InputError, shortened
-from conset.network.graph import Edge, Graph, both_ways
-from conset.network.graph_words import build_graph, edge_from_attributes, is_switch, numbered
+from conset.network.graph import Edge, Graph, both_ways, build_graph, edge_from_attributes, is_switch, numbered
 from conset.network.topology import Topology
 
 

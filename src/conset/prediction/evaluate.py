@@ -15,18 +15,15 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import InputError
 from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine
-from conset.machine.modes import with_computation
-from conset.machine.work import plain_sizes, synchronization_s, work_of
+from conset.machine.machine import Machine, with_computation
+from conset.machine.times import plain_sizes, synchronization_s, work_of
 from conset.network.routes import core_network
 from conset.network.topology import Topology
-from conset.prediction.chain import chain_busy
-from conset.prediction.costs import message_costs, slots_of
 from conset.prediction.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.prediction.prediction import Prediction
-from conset.prediction.timetable import timetable_busy
+from conset.prediction.terms import chain_busy, message_costs, slots_of, timetable_busy
 from conset.schedule.loads import chosen_links
-from conset.schedule.receives import most_posted
+from conset.schedule.posting import most_posted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
 from conset.units import format_size, format_time

@@ -1,7 +1,6 @@
 """Programs: blocks of patterns, one after the other; phases share open connections where they can."""
 
-from conset.program.compile import compile_program
-from conset.program.predict import predict_program
+from conset.program.compile import compile_program, predict_program
 from conset.program.program import Block, Program
 from conset.program.words import read_program
 

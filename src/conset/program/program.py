@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from conset.errors import InputError
 from conset.machine.machine import Machine
+from conset.schedule.document import MAX_REPEAT
 from conset.schedule.manifest import Manifest
-from conset.schedule.program_document import MAX_REPEAT
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B
 

@@ -1,4 +1,9 @@
-"""Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
+"""Channel numbers of contexts: a connection has the same channel at a node in every phase that shares it.
+
+Schedules number channels phase by phase; phases that are open together need numbers that differ between connections and
+agree on the ones they share.
+
+Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
 
 Problem: a program executes phases in an order that is free in places; a switch is due between phases of different
 contexts; put phases into contexts, under the limits, so that few switches are due.
@@ -15,7 +20,7 @@ Reference: Feldmann, Stricker, Warfel, ConSet, section 2: building blocks, phase
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
@@ -26,6 +31,47 @@ import numpy as np
 from conset.program.connections import Connections, Ids
 from conset.program.program import Block
 from conset.schedule.schedule import Schedule
+
+
+def number_contexts(
+    schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
+) -> tuple[Schedule, ...]:  # fmt: skip
+    """The schedules with channels numbered anew in every context that several phases share."""
+    members = Counter(context for phases in contexts for context in phases)
+    known: dict[tuple[int, bytes, int], list[int]] = {}
+    used: dict[tuple[int, int], int] = defaultdict(int)
+    return tuple(
+        _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
+    )
+
+
+def _numbered(
+    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
+    used: dict[tuple[int, int], int],
+) -> Schedule:  # fmt: skip
+    offsets, nodes = schedule.route_offsets, schedule.route_nodes
+    if schedule.channels is None or offsets is None or nodes is None:
+        return schedule
+    channels = np.array(schedule.channels)
+    for p, context in enumerate(contexts):
+        if members[context] == 1:
+            continue
+        at = schedule.phase(p)
+        same: Counter[bytes] = Counter()
+        for k in range(at.start, at.stop):
+            route = nodes[offsets[k] : offsets[k + 1]]
+            if route.size < 2:
+                continue
+            way = route.tobytes()
+            key = (context, way, same[way])
+            same[way] += 1
+            if key not in known:
+                known[key] = [used[context, node] for node in route.tolist()]
+                for node in route.tolist():
+                    used[context, node] += 1
+            channels[offsets[k] : offsets[k + 1]] = known[key]
+    return replace(schedule, channels=channels)
+
 
 TRIED = 16
 """Phases of a schedule, the lightest ones, that may come first or last."""

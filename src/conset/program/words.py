@@ -22,7 +22,7 @@ from conset.errors import ConsetError, InputError
 from conset.files import is_file, require_file
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.program_document import MAX_REPEAT
+from conset.schedule.document import MAX_REPEAT
 from conset.units import parse_size
 
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}

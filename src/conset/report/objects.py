@@ -9,7 +9,7 @@ import numpy as np
 from conset.pattern.pattern import Pattern
 from conset.report.facts import Summary, degrees
 from conset.report.routes import phase_routes
-from conset.report.terminal_partners import partners_of
+from conset.report.terminal_schedule import partners_of
 from conset.schedule.schedule import Schedule
 
 

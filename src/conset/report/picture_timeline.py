@@ -1,4 +1,6 @@
-"""Picture of a timeline: what every rank did, how many messages were under way, and links over time beside the bound.
+"""Upper part of a timeline's picture: ranks × time, a bar for each message or an image of what leaves each rank.
+
+Picture of a timeline: what every rank did, how many messages were under way, and links over time beside the bound.
 
 Four panels over one axis of time. Ranks: a bar for each message, coloured while its bytes flow, grey while a processor
 works on it, pale while it waits or is on its way; where there are too many, the bytes that leave each rank as an image.
@@ -11,15 +13,147 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset.report import style
-from conset.report.picture_timeline_ranks import draw_ranks
-from conset.report.timeline_view import TimelineView
+from conset.report.markdown import block_of
+from conset.report.timeline_view import WAITING, TimelineView
 from conset.simulation.usage import BINS, under_way
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+MAX_RANKS = 64
+"""Ranks that have a row of bars; more are an image."""
+MAX_BARS = 3000
+"""Messages that are drawn as bars."""
+MAX_TRACKS = 420
+"""Bars above each other, all ranks together: below, one is thinner than a pixel."""
+MAX_ROWS = 256
+"""Rows of the image; beyond, each is of several ranks."""
+MAX_PHASES = 80
+"""Ends of phases that are marked."""
+
+Floats = NDArray[np.float64]
+
+
+def draw_ranks(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
+    """Bars where they can be told apart, else an image; the ends of phases as thin lines."""
+    few = view.ranks <= MAX_RANKS and view.timeline.messages <= MAX_BARS
+    tracks = tracks_of(view.work.sending_rank, view.timeline.start_s, view.timeline.end_s) if few else None
+    if tracks is not None and view.ranks * (tracks.max(initial=0) + 1) <= MAX_TRACKS:
+        _draw_bars(figure, axes, view, factor, tracks)
+    else:
+        _draw_image(figure, axes, view, factor)
+    _mark_phases(axes, view, factor)
+    axes.set_ylabel("rank")
+    axes.tick_params(axis="y", length=0)
+
+
+def tracks_of(rank: NDArray[np.int32], start: Floats, end: Floats) -> NDArray[np.int64]:
+    """shape=(messages): the lowest track of its rank that is free when a message starts; open ones never overlap."""
+    tracks = np.zeros(rank.size, np.int64)
+    free: dict[int, list[float]] = {}
+    for m in np.lexsort((end, start, rank)).tolist():
+        ends = free.setdefault(int(rank[m]), [])
+        track = next((k for k, until in enumerate(ends) if until <= start[m]), len(ends))
+        if track == len(ends):
+            ends.append(0.0)
+        ends[track] = float(end[m])
+        tracks[m] = track
+    return tracks
+
+
+def _draw_bars(figure: Figure, axes: Axes, view: TimelineView, factor: float, tracks: NDArray[np.int64]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    work = view.work
+    height = int(tracks.max(initial=0)) + 1
+    thick = 0.84 / height
+    low = work.sending_rank - 0.42 + tracks * thick
+    colours = _phase_colours(view)
+    gap = 0.0 if height > 3 else 0.04
+    for part in view.parts:
+        left, right = part.begin_s / factor, part.end_s / factor
+        shade, order = (colours, 3) if part.colour is None else (np.asarray([part.colour]), 2)
+        long = np.flatnonzero(right > left)
+        chosen = shade[long] if len(shade) == low.size else shade
+        box = _boxes(left[long], right[long], low[long] + gap * thick, thick * (1 - 2 * gap))
+        axes.add_collection(PolyCollection(list(box), facecolors=chosen, linewidths=0, zorder=order))
+    axes.set_title("what every rank sends")
+    if work.phases > 1:
+        _phase_bar(figure, axes, view)
+    axes.set_ylim(view.ranks - 0.5, -0.5)
+    _rank_ticks(axes, view.ranks)
+
+
+def _boxes(left: Floats, right: Floats, low: Floats, height: float) -> Floats:
+    """shape=(boxes, 4, 2): the corners."""
+    corners = ((left, low), (right, low), (right, low + height), (left, low + height))
+    return np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
+
+
+def _phase_colours(view: TimelineView) -> NDArray[Any]:
+    work = view.work
+    if work.phases < 2:
+        return np.asarray([style.ACCENT])
+    return np.asarray(style.colour_map()(work.phase_of / (work.phases - 1)))
+
+
+def _phase_bar(figure: Figure, axes: Axes, view: TimelineView) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.ticker import MaxNLocator
+
+    norm = Normalize(0, view.work.phases - 1)
+    bar = figure.colorbar(ScalarMappable(norm, style.colour_map()), ax=axes, pad=0.01, aspect=34, fraction=0.04)
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 4, 5, 10]))
+    bar.set_label(f"phase, while {view.flowing}")
+
+
+def _draw_image(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
+    """What leaves each rank over time; grey where it only waits, white where it has nothing under way."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.ticker import PercentFormatter
+
+    share, waits, caption = view.leaving()
+    block = block_of(len(share), MAX_ROWS)
+    first = np.arange(0, len(share), block)
+    mean = np.add.reduceat(share, first, axis=0) / np.diff([*first.tolist(), len(share)])[:, None]
+    waits = np.add.reduceat(waits, first, axis=0)
+    extent = (0, (view.timeline.time_s or 1.0) / factor, len(share) - 0.5, -0.5)
+    how: Any = {"aspect": "auto", "interpolation": "nearest", "extent": extent}
+    grey = ListedColormap([WAITING])
+    axes.imshow(np.where(waits > 0.02, 1.0, np.nan), cmap=grey, zorder=1, **how)
+    flows = np.where(mean > 0.002 * max(mean.max(initial=0.0), 1e-30), mean, np.nan)
+    image = axes.imshow(flows, cmap=style.colour_map().reversed(), vmin=0, zorder=1.5, **how)
+    axes.set_title(f"bytes that leave each rank{f', {block} ranks a row' if block > 1 else ''}")
+    bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=34, fraction=0.04)
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    bar.set_label(caption)
+    _rank_ticks(axes, len(share))
+
+
+def _rank_ticks(axes: Axes, ranks: int) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    if ranks <= 16:
+        axes.set_yticks(range(ranks))
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 4, 5, 8, 10]))
+
+
+def _mark_phases(axes: Axes, view: TimelineView, factor: float) -> None:
+    ends = view.timeline.phase_end_s
+    if view.work.phases < 2 or ends.size > MAX_PHASES:
+        return
+    for end in np.unique(ends[:-1]).tolist():
+        axes.axvline(end / factor, color=style.QUIET, linewidth=0.5, alpha=0.7, zorder=4)
+
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 

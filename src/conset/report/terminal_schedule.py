@@ -1,14 +1,200 @@
-"""Schedule in the terminal: its facts and a table of its phases, at most a screenful."""
+"""A schedule in the terminal: facts, phases, one phase, partners of ranks, linkage and guarantees."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
 
 from conset.report.facts import Summary, schedule_facts
+from conset.report.routes import PhaseRoutes, phase_routes
 from conset.report.terminal import ROWS, bar, fact_lines, more, table_lines
+from conset.schedule.linkage import GATE, guarantees, linkage
 from conset.schedule.schedule import Schedule
-from conset.units import format_size
+from conset.units import count_of, format_rate, format_size, format_time
+
+_LINKS = 5
+_NODES = 14
+"""Most nodes of a route that are written."""
+
+
+def phase_text(schedule: Schedule, phase: int) -> str:
+    """The transfers of `phase` with their routes, at most a screenful; then the links with the largest loads.
+
+    Raises:
+        UsageError: no such phase.
+    """
+    routes = phase_routes(schedule, phase)
+    size = int(schedule.size[routes.transfers].sum())
+    head = f"[bold]phase {phase}[/] of {schedule.phases:,}: {count_of(routes.count, 'transfer')}, {format_size(size)}"
+    return "\n".join([head, "", *_transfer_lines(schedule, routes), *_link_lines(schedule, routes)])
+
+
+def _transfer_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
+    timed = schedule.timetable is not None
+    rows = []
+    shown = routes.count if routes.count <= ROWS else ROWS - 8
+    for k in range(shown):
+        t = routes.transfers.start + k
+        m = int(schedule.message[t])
+        row = [
+            str(m),
+            f"{schedule.pattern.source[m]} → {schedule.pattern.target[m]}",
+            format_size(int(schedule.size[t])),
+        ]
+        if schedule.timetable is not None:
+            row.append("{:.4g} … {:.4g} us".format(*(schedule.timetable[t] * 1e6)))
+        rows.append([*row, _route(routes.route(k))])
+    columns = ["message", "ranks", "bytes", *(["time"] if timed else []), "route (nodes)"]
+    lines = table_lines(columns, rows, left=(1, len(columns) - 1))
+    return lines if shown == routes.count else [*lines, more(routes.count - shown, "transfers")]
+
+
+def _route(nodes: list[int]) -> str:
+    names = [str(node) for node in nodes]
+    if len(names) > _NODES:
+        names = [*names[: _NODES - 3], "…", *names[-2:]]
+    return " ".join(names)
+
+
+def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
+    if not routes.link.size:
+        return []
+    topology = schedule.machine.topology
+    order = np.lexsort((routes.link, -routes.load))[:_LINKS]
+    top = int(routes.load.max())
+    rows = []
+    for k in order:
+        load, name = int(routes.load[k]), topology.link_name(int(routes.link[k])).removeprefix("link ")
+        rows.append((name, str(load), format_size(int(routes.bytes[k])), bar(load, top, 12)))
+    names = f"  {routes.link.size:,} of {count_of(topology.links, 'link')} in use, largest load {top}"
+    return ["", names, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]
+
+
+Partners = list[list[tuple[list[int], list[int]]]]
+"""`partners[rank][phase]`: (targets, sources) of the rank in the phase, rising."""
+
+
+def partners_of(schedule: Schedule, ranks: int | None = None, phases: int | None = None) -> Partners:
+    """Targets and sources of every rank in every phase; of the first `ranks` and `phases` where given."""
+    ranks = schedule.pattern.ranks if ranks is None else min(ranks, schedule.pattern.ranks)
+    phases = schedule.phases if phases is None else min(phases, schedule.phases)
+    table: Partners = [[([], []) for _ in range(phases)] for _ in range(ranks)]
+    for p in range(phases):
+        message = schedule.message[schedule.phase(p)]
+        ends = zip(schedule.pattern.source[message].tolist(), schedule.pattern.target[message].tolist(), strict=True)
+        for source, target in sorted(set(ends)):
+            if source < ranks:
+                table[source][p][0].append(target)
+            if target < ranks:
+                table[target][p][1].append(source)
+    return table
+
+
+def cell(targets: list[int], sources: list[int]) -> str:
+    """`↔p` for an exchange, `→t` and `←s` for what goes one way, `·` for nothing."""
+    both = [rank for rank in targets if rank in set(sources)]
+    entries = [f"↔{rank}" for rank in both]
+    entries += [f"→{rank}" for rank in targets if rank not in both]
+    entries += [f"←{rank}" for rank in sources if rank not in both]
+    if len(entries) > 4:
+        return f"{' '.join(entries[:3])} +{len(entries) - 3}"
+    return " ".join(entries) or "·"
+
+
+def partners_text(schedule: Schedule, *, width: int = 100, rows: int = 64) -> str:
+    """The table, as many phases as fit into `width` characters and at most `rows` ranks; the rest is counted."""
+    table = partners_of(schedule, ranks=rows, phases=width // 3)
+    label = max(len("rank"), len(str(len(table) - 1)))
+    columns: list[list[str]] = []
+    used = label + 2
+    for p in range(len(table[0])):
+        cells = [cell(*row[p]) for row in table]
+        wide = max(len(str(p)), *(len(text) for text in cells))
+        if used + wide + 2 > width and columns:
+            break
+        columns.append([text.ljust(wide) for text in [str(p), *cells]])
+        used += wide + 2
+    names = ["rank".rjust(label), *(str(rank).rjust(label) for rank in range(len(table)))]
+    lines = ["  ".join([name, *(column[k] for column in columns)]).rstrip() for k, name in enumerate(names)]
+    text = [f"[dim]{escape(lines[0])}[/]", *(escape(line) for line in lines[1:])]
+    if schedule.pattern.ranks > len(table):
+        text.append(more(schedule.pattern.ranks - len(table), "ranks"))
+    if schedule.phases > len(columns):
+        text.append(more(schedule.phases - len(columns), "phases to the right"))
+    return "\n".join(text)
+
+
+def linkage_text(schedule: Schedule, node: int | None) -> str:
+    """The linkage tables of a node, phase by phase; of all nodes as many rows as fit.
+
+    Raises:
+        InputError: the schedule has no routes of its own, or there is no such node.
+    """
+    table = linkage(schedule, node)
+    topology, pattern = schedule.machine.topology, schedule.pattern
+    shown = min(table.phase.size, ROWS if node is None else 20 * ROWS)
+    rows = []
+    for k in range(shown):
+        message = int(schedule.message[table.transfer[k]])
+        start, end = int(table.from_node[k]), int(table.next_node[k])
+        rows.append(
+            [
+                str(table.phase[k]),
+                *([str(table.node[k])] if node is None else []),
+                str(table.channel[k]),
+                "gate" if start == GATE else f"node {start}",
+                "gate" if end == GATE else f"node {end}, channel {table.next_channel[k]}",
+                f"{message}: rank {pattern.source[message]} → {pattern.target[message]}",
+            ]
+        )
+    where = "all nodes" if node is None else escape(topology.node_name(node))
+    used = f"{count_of(table.phase.size, 'channel')} in use over {count_of(schedule.phases, 'phase')}"
+    head = f"[bold]linkage of {where}[/]: {used}"
+    columns = ["phase", *(["node"] if node is None else []), "channel", "from", "to", "message"]
+    lines = table_lines(columns, rows, left=tuple(range(len(columns) - 3, len(columns))))
+    rest = table.phase.size - shown
+    return "\n".join([head, "", *lines, *([more(rest, "rows")] if rest else [])])
+
+
+def guarantees_text(schedule: Schedule) -> str:
+    """The connections with the least guaranteed bandwidth, the slowest first."""
+    given = guarantees(schedule)
+    worst = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:ROWS]
+    rows = []
+    for k in worst.tolist():
+        message = int(schedule.message[k])
+        rows.append(
+            [
+                str(schedule.phase_of[k]),
+                str(message),
+                f"{schedule.pattern.source[message]} → {schedule.pattern.target[message]}",
+                _rate(float(given.bandwidth_Bps[k])),
+                format_time(float(given.latency_s[k])),
+            ]
+        )
+    head = f"[bold]guarantees[/] of {schedule.transfers:,} connections while their phase is open, the least first"
+    lines = table_lines(["phase", "message", "ranks", "bandwidth", "latency at most"], rows, left=(2,))
+    rest = schedule.transfers - len(rows)
+    return "\n".join([head, "", *lines, *([more(rest, "connections")] if rest else [])])
+
+
+def _rate(value: float) -> str:
+    return format_rate(value) if np.isfinite(value) else "any"
+
+
+def guarantees_object(schedule: Schedule) -> list[dict[str, Any]]:
+    """One object for each transfer: `phase`, `message`, `bandwidth_Bps` (null: any), `latency_s`."""
+    given = guarantees(schedule)
+    rows = zip(
+        schedule.phase_of.tolist(), schedule.message.tolist(), given.bandwidth_Bps.tolist(), given.latency_s.tolist(),
+        strict=True,
+    )  # fmt: skip
+    return [
+        {"phase": p, "message": m, "bandwidth_Bps": rate if np.isfinite(rate) else None, "latency_s": latency}
+        for p, m, rate, latency in rows
+    ]
 
 
 def schedule_text(schedule: Schedule, summary: Summary | None = None) -> str:

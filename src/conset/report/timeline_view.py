@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.machine.machine import Machine
-from conset.simulation.least import least_time
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, resource_name
-from conset.simulation.usage import BINS, Usage, flowing_from, flowing_until, under_way, usage_of
+from conset.simulation.usage import BINS, Usage, flowing_from, flowing_until, least_time, under_way, usage_of
 from conset.simulation.workload import Workload
 from conset.units import count_of, format_rate, format_size, format_time
 

@@ -1,10 +1,12 @@
-"""Manifest: how a result was made, so that it can be made again."""
+"""How a result was made: its manifest, which every file carries, and the report of a compile, which none does."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from conset.version import VERSION
@@ -36,3 +38,38 @@ def sha256_of(source: str | Path) -> str:
     """SHA-256 of a file's bytes, or of a spec's text."""
     data = source.read_bytes() if isinstance(source, Path) else source.encode()
     return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """What a compile says of itself beside the schedule; never in a file.
+
+    Attributes:
+        compile_s: what the scheduling alone took [s].
+        stopped_early: the search was interrupted and this is its best so far.
+        placement_name: what the placement is called, where it has a name.
+        note: what a user should know of how the schedule was found.
+        reason: why this method and policy, in one sentence, where they were chosen by `auto`.
+        rank_by: by what method or policy were chosen by `auto`: `formula` or a model.
+        simulated_s: what that model said it takes [s].
+        verdict: what was chosen against and what each model says of it, as in `compile --json`.
+    """
+
+    compile_s: float = 0.0
+    stopped_early: bool = False
+    placement_name: str = ""
+    note: str = ""
+    reason: str = ""
+    rank_by: str = ""
+    simulated_s: float | None = None
+    verdict: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict is not None:
+            object.__setattr__(self, "verdict", MappingProxyType(dict(self.verdict)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A view of a mapping cannot be pickled, what it shows can."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        verdict = None if self.verdict is None else dict(self.verdict)
+        return CompileReport, tuple((values | {"verdict": verdict}).values())

@@ -1,4 +1,4 @@
-"""Posting: the order in which every rank posts its messages of a phase, and how many of its sends are open at once."""
+"""Posting: in which order each rank posts its messages, how many receives, and which must wait for which."""
 
 from __future__ import annotations
 
@@ -9,6 +9,59 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError, unknown_name
 from conset.pattern.pattern import Pattern
+from conset.schedule.sync import Sync
+
+
+def order_of_transfers(
+    before: NDArray[np.int32] | None, message: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(first, second): transfer `first[k]` ends before transfer `second[k]` starts; both empty without an order.
+
+    Every part of a message comes before every part of those behind it.
+
+    Args:
+        before: shape=(pairs, 2), int32, messages, or None.
+        message: shape=(transfers), int32: the message of each transfer.
+    """
+    if before is None or not message.size:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    order = np.argsort(message, kind="stable")
+    low, high = (np.searchsorted(message[order], before, side=side) for side in ("left", "right"))
+    count = high - low
+    pairs = count[:, 0] * count[:, 1]
+    pair = np.repeat(np.arange(len(before)), pairs)
+    step = np.arange(pair.size) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+    width = np.maximum(count[pair, 1], 1)
+    first = order[low[pair, 0] + step // width]
+    second = order[low[pair, 1] + step % width]
+    return first.astype(np.int32), second.astype(np.int32)
+
+
+def most_posted(
+    source: NDArray[np.int32], target: NDArray[np.int32], phase_of: NDArray[np.int32], sync: Sync
+) -> tuple[int, int]:
+    """(most receives posted at once at any node, that node): all under `none`, else those of a phase or group.
+
+    Args:
+        source: shape=(messages), int32: nodes; a message inside a node needs no receive.
+        target: shape=(messages), int32: nodes.
+        phase_of: shape=(messages), int32, not falling.
+        sync: the policy.
+    """
+    inside = source != target
+    if not inside.any():
+        return 0, 0
+    group = np.zeros(phase_of.size, np.int64) if sync.kind == "none" else phase_of.astype(np.int64) // sync.every
+    groups = int(group.max()) + 1
+    key = target[inside].astype(np.int64) * groups + group[inside]
+    if key.max() < 4 * key.size:  # counted without sorting: predictions ask for every candidate
+        counts = np.bincount(key)
+        worst = int(np.argmax(counts))
+        return int(counts[worst]), worst // groups
+    keys, counts = np.unique(key, return_counts=True)
+    worst = int(np.argmax(counts))
+    return int(counts[worst]), int(keys[worst]) // groups
+
 
 InFlight = int | Literal["all"]
 

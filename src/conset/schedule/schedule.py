@@ -14,9 +14,8 @@ from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.manifest import Manifest
+from conset.schedule.manifest import CompileReport, Manifest
 from conset.schedule.posting import InFlight, check_in_flight, check_posting
-from conset.schedule.report import CompileReport
 from conset.units import MAX_SIZE_B
 
 

@@ -29,11 +29,10 @@ from conset.machine.machine import Machine
 from conset.network.routes import core_network
 from conset.schedule.sync import parse_sync
 from conset.simulation.flit_ports import Ports, lane_waits, ports_of
-from conset.simulation.nanoseconds import core_messages, exchanges_count
-from conset.simulation.receives import check_receives
+from conset.simulation.nanoseconds import core_messages, describe_cycle, exchanges_count
+from conset.simulation.order import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
-from conset.simulation.wait_cycle import describe_cycle
 from conset.simulation.workload import Workload
 
 LANES = 4

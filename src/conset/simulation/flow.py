@@ -33,15 +33,15 @@ from conset.simulation.nanoseconds import (
     core_rates,
     core_stops,
     exchanges_count,
+    place_waits,
     release_ns,
     require_no_cycle,
     timeline_of,
     to_ns,
 )
-from conset.simulation.receives import check_receives
+from conset.simulation.order import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
-from conset.simulation.wait_cycle import place_waits
 from conset.simulation.workload import Workload
 
 

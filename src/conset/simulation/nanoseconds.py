@@ -1,11 +1,13 @@
-"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
+"""Wait-for cycles: messages that wait for each other, as a deadlock reports them.
+
+The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
 
 What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
@@ -15,16 +17,52 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps
-from conset.machine.machine import Machine
-from conset.machine.modes import with_computation
-from conset.machine.work import synchronization_s
+from conset.machine.machine import Machine, with_computation
+from conset.machine.times import synchronization_s
 from conset.network.routes import core_network
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
-from conset.simulation.wait_cycle import describe_cycle
 from conset.simulation.workload import Workload
+
+SHOWN = 8
+"""Messages of a cycle that are named."""
+
+
+def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence[str]) -> str:
+    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a cycle, closed.
+
+    Args:
+        workload: whose messages they are.
+        stuck: shape=(cycle), int32: each waits for the next, the last for the first.
+        waits: what each waits for, as `waits for link 1 → 2 of`.
+    """
+
+    def message(m: int) -> str:
+        return f"message {m} ({workload.sending_rank[m]} → {workload.receiving_rank[m]})"
+
+    parts = [f"{waits[k]} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
+    text = f"{message(int(stuck[0]))} " + ", which ".join(parts[:SHOWN])
+    left = len(parts) - SHOWN
+    return text if left <= 0 else f"{text}, and so on over {left} more back to message {stuck[0]}"
+
+
+def place_waits(topology: Topology, places: NDArray[np.int32]) -> list[str]:
+    """What each message of a cycle of a fluid model waits for; places as the core numbers them, -1 for a delivery."""
+    return [_place_wait(topology, int(place)) for place in places]
+
+
+def _place_wait(topology: Topology, place: int) -> str:
+    slots, nodes = topology.link_slots, topology.nodes
+    if place < 0:
+        return "waits for the delivery of"
+    if place < slots:
+        return f"waits for {topology.link_name(place)} of"
+    if place < slots + 2 * nodes:
+        return f"waits for a receive at {topology.node_name((place - slots) % nodes)} of"
+    return f"waits for room in the buffer of {topology.node_name(place - slots - 2 * nodes)} beside"
+
 
 NS = 1e9
 """Nanoseconds in a second."""

@@ -1,10 +1,16 @@
-"""Order: the lists of ranks, and how many of their messages are open at once."""
+"""Order: the lists of ranks, and whether a node may have as many receives posted as a policy asks."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.errors import InputError
+from conset.machine.costs import Costs
+from conset.machine.machine import Machine
+from conset.schedule.posting import most_posted
+from conset.schedule.sync import parse_sync
+from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
 
 Rows = list[tuple[int, NDArray[np.int32]]]
@@ -32,3 +38,23 @@ def most_open(rows: Rows, start: NDArray[np.float64], end: NDArray[np.float64]) 
         if running.size and running.max() > most:
             most, where = int(running.max()), rank
     return most, where
+
+
+def check_receives(workload: Workload, machine: Machine, costs: Costs, settings: Settings) -> None:
+    """Receives are posted first: all of a node under `none`, those of a phase or group under the other policies.
+
+    What a rank takes at once (`--receives`) makes no difference: the others are posted too.
+
+    Raises:
+        InputError: more than the machine's `outstanding_receives` at a node; names it and both numbers.
+    """
+    limit = costs.outstanding_receives
+    if limit is None:
+        return
+    sync = parse_sync(settings.sync)
+    posted, node = most_posted(workload.source, workload.target, workload.phase_of, sync)
+    if posted > limit:
+        raise InputError(
+            f"infeasible: {machine.topology.node_name(node)} would have {posted} receives posted under sync "
+            f"{settings.sync}, {machine.name} allows {limit}"
+        )

@@ -12,7 +12,7 @@ from conset.arrays import ValueObject, check_offsets, check_range, frozen, froze
 from conset.errors import InputError
 from conset.network.topology import Topology
 from conset.schedule.loads import chosen_links
-from conset.schedule.order import order_of_transfers
+from conset.schedule.posting import order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B, MAX_TIME_S
 

@@ -51,14 +51,14 @@ from conset.simulation.nanoseconds import (
     core_messages,
     core_rates,
     core_stops,
+    place_waits,
     release_ns,
     require_no_cycle,
     timeline_of,
 )
-from conset.simulation.receives import check_receives
+from conset.simulation.order import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
-from conset.simulation.wait_cycle import place_waits
 from conset.simulation.workload import Workload
 
 

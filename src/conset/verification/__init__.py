@@ -1,7 +1,7 @@
 """Is it right? Judges schedules and schedule files by rules, independently of whoever made them."""
 
-from conset.verification.check import verify_document, verify_schedule
 from conset.verification.program import PROGRAM_RULES, verify_program
+from conset.verification.schedule.check import verify_document, verify_schedule
 from conset.verification.verification import RULES, Verification, Violation
 
 __all__ = [

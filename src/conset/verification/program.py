@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 
 from conset.machine.machine import Machine
-from conset.schedule.document import Document, machine_of
-from conset.schedule.program_document import MAX_REPEAT, BlockDocument, ProgramDocument
+from conset.schedule.document import MAX_REPEAT, BlockDocument, Document, ProgramDocument, machine_of
 from conset.units import count_of
-from conset.verification.bandwidth import demands_of, resource_rates
-from conset.verification.check import formula_walk, verify_document
-from conset.verification.messages import MAX_BYTES, exact_sum
-from conset.verification.traffic import put_on_nodes
+from conset.verification.schedule.check import formula_walk, verify_document
+from conset.verification.schedule.connections import demands_of, resource_rates
+from conset.verification.schedule.messages import MAX_BYTES, exact_sum
+from conset.verification.schedule.traffic import put_on_nodes
+from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Verification, Violation
-from conset.verification.walks import Walk
 
 PROGRAM_RULES: dict[str, str] = {
     "program-machine": "all schedules are for the machine, the ranks and the placement of the program",

@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.executor import Executor
-from conset.execution.payload import fill_buffer
+from conset.execution.measure import fill_buffer
 from conset.execution.plan import Plan
 
 

@@ -1,6 +1,6 @@
 // Random schedule: partial permutations filled row by row from a random start (RS_N and RS_NL of Wang and Ranka).
 //
-// The methods are described in conset/methods/rs_n.py and rs_nl.py.
+// The methods are described in conset/methods/random_schedule.py and rs_nl.py.
 // Complexity: expected time O(phases * nodes * log degree), with links times their hops; memory O(messages + nodes +
 // links).
 #pragma once

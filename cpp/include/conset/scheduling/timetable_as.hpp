@@ -1,6 +1,6 @@
 // AS: the ConSet text's scheduler, a greedy filling of a global timetable.
 //
-// The method is described in conset/methods/timetable_as.py.
+// The method is described in conset/methods/timetables.py.
 // Complexity: time O(messages * (degree * hops + log messages)), memory O(messages + sum of hops).
 #pragma once
 

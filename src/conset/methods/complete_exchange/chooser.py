@@ -1,27 +1,61 @@
-"""The chooser: all constructions as a table, tried in order; the best is searched where the bound is not met."""
+"""Translations: everybody sends to the node at one displacement, N - 1 phases, for links that carry half a side.
+
+Problem: links are unlimited, or carry so much that only ports count.
+Idea: phase by phase one vector of displacements, coordinates modulo the sides: a permutation of the nodes.
+Invariant: along a line a displacement d puts at most min(d, side - d) messages on a link in each direction.
+Guarantee: N - 1 phases, the port bound, where the contention is at least half of the largest side, rounded down.
+Complexity: O(messages).
+Reference: the linear exchange of Thakur, Choudhary, Fox (SHPCC 1994), GEN, with coordinates in place of node numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from conset import _core
 from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.product import schedule_product
 from conset.methods.complete_exchange.search import mend_phases, search_phases
-from conset.methods.complete_exchange.square_4m import applies_square_4m, schedule_square_4m
-from conset.methods.complete_exchange.square_4m2 import applies_square_4m2, schedule_square_4m2
-from conset.methods.complete_exchange.square_4m3 import applies_square_4m3, schedule_square_4m3
-from conset.methods.complete_exchange.stored import applies_stored, schedule_stored
-from conset.methods.complete_exchange.torus import (
+from conset.methods.complete_exchange.squares import (
+    applies_square_4m,
+    applies_square_4m2,
+    applies_square_4m3,
+    applies_stored,
+    schedule_square_4m,
+    schedule_square_4m2,
+    schedule_square_4m3,
+    schedule_stored,
+)
+from conset.methods.complete_exchange.tori import (
     applies_torus,
     applies_torus_absorbed,
+    applies_torus_cube,
+    applies_torus_lines,
     schedule_torus,
     schedule_torus_absorbed,
+    schedule_torus_cube,
+    schedule_torus_lines,
 )
-from conset.methods.complete_exchange.torus_cube import applies_torus_cube, schedule_torus_cube
-from conset.methods.complete_exchange.torus_lines import applies_torus_lines, schedule_torus_lines
-from conset.methods.complete_exchange.translations import applies_translations, schedule_translations
 from conset.methods.problem import Phases
+
+
+def applies_translations(box: Box) -> bool:
+    """Any box whose links carry half of the largest side."""
+    return box.contention >= max(box.sides) // 2
+
+
+def schedule_translations(box: Box, seed: int) -> Phases:
+    """One phase for each displacement other than none."""
+    node = np.arange(box.nodes)
+    step = np.empty((box.nodes, box.nodes - 1), np.int32)
+    coordinate = np.stack(np.unravel_index(node, box.sides))
+    for source in range(box.nodes):
+        away = [(c - c[source]) % side for c, side in zip(coordinate, box.sides, strict=True)]
+        step[source] = np.delete(np.ravel_multi_index(away, box.sides), source) - 1
+    return Phases(*_core.group_phases(step.ravel()))
 
 
 @dataclass(frozen=True)

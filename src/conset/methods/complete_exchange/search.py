@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.complete_exchange.box import Box
-from conset.methods.complete_exchange.symmetry import Orbits, build_orbits, symmetry_groups
+from conset.methods.complete_exchange.box import Box, Orbits, build_orbits, symmetry_groups
 from conset.methods.problem import Phases
 
 MAX_ABSORBED = 2_000_000

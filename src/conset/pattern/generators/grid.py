@@ -1,13 +1,15 @@
-"""Grid: the coordinates over which ranks exchange with rows, columns and stencils."""
+"""Patterns over the coordinates of ranks: neighbours, stencils, rows and columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.network.topology import Topology
 from conset.pattern.generators.partners import Partners, Setting, partners_of_pairs, require, require_messages
 from conset.units import count_of
 
@@ -96,3 +98,92 @@ def partners_in_lines(grid: Grid, axis: int, name: str) -> Partners:
     source = np.repeat(line, size, axis=1).ravel()
     target = np.tile(line, (1, size)).ravel()
     return partners_of_pairs(ranks, source, target)
+
+
+def generate_neighbor(setting: Setting) -> Partners:
+    """To the ends of the own node's links; number k of a node sends to number k of each neighbour.
+
+    In a graph these are the endpoints at the least number of hops: those linked directly, else those behind the same
+    switch, and so on. Where every node is as near as any other (a crossbar, or no network) ranks stand in a ring.
+
+    Raises:
+        InputError: the ranks do not fill the network evenly.
+    """
+    topology = setting.topology
+    if topology is None or topology.kind == "crossbar":
+        return _ring(setting.ranks)
+    per_node = ranks_per_node(setting)
+    require(per_node > 0, "neighbor", f"a multiple of {topology.endpoints} ranks", describe_network(setting))
+    if topology.kind == "graph":
+        source, target = _nearest_endpoints(topology)
+    else:
+        source, target = (end[topology.link_exists].astype(np.int64) for end in topology.ends)
+    return partners_of_nodes(topology.endpoints, per_node, source, target)
+
+
+def _ring(ranks: int) -> Partners:
+    rank = np.arange(ranks, dtype=np.int64)
+    return partners_of_pairs(ranks, np.tile(rank, 2), np.concatenate([(rank + 1) % ranks, (rank - 1) % ranks]))
+
+
+def _nearest_endpoints(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of endpoints: breadth first from each one until a level holds other endpoints."""
+    start = np.searchsorted(topology.link_source, np.arange(topology.nodes + 1))
+    after = [topology.link_target[a:b].tolist() for a, b in pairwise(start)]
+    pairs: list[tuple[int, int]] = []
+    for endpoint in range(topology.endpoints):
+        seen, level, near = {endpoint}, [endpoint], list[int]()
+        while level and not near:
+            level = sorted({node for at in level for node in after[at]} - seen)
+            seen.update(level)
+            near = [node for node in level if node < topology.endpoints]
+        pairs.extend((endpoint, node) for node in near)
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def generate_stencil(setting: Setting, *, reach: int, sides: tuple[int, ...]) -> Partners:
+    """To every place whose coordinates all differ by at most `reach`: (2 reach + 1)^n - 1 of them in n dimensions.
+
+    Wraps around where the network does, stops at the border of a mesh. A place that several steps reach on a short
+    cycle is one partner.
+    """
+    grid = grid_of(setting, "stencil", sides)
+    steps = [_steps(side, reach, grid.wraps) for side in grid.sides]
+    require_messages(grid.nodes * (int(np.prod([len(s) for s in steps], dtype=object)) - 1), "stencil")
+    at = np.stack(np.unravel_index(np.arange(grid.nodes), grid.sides))
+    side = np.array(grid.sides)[:, None]
+    sources, targets = [], []
+    for step in product(*steps):
+        moved = at + np.array(step)[:, None]
+        if grid.wraps:
+            moved %= side
+        inside = np.flatnonzero(((moved >= 0) & (moved < side)).all(axis=0))
+        sources.append(inside)
+        targets.append(np.ravel_multi_index(tuple(moved[:, inside]), grid.sides))
+    return partners_of_nodes(grid.nodes, grid.per_node, np.concatenate(sources), np.concatenate(targets))
+
+
+def _steps(side: int, reach: int, wraps: bool) -> list[int]:
+    """The steps along one side that can matter: all residues of a cycle at most, the length of a path at most."""
+    if wraps and 2 * reach + 1 >= side:
+        return list(range(side))
+    reach = min(reach, side - 1)
+    return list(range(-reach, reach + 1))
+
+
+def generate_rows(setting: Setting, *, sides: tuple[int, ...]) -> Partners:
+    """Everybody with everybody on the same line of the last dimension (x); all ranks of these nodes take part."""
+    grid = grid_of(setting, "rows", sides)
+    return partners_in_lines(grid, len(grid.sides) - 1, "rows")
+
+
+def generate_columns(setting: Setting, *, sides: tuple[int, ...]) -> Partners:
+    """Everybody with everybody on the same line of the dimension before the last (y): a column of a matrix.
+
+    Raises:
+        InputError: fewer than two sides.
+    """
+    grid = grid_of(setting, "columns", sides)
+    require(len(grid.sides) >= 2, "columns", "at least two sides", describe_network(setting))
+    return partners_in_lines(grid, len(grid.sides) - 2, "columns")

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from conset.pattern.generators.alltoall import generate_alltoall
-from conset.pattern.generators.bit_complement import generate_bit_complement
-from conset.pattern.generators.bit_reverse import generate_bit_reverse
-from conset.pattern.generators.butterfly import generate_butterfly
-from conset.pattern.generators.columns import generate_columns
-from conset.pattern.generators.gather import generate_gather
-from conset.pattern.generators.hotspot import generate_hotspot
-from conset.pattern.generators.neighbor import generate_neighbor
+from conset.pattern.generators.collectives import (
+    generate_alltoall,
+    generate_butterfly,
+    generate_gather,
+    generate_hotspot,
+    generate_scatter,
+    generate_tree,
+)
+from conset.pattern.generators.grid import generate_columns, generate_neighbor, generate_rows, generate_stencil
 from conset.pattern.generators.partners import Partners
-from conset.pattern.generators.permutation import generate_permutation
-from conset.pattern.generators.random_regular import generate_random
-from conset.pattern.generators.random_rows import generate_random_rows
-from conset.pattern.generators.rows import generate_rows
-from conset.pattern.generators.scatter import generate_scatter
-from conset.pattern.generators.shift import generate_shift
-from conset.pattern.generators.shuffle import generate_shuffle
-from conset.pattern.generators.stencil import generate_stencil
-from conset.pattern.generators.tornado import generate_tornado
-from conset.pattern.generators.transpose import generate_transpose
-from conset.pattern.generators.tree import generate_tree
+from conset.pattern.generators.permutations import (
+    generate_bit_complement,
+    generate_bit_reverse,
+    generate_permutation,
+    generate_shift,
+    generate_shuffle,
+    generate_tornado,
+    generate_transpose,
+)
+from conset.pattern.generators.random import generate_random, generate_random_rows
 
 
 @dataclass(frozen=True)

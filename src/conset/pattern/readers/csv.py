@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from conset.errors import InputError, UsageError
 from conset.files import read_text, shown, whole_number
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.entries import pattern_from_list, pattern_from_matrix
-from conset.pattern.readers.options import ReadOptions
+from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
 from conset.units import parse_size
 
 _REQUIRED = ("source", "target", "bytes")

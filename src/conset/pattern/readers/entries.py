@@ -1,17 +1,50 @@
-"""Entries: numbers of a file to whole bytes, and arrays of them to a pattern, with errors that name the place."""
+"""What readers share: options, and numbers of a file to whole bytes and arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.errors import InputError, UsageError
 from conset.pattern.pattern import Pattern
 from conset.units import MAX_SIZE_B
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of reading a file as a pattern.
+
+    Attributes:
+        ranks: number of ranks of a message list that does not say; None: 1 + the largest it names.
+        parts: parts of a mesh or graph; None: not asked for.
+        rows_to: ranks to distribute a sparse matrix over, by rows; None: not asked for.
+        word: bytes of an entry or node, where a file counts words [B].
+        seed: of METIS.
+    """
+
+    ranks: int | None = None
+    parts: int | None = None
+    rows_to: int | None = None
+    word: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("ranks", self.ranks),
+            ("--parts", self.parts),
+            ("--rows-to", self.rows_to),
+            ("--word", self.word),
+        ):
+            if value is not None and value < 1:
+                raise UsageError(f"{name} = {value}: must be at least 1")
+        if self.seed < 0:
+            raise UsageError(f"seed = {self.seed}: must be at least 0")
+
 
 MAX_RANKS = 2**24
 """Most ranks of a pattern; a file that names more is broken, and would take all memory."""

@@ -11,10 +11,9 @@ import numpy as np
 
 from conset.errors import InputError, MissingExtraError, UsageError
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.cells import Cells
+from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mesh
-from conset.pattern.readers.options import ReadOptions
-from conset.pattern.readers.partition import pattern_from_cells, pattern_from_graph
+from conset.pattern.readers.partition import Cells, pattern_from_cells, pattern_from_graph
 
 _CORNERS = {
     "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.files import read_text
-from conset.pattern.readers.cells import Cells, Graph
+from conset.pattern.readers.partition import Cells, Graph
 
 _ELEMENT_NODES = {1: 3, 2: 4, 3: 8, 4: 4}
 """Manual 4.0: 1 triangles, 2 tetrahedra, 3 hexahedra, 4 quadrilaterals → nodes of an element."""

@@ -12,8 +12,7 @@ from conset.archives import read_archive
 from conset.arrays import frozen_ints
 from conset.errors import InputError
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.entries import pattern_from_list, pattern_from_matrix, whole_bytes
-from conset.pattern.readers.options import ReadOptions
+from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix, whole_bytes
 
 
 def read_npz(path: Path, options: ReadOptions) -> Pattern:

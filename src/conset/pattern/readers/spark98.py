@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.entries import located
-from conset.pattern.readers.options import ReadOptions
+from conset.pattern.readers.entries import ReadOptions, located
 
 _NUMBERS = re.compile(rb"(?:\s*+[+-]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+(?=\s|\Z))*+\s*+")
 """Numbers between white space, as `float` reads them, without its underscores, digits of other scripts, nan and inf."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.csv import read_csv
+from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.matrix_market import read_matrix_market
 from conset.pattern.readers.mesh import (
     MESHES,
@@ -19,7 +20,6 @@ from conset.pattern.readers.mesh import (
     read_vtu,
 )
 from conset.pattern.readers.npz import read_npz
-from conset.pattern.readers.options import ReadOptions
 from conset.pattern.readers.spark98 import read_spark98
 
 

@@ -1,0 +1,116 @@
+"""Bounds of links over the machine's routes, and of all links together whatever the routes.
+
+Link load: a link takes a limited number of messages at once.
+
+Statement: phases ≥ ⌈messages over l / (link · width of l)⌉ for every link l of the machine's routes. Proof: a phase
+holds at most `link` per unit of width of them. Class: the machine's routes, whole or split messages. Witness: the
+link. Time O(sum of hops), memory O(links).
+
+Link sum: the largest loads of all phases add up to at least what one link carries.
+
+Statement: ΣL ≥ ⌈messages over l / width of l⌉ for every link l of the machine's routes; with free routes
+ΣL ≥ ⌈Σ shortest hops / Σ width⌉, the mean instead of the largest. Proof: as for ports; the load of a link counts per
+unit of its width. Class: any limits, whole or split messages; the machine's routes, or any. Witness: the link, or both
+sums. O(sum of hops). On an 8×8 torus the complete exchange takes 16384 hops on 256 links: 64, which is reached.
+
+Link supply: a phase has only so many links, whatever the routes.
+
+Statement: phases ≥ ⌈Σ shortest hops of messages / Σ link · width over the links⌉. Proof: a message takes at least its
+shortest hops, and all links together take `link` per unit of width in a phase. Class: free routes, whole or split
+messages. Witness: both sums. Time O(sum of hops), memory O(messages). A linear program over cuts would be stronger
+where links are scarce in one place (a mesh's middle).
+
+Link time: a link carries its bytes at its rate.
+
+Statement: time ≥ the least lead-in + bytes over l / (rate · width of l) + the least lead-out, for every link l of the
+machine's routes, where a message leads in with its set-up (or signal), send overhead and latency, and out with its
+receive overhead, the other way round where this goes before. Proof: in step 5 of a message's life no model exceeds the
+rate of a link, and no byte flows before the steps ahead of it. With barriers leads are paid in every group the link has
+messages in. Class: the machine's routes, any limits, every policy. Witness: the link. O(sum of hops).
+
+Link supply in time: all links together carry only so much, whatever the routes.
+
+Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link l carries at most
+T · rate · width bytes; a message is carried over at least its shortest hops. Class: free routes, any limits, every
+policy. All bytes flow between the least lead-in and the least lead-out of any message, with barriers in every group.
+Witness: both sums. O(sum of hops).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conset.bounds.problem import BoundProblem, BoundValue
+from conset.units import count_of, format_rate
+
+
+def bound_link_load(problem: BoundProblem) -> BoundValue | None:
+    """The busiest link by messages per unit of width; None without a limit, with free routes, or without links."""
+    limit = problem.limits.link
+    if limit is None or problem.free or problem.topology.link_slots == 0:
+        return None
+    at_once = limit * problem.topology.widths().astype(np.int64)
+    phases = -(-problem.link_messages // at_once)
+    link = int(phases.argmax())
+    name, count = problem.topology.link_name(link), problem.link_messages[link]
+    witness = f"{name} carries {count_of(int(count), 'message')} at {at_once[link]} a phase"
+    return BoundValue(int(phases[link]), witness)
+
+
+def bound_link_sum(problem: BoundProblem) -> BoundValue | None:
+    """The busiest link, or all hops over all links where routes are free; None without links."""
+    topology = problem.topology
+    if topology.links == 0:
+        return None
+    widths = topology.widths().astype(np.int64)
+    if problem.free:
+        hops, supply = int(problem.least_hops.sum(dtype=np.int64)), int(widths[topology.link_exists].sum())
+        return BoundValue(
+            -(-hops // supply), f"{count_of(hops, 'hop')} at least on {count_of(supply, 'link')}, counted by width"
+        )
+    load = -(-problem.link_messages // widths)
+    link = int(load.argmax())
+    return BoundValue(
+        int(load[link]), f"{topology.link_name(link)} carries {count_of(int(problem.link_messages[link]), 'message')}"
+    )
+
+
+def bound_link_supply(problem: BoundProblem) -> BoundValue | None:
+    """All hops over all links; None without a limit or with the machine's routes."""
+    limit = problem.limits.link
+    topology = problem.topology
+    if limit is None or not problem.free or topology.links == 0:
+        return None
+    hops = int(problem.least_hops.sum(dtype=np.int64))
+    supply = limit * int(topology.widths()[topology.link_exists].sum(dtype=np.int64))
+    witness = f"{count_of(hops, 'hop')} at least, all {topology.links} links take {supply} a phase"
+    return BoundValue(-(-hops // supply), witness)
+
+
+def bound_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The busiest link by bytes [s]; None with free routes or where links cost nothing."""
+    links = problem.sums.links
+    if links is None:
+        return None
+    limit, width = problem.limits.link, problem.topology.widths()
+    # messages per unit of width, as the limit counts them
+    needed = problem.phases_of((-(-problem.link_messages // width), limit))
+    time = problem.in_groups(problem.totals.bytes * problem.link_work, links.both, needed, phases)
+    if not time.any():
+        return None
+    link = int(time.argmax())
+    count, size = problem.link_messages[link], problem.totals.bytes[link]
+    return BoundValue(
+        float(time[link]), f"{problem.topology.link_name(link)} carries {count_of(int(count), 'message')}, {size:,} B"
+    )
+
+
+def bound_link_supply_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """All bytes times hops over all rates [s]; None with the machine's routes or where links cost nothing."""
+    work, topology = problem.link_work, problem.topology
+    if not problem.free or work.size == 0 or not work.all():
+        return None
+    carried = float((problem.size * problem.least_hops.astype(np.float64)).sum())
+    rate = float(np.broadcast_to(1 / work, topology.link_slots)[topology.link_exists].sum())
+    witness = f"{carried:,.0f} B · hops at least, all {topology.links} links carry {format_rate(rate)}"
+    return BoundValue(problem.all_bytes(carried / rate, phases), witness)

@@ -1,0 +1,241 @@
+"""Bounds on time that are not of ports or links: messages alone, chains, processors, slots, barriers, cycles.
+
+Message time: no message is faster than alone.
+
+Statement: time ≥ set-up (or signal) + send overhead + latency + bytes / the slowest of its ports, node and links +
+receive overhead, for every message. Proof: these are steps 3 to 7 of its life, one after the other in every model, and
+no rate is exceeded. With barriers every further group of phases takes the shortest message. Class: whole messages, any
+limits, every policy; free routes count the fewest hops and the fastest link there is. Witness: the message.
+O(messages), and O(sum of hops) where links differ.
+
+Chain time: messages that must follow one another take their times alone, added up.
+
+Statement: time ≥ the largest sum, over chains of the pattern's order, of send overhead + latency + bytes / slowest
+rate + receive overhead; with a barrier after every phase, which each message of the chain then has for itself, their
+set-ups too. Proof: in every model a message is released when those before it are delivered, and takes at least its time
+alone from then on. Class: whole messages, any limits, any routes, every policy. Witness: the chain.
+Time and memory O(messages + pairs).
+
+Processor time: a processor works on one message after the other.
+
+Statement: time ≥ setup · (phases of the rank) + Σ send overheads of rank r + the least of what a message it sends has
+to go after its overhead; ≥ the larger of these set-ups and the least way of a message to r, + Σ receive overheads of r
++ the least rest of a message; where one processor pays for both and handlers do not overlap (`preempts`), ≥ set-ups +
+all overheads of r + the least rest of any. Under `ready`, half a signal for each message is work at either end. Proof:
+in every model steps 3 and 7 of a message's life and set-ups take turns on the processor, a set-up goes before all
+messages of its phase, and a message is not delivered before its remaining steps. With barriers the rests are paid in
+every group that r has messages in. Class: every policy, any limits, any routes; split messages pay the least overhead a
+part may have. Witness: the rank. O(messages).
+
+Slots: a rank has only so many messages in flight.
+
+Statement: time ≥ least set-up or signal before a message of rank r + Σ (send overhead + latency + [receive overhead,
+where it goes before bytes that find their receive] + bytes / the slowest of its way) / in_flight + the least rest of a
+message of r. Proof: in every model a message keeps its slot that long at least, until its last byte has left, and at
+most `in_flight` slots are kept at one time. Class: a rank may have at most `in_flight` messages in flight, which is the
+machine's number unless a schedule asks for more; every policy, any limits, any routes. Witness: the rank. O(messages).
+
+Barrier time: with barriers, long messages of one port cannot all hide behind one another.
+
+Statement: time ≥ Σ over i of the largest (L·(i - 1) + 1)-th longest message of any port or link, where L is how many of
+its messages fit between two barriers (`limit` · k under barrier:k, times the width of a link), and a message counts
+with its set-up and what it takes alone; further groups take the shortest message. Proof: take the groups of phases
+between barriers by falling duration. The first i - 1 hold at most L·(i - 1) messages of a port, so one of its
+L·(i - 1) + 1 longest is in the i-th or a later one: the i-th lasts at least as long as the shortest of these. Class:
+barrier or barrier:k, whole messages; links only with the machine's routes. Witness: the sum. Time
+O(messages · log messages + sum of hops), memory O(messages); O(nodes + links) where all messages are of one size: each
+counts as the shortest then. Source: the bound for sums of largest sizes of the permutation schedules (preemptive open
+shop is the case L = 1 of one port).
+
+Flit time: in routers a message takes cycles, and a link carries one flit in each.
+
+Statement: with a cycle of `flit` / `link` seconds, time ≥ send overhead + (5 + 4 · hops + flits) cycles + receive
+overhead for every message, and ≥ flits over l cycles for every link l. Proof: a header needs 5 cycles at the ends and 4
+for every link, its flits follow one a cycle, and overheads are paid before and after; a link is a wire of one flit a
+cycle. Ports, nodes and latencies are not read there. Class: the model `flit`, whole messages, the machine's routes or
+those a schedule has, every policy. Witness: the message or the link. O(sum of hops).
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.bounds.bounds import Candidate
+from conset.bounds.order import longest_chain, name_chain
+from conset.bounds.problem import BoundProblem, BoundValue
+from conset.machine.times import message_times
+from conset.network.routes import route_hops, route_links
+from conset.schedule.loads import chosen_links
+from conset.schedule.schedule import Schedule
+from conset.units import count_of, format_time
+
+
+def bound_message_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The longest message [s]; None where messages may be split."""
+    if problem.split:
+        return None
+    time, m = problem.sums.longest
+    pattern, name = problem.pattern, problem.topology.node_name
+    source, target = (int(problem.nodes_of(ranks[m : m + 1])[0]) for ranks in (pattern.source, pattern.target))
+    witness = f"message {m}, {pattern.size[m]:,} B from {name(source)} to {name(target)}"
+    return BoundValue(time + problem.more_groups(1, phases), witness)
+
+
+def bound_chain_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The longest chain [s]; None without an order, or where messages may be split."""
+    before = problem.pattern.before
+    if before is None or not len(before) or problem.split:
+        return None
+    costs, pattern = problem.costs, problem.pattern
+    ends = problem.nodes_of(pattern.source), problem.nodes_of(pattern.target)
+    hops, per_byte = problem.ways(*ends)
+    slowest = np.maximum(per_byte, problem.port_work(*ends))
+    ready = problem.sync.kind == "ready"
+    alone = message_times(costs, pattern.size, ends[0] != ends[1], hops, slowest, requests=not ready).alone
+    apart = problem.sync.kind == "barrier" and problem.sync.every == 1 and not problem.timetabled
+    chain, time = longest_chain(before, alone + costs.setup_s * apart)
+    time += problem.more_groups(len(chain), phases) if apart else costs.setup_s
+    return BoundValue(time, f"messages {name_chain(chain)}: {len(chain)} that must follow one another")
+
+
+def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The busiest processor [s]; None where messages are no work for processors."""
+    costs, sums = problem.costs, problem.sums
+    if not (costs.has_overheads or costs.setup_s or (problem.sync.kind == "ready" and costs.signal_s)):
+        return None
+    sending = problem.phases_of((sums.sends, problem.limits.send))
+    receiving = problem.phases_of((sums.receives, problem.limits.receive))
+    either = np.maximum(sending, receiving)
+    barriers = problem.sync.kind == "barrier"  # groups in which a rank only receives are no groups of what it sends
+    opened = {"sends": sending if barriers else either, "receives": receiving if barriers else either}
+    opening = {verb: count * costs.setup_s for verb, count in opened.items()}
+    kinds = {
+        "sends": problem.in_groups(opening["sends"] + sums.send, sums.sending.out, sending, phases),
+        "receives": np.maximum(
+            problem.in_groups(opening["receives"] + sums.receive, sums.receiving.out, receiving, phases),
+            problem.in_groups(sums.receive, sums.receiving.both, receiving, phases),
+        ),
+    }
+    if costs.one_processor and not costs.preempts:
+        rest = np.minimum(sums.sending.out, sums.receiving.out)
+        work = either * costs.setup_s + sums.send + sums.receive
+        kinds["sends and receives"] = problem.in_groups(work, rest, either, phases)
+    verb = max(kinds, key=lambda kind: float(kinds[kind].max(initial=0.0)))
+    time = kinds[verb]
+    rank = int(time.argmax())
+    return BoundValue(float(time[rank]), f"a processor of rank {rank}, which {verb} {_count(problem, verb, rank)}")
+
+
+def _count(problem: BoundProblem, verb: str, rank: int) -> str:
+    pattern = problem.pattern
+    count = int((pattern.source == rank).sum()) if "sends" in verb else 0
+    count += int((pattern.target == rank).sum()) if "receives" in verb else 0
+    return count_of(count, "message")
+
+
+def bound_slots_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The rank whose slots are busiest [s]; None where it may have any number of messages in flight."""
+    if problem.in_flight is None:
+        return None
+    sums = problem.sums
+    needed = problem.phases_of((sums.sends, problem.limits.send))
+    time = problem.in_groups(sums.held / problem.in_flight, sums.holding.both, needed, phases)
+    rank = int(time.argmax())
+    count = int((problem.pattern.source == rank).sum())
+    witness = f"rank {rank} sends {count_of(int(count), 'message')}, {problem.in_flight} in flight"
+    return BoundValue(float(time[rank]), witness)
+
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The longest message of every round, added up [s]; None without barriers or with split messages."""
+    if problem.sync.kind != "barrier" or problem.split or problem.source.size == 0:
+        return None
+    if problem.pattern.size.strides == (0,):
+        rounds, busiest = _count_rounds(problem)
+        each = problem.sums.least
+        return BoundValue(rounds * each + problem.more_groups(rounds, phases), f"{busiest}, {format_time(each)} each")
+    terms = _rank_rounds(problem)
+    spread = f"{format_time(terms[0])} down to {format_time(terms[-1])}"
+    witness = f"the i-th longest message of any port or link, i = 1 … {terms.size}, {spread}, added up"
+    return BoundValue(float(terms.sum()) + problem.more_groups(terms.size, phases), witness)
+
+
+def _at_once(problem: BoundProblem) -> tuple[int, int, NDArray[np.int64]]:
+    """Messages out of a port, into one, and on links (empty: no limit) between two barriers."""
+    limits, every = problem.limits, problem.sync.every
+    send, receive = (NO_LIMIT if limit is None else limit * every for limit in (limits.send, limits.receive))
+    link = np.zeros(0, np.int64)
+    if limits.link is not None and not problem.free and problem.topology.link_slots:
+        link = np.ascontiguousarray(problem.topology.widths(), np.int64) * (limits.link * every)
+    return send, receive, link
+
+
+def _count_rounds(problem: BoundProblem) -> tuple[int, str]:
+    """(groups that some port or link needs, which one in words), where all messages take the same."""
+    send, receive, link = _at_once(problem)
+    found = []
+    for verb, count, limit in (("sends", problem.sends, send), ("receives", problem.receives, receive)):
+        node = int(count.argmax())
+        found.append(
+            (
+                -(-int(count[node]) // limit),
+                f"{problem.topology.node_name(node)} {verb} {count_of(int(count[node]), 'message')}",
+                limit,
+            )
+        )
+    if link.size:
+        groups = -(-problem.link_messages // link)
+        at = int(groups.argmax())
+        witness = f"{problem.topology.link_name(at)} carries {count_of(int(problem.link_messages[at]), 'message')}"
+        found.append((int(groups[at]), witness, int(link[at] if link.size > 1 else link[0])))
+    rounds, witness, limit = max(found, key=lambda f: f[0])
+    return rounds, f"{witness}, {limit if limit < NO_LIMIT else 'all'} between barriers"
+
+
+def _rank_rounds(problem: BoundProblem) -> NDArray[np.float64]:
+    alone = np.ascontiguousarray(problem.alone)  # with the set-up of its phase
+    order = np.argsort(-alone, kind="stable").astype(np.int32)
+    send, receive, link = _at_once(problem)
+    rounds: NDArray[np.float64] = _core.rank_rounds(
+        problem.network, problem.source, problem.target, order, alone, send, receive, link
+    )
+    return rounds
+
+
+ENDS, HOP = 5, 4
+"""Cycles of a lone header: at both ends together, and for every link."""
+
+
+def bound_flit_time(schedule: Schedule) -> Candidate:
+    """The longest message or the busiest link [s]; 0 where nothing is sent or links have no rate."""
+    machine, costs = schedule.machine, schedule.machine.costs_for(schedule.method)
+    topology = machine.topology
+    if schedule.transfers == 0 or costs.link_Bps == inf:
+        return Candidate("flit time", "time", 0.0, "no messages")
+    cycle_s = machine.costs.flit_B / machine.costs.link_Bps
+    source, target = schedule.source_node, schedule.target_node
+    leaves = source != target
+    flits = np.maximum(1, -(-schedule.size // costs.flit_B))
+    offsets, links = chosen_links(schedule)
+    hops = np.diff(offsets) if offsets.size else route_hops(topology, machine.routing, source, target)
+    overheads = costs.send_overhead.of(schedule.size) + costs.receive_overhead.of(schedule.size)
+    alone = np.where(leaves, overheads + (ENDS + HOP * hops + flits) * cycle_s, 0.0)
+    k = int(np.argmax(alone))
+    found = Candidate("flit time", "time", float(alone[k]), f"message {schedule.message[k]}, {flits[k]:,} flits")
+    if not topology.link_slots:
+        return found
+    if not offsets.size:
+        offsets, links = route_links(topology, machine.routing, source, target)
+    carried = np.bincount(links, np.repeat(flits, np.diff(offsets)), topology.link_slots)
+    link = int(np.argmax(carried))
+    if carried[link] * cycle_s <= found.value:
+        return found
+    witness = f"{topology.link_name(link)} carries {int(carried[link]):,} flits"
+    return Candidate("flit time", "time", float(carried[link]) * cycle_s, witness)

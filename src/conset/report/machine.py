@@ -1,0 +1,190 @@
+"""A machine in the terminal and as a picture."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.markup import escape
+
+from conset.machine.machine import Machine
+from conset.network.topology import Topology
+from conset.report import style
+from conset.report.facts import Fact, cost_facts, describe_network, machine_facts
+from conset.report.layout import positions
+from conset.report.network_drawing import draw_network
+from conset.report.terminal import ROWS, fact_lines, more
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+TEXT_WIDTH = 100
+"""Widest drawing [characters]."""
+
+
+def machine_text(machine: Machine) -> str:
+    """Drawing and facts; markup of rich."""
+    lines = [
+        f"[bold]{escape(machine.name)}[/]",
+        "",
+        *draw_topology(machine.topology),
+        "",
+        *fact_lines(machine_facts(machine)),
+    ]
+    costs = cost_facts(machine.costs)
+    if costs:
+        lines += ["", "[bold]costs[/]", *fact_lines(costs)]
+    return "\n".join(lines)
+
+
+def draw_topology(topology: Topology) -> list[str]:
+    """The network in characters; where it is too large for a screen, a part of it or words."""
+    if topology.kind == "crossbar":
+        return [
+            _wrapped("  ports ", [str(node) for node in range(min(topology.nodes, TEXT_WIDTH))]),
+            "  every port reaches every port",
+        ]
+    if topology.kind == "hypercube":
+        return _cube(topology)
+    if topology.kind == "graph":
+        return _adjacency(topology)
+    if len(topology.sides) == 1:
+        return _line(topology)
+    return _planes(topology)
+
+
+def _line(topology: Topology) -> list[str]:
+    joint = " ─ "
+    nodes = [str(node) for node in range(topology.nodes)]
+    if len(joint.join(nodes)) > TEXT_WIDTH:
+        nodes = [*nodes[:8], "…", *nodes[-3:]]
+    close = topology.wraps and topology.nodes > 2
+    return ["  " + joint.join(nodes) + (f"{joint}(0)" if close else "")]
+
+
+def _planes(topology: Topology) -> list[str]:
+    """Planes of the last two coordinates; of more dimensions the first two planes."""
+    rows, columns = topology.sides[-2:]
+    planes = topology.nodes // (rows * columns)
+    cell = len(str(topology.nodes - 1))
+    if columns * (cell + 3) > TEXT_WIDTH or rows > 24:
+        return ["  (too large to draw here: -o x.svg)"]
+    shown = min(planes, 1 if rows > 8 else 2)
+    lines: list[str] = []
+    for plane in range(shown):
+        if planes > 1:
+            at = topology.coordinates[plane * rows * columns][:-2]
+            lines += [f"  plane ({', '.join(str(x) for x in at)}, …)"]
+        lines += _plane(topology, plane * rows * columns, rows, columns, cell)
+    if shown < planes:
+        lines.append(more(planes - shown, "planes, joined node by node along the outer dimensions"))
+    return lines
+
+
+def _plane(topology: Topology, first: int, rows: int, columns: int, cell: int) -> list[str]:
+    wrap_x, wrap_y = (topology.wraps and side > 2 for side in (columns, rows))
+    stub = "─ " if wrap_x else "  "
+    down = ("│".rjust(cell) + "   ") * columns
+    edge = ["    " + ("╎".rjust(cell) + "   ") * columns] if wrap_y else []
+    lines = list(edge)
+    for row in range(rows):
+        nodes = " ─ ".join(str(first + row * columns + column).rjust(cell) for column in range(columns))
+        lines.append("  " + stub + nodes + (" ─" if wrap_x else ""))
+        if row < rows - 1:
+            lines.append("    " + down.rstrip())
+    return [line.rstrip() for line in lines + edge]
+
+
+def _cube(topology: Topology) -> list[str]:
+    lines = []
+    for bit in range(topology.dimensions):
+        low = islice((node for node in range(topology.nodes) if not node >> bit & 1), 64)
+        pairs = [f"{node}─{node | 1 << bit}" for node in low]
+        lines.append(_wrapped(f"  bit {bit}  ", pairs))
+    return lines or ["  0"]
+
+
+def _wrapped(head: str, entries: list[str]) -> str:
+    """One line: head, then as many words as fit."""
+    line, count = head, 0
+    for word in entries:
+        if len(line) + len(word) + 4 > TEXT_WIDTH:
+            break
+        line += word + "  "
+        count += 1
+    return line.rstrip() if count == len(entries) else line + "…"
+
+
+def _adjacency(topology: Topology) -> list[str]:
+    source, target = topology.ends
+    both = np.argsort(source, kind="stable")
+    starts = np.searchsorted(source[both], np.arange(topology.nodes + 1))
+    lines = []
+    for node in range(min(topology.nodes, ROWS)):
+        ends = target[both[starts[node] : starts[node + 1]]]
+        name = escape(topology.labels[node]) if topology.labels else ""
+        kind = "" if node < topology.endpoints else "switch "
+        lines.append(_wrapped(f"  {kind}{node} {name}".rstrip() + " → ", [str(end) for end in ends.tolist()]))
+    if topology.nodes > ROWS:
+        lines.append(more(topology.nodes - ROWS, "nodes"))
+    return lines
+
+
+WIDTH = 10.0
+BESIDE = 18
+"""Longest value that leaves room for its tag on the same line [characters]."""
+
+
+def picture_machine(machine: Machine) -> Figure:
+    """The network at the left, nodes, links, routing, limits and costs (with their tags) at the right."""
+    figure = style.new_figure(WIDTH, _height(machine))
+    style.headline(figure, machine.name, f"{describe_network(machine)}, routing {machine.routing.rule}")
+    left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
+    draw_network(left, machine)
+    write_facts(right, [("machine", _short_facts(machine)), ("costs", cost_facts(machine.costs))])
+    return figure
+
+
+def _short_facts(machine: Machine) -> list[Fact]:
+    """Without notes: they are sentences."""
+    return [fact for fact in machine_facts(machine) if fact.label != "note"]
+
+
+def _height(machine: Machine) -> float:
+    """Between flat and square, as the drawing wants it."""
+    place = positions(machine.topology)
+    extent = np.maximum(np.ptp(place, axis=0), 0.5) + 1
+    lines = len(_short_facts(machine)) + len(cost_facts(machine.costs)) + 4
+    return float(np.clip(max(WIDTH * 0.62 * extent[1] / extent[0] + 0.9, 0.30 * lines + 0.8), 3.2, 7.4))
+
+
+def write_facts(axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 26) -> None:
+    """Groups of facts as a column of text: label and value, the tag of a number in quiet type behind it."""
+    axes.set_axis_off()
+    inches = axes.get_figure().get_figheight() - 1.0  # type: ignore[union-attr]
+    rows: list[Fact | str] = []
+    for title, facts in groups:
+        if facts:
+            rows += [title, *facts]
+    step = min(0.30 / inches, 1 / (min(len(rows), limit) + 1))
+    y = 1.0
+    for row in rows[:limit]:
+        y -= step
+        if isinstance(row, str):
+            y -= 0.35 * step if row != groups[0][0] else 0
+            axes.text(0, y, row, size=10.5, weight="bold", transform=axes.transAxes)
+            continue
+        tag = row.origin.partition(":")[0].rpartition(", ")[2]
+        axes.text(0, y, row.label, size=8.6, color=style.QUIET, transform=axes.transAxes)
+        axes.text(0.46, y, _short(row.value, 36), size=8.6, transform=axes.transAxes)
+        if tag and len(row.value) > BESIDE:
+            y -= 0.62 * step
+        if tag:
+            axes.text(1.0, y, tag, size=7.4, color=style.QUIET, style="italic", ha="right", transform=axes.transAxes)
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,6 +1,0 @@
-"""Reproduction: every table, figure and claim of the four texts, made again by the pipeline, error beside error."""
-
-from conset.reproduction.item import Cell, Claim, Item, Table
-from conset.reproduction.table import PAPERS, Row, find_rows, table
-
-__all__ = ["PAPERS", "Cell", "Claim", "Item", "Row", "Table", "find_rows", "table"]

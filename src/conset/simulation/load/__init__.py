@@ -1,0 +1,1 @@
+"""Latency over load: random traffic at rising rates, point by point, on the flit model."""

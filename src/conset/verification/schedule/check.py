@@ -1,0 +1,152 @@
+"""The verifier: checks a schedule file from the file alone, by code that shares nothing with the compiler.
+
+It imports the nouns and NumPy; formula routes are expanded by `walks`, all counts are its own. Everything that is
+wrong is reported, each violation under one rule of `verification.RULES` with its phase and transfer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import UsageError
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.schedule.document import Document, document_from, machine_of
+from conset.schedule.schedule import Schedule
+from conset.verification.schedule.chosen import ChosenWalk, check_routes
+from conset.verification.schedule.connections import check_bandwidth, check_linkage
+from conset.verification.schedule.graph_walks import GraphWalk, TableWalk
+from conset.verification.schedule.loads import check_duplex, measure, true_figures
+from conset.verification.schedule.messages import check_messages, check_pattern
+from conset.verification.schedule.order import check_order, check_posting, check_timetable
+from conset.verification.schedule.traffic import Groups, Traffic, put_on_nodes
+from conset.verification.schedule.walks import BoxWalk, CrossbarWalk, CubeWalk, Walk
+from conset.verification.verification import Verification, Violation
+
+_BLOCK = 1 << 18
+
+
+def verify_schedule(schedule: Schedule, *, window: int | None = None) -> Verification:
+    """The verdict on a schedule in memory; its figures are counted, there are no stated ones to compare."""
+    return verify_document(document_from(schedule, {}), window=window, machine=schedule.machine)
+
+
+def verify_document(document: Document, *, window: int | None = None, machine: Machine | None = None) -> Verification:
+    """The verdict on what a schedule file says.
+
+    Args:
+        document: the file as read.
+        window: also hold any so many consecutive phases together to the limits.
+        machine: what to verify it on; None: the machine the document names.
+
+    Raises:
+        UsageError: the window is below 1.
+        InputError: the document's machine cannot be built.
+    """
+    if window is not None and window < 1:
+        raise UsageError(f"window {window}: must be at least 1 phase")
+    machine = machine or machine_of(document)
+    traffic, found = put_on_nodes(document, machine)
+    found += check_pattern(document) + check_messages(traffic) + _check_hard_limits(document, machine)
+    walk = _walk(traffic, machine)
+    if isinstance(walk, ChosenWalk):
+        found += check_routes(traffic, walk) + check_linkage(traffic, walk)
+    else:
+        found += _check_lost(traffic, walk)
+    groups = Groups.of_phases(traffic.offsets)
+    measured = measure(traffic, walk, groups, document.limits)
+    found += measured.violations
+    exchange = document.limits.get("duplex") == "exchange"
+    found += check_duplex(traffic, groups) if exchange else []
+    found += check_timetable(traffic, walk, machine) + check_order(traffic) + check_posting(traffic)
+    found += check_bandwidth(traffic, walk, machine)
+    if window is not None and window > 1:
+        windows = Groups.of_phases(traffic.offsets, window)
+        found += measure(traffic, walk, windows, document.limits, window).violations
+        found += check_duplex(traffic, windows, window) if exchange else []
+    figures = true_figures(measured.peaks, traffic.phases, _phase_bytes(traffic))
+    return Verification.of(found + _check_figures(document.figures, figures), figures)
+
+
+def _walk(traffic: Traffic, machine: Machine) -> Walk:
+    """How transfers go: along stated routes, else as the machine's routing says."""
+    document, topology = traffic.document, machine.topology
+    if document.route_offsets is not None and document.route_nodes is not None:
+        offsets = document.route_offsets.astype(np.intp, copy=False)
+        return ChosenWalk(topology, machine.routing, offsets, document.route_nodes)
+    return formula_walk(machine, traffic.target)
+
+
+def formula_walk(machine: Machine, targets: NDArray[np.int32]) -> Walk:
+    """The machine's own routes, for transfers to `targets`."""
+    topology, routing = machine.topology, machine.routing
+    if topology.is_box:
+        return BoxWalk(topology, routing)
+    if topology.kind == "hypercube":
+        return CubeWalk(topology)
+    if topology.kind == "crossbar":
+        return CrossbarWalk()
+    if routing.rule == "table":
+        return TableWalk(topology, routing)
+    return GraphWalk(topology, np.unique(targets))
+
+
+def _check_lost(traffic: Traffic, walk: Walk) -> list[Violation]:
+    """Rule `route-link` for routes of the machine: it must have one."""
+    if not isinstance(walk, GraphWalk | TableWalk):
+        return []
+    found = []
+    for low in range(0, traffic.source.size, _BLOCK):
+        ids = np.arange(low, min(low + _BLOCK, traffic.source.size))
+        ids = ids[traffic.networked(ids)]
+        for k in ids[walk.lost(traffic.source[ids], traffic.target[ids])].tolist():
+            names = (
+                traffic.topology.node_name(int(traffic.source[k])),
+                traffic.topology.node_name(int(traffic.target[k])),
+            )
+            text = f"{traffic.where(k)}: the machine's routing has no route from {names[0]} to {names[1]}"
+            found.append(Violation(*traffic.place_of(k), "route-link", text))
+    return found
+
+
+def _check_hard_limits(document: Document, machine: Machine) -> list[Violation]:
+    """Rule `limits`."""
+    if document.limits_asked:
+        return []
+    found, hard = [], machine.hard_limits(document.method)
+    for name in (f.name for f in fields(Limits)):
+        stated, least = document.limits.get(name), getattr(hard, name)
+        looser = stated != "exchange" and least == "exchange" if name == "duplex" else _looser(stated, least)
+        if looser:
+            stated_routing = "none" if stated is None else stated
+            text = f"limit {name} is {stated_routing}, {machine.name} keeps {least} for {document.method}"
+            found.append(Violation(None, None, "limits", text))
+    return found
+
+
+def _looser(stated: int | None, hard: int | None) -> bool:
+    return hard is not None and (stated is None or stated > hard)
+
+
+def _phase_bytes(traffic: Traffic) -> int:
+    """The sum over phases of the largest transfer [B]."""
+    full = np.flatnonzero(np.diff(traffic.offsets))
+    if not full.size:
+        return 0
+    return sum(np.maximum.reduceat(traffic.document.transfer_size, traffic.offsets[full]).tolist())
+
+
+def _check_figures(stated: Mapping[str, Any], true: Mapping[str, Any]) -> list[Violation]:
+    """Rule `figures`: every stated one is the true one."""
+    pairs = [("phases", stated.get("phases"), true["phases"])]
+    pairs += [(f"load.{name}", stated.get("load", {}).get(name), value) for name, value in true["load"].items()]
+    pairs.append(("phase_bytes", stated.get("phase_bytes"), true["phase_bytes"]))
+    texts = [
+        f"{name}: file says {said}, recount gives {value}" for name, said, value in pairs if said not in (None, value)
+    ]
+    return [Violation(None, None, "figures", text) for text in texts]

@@ -1,0 +1,185 @@
+"""Is every message there, exactly once, whole or in parts that add up? Is the pattern one?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.schedule.document import Document
+from conset.verification.schedule.traffic import Ints, Mask, Traffic, in_order
+from conset.verification.verification import Violation
+
+_BLOCK = 1 << 17
+MAX_BYTES = 1 << 62
+"""What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
+_SHOWN = 8
+
+
+def exact_sum(values: NDArray[Any]) -> int:
+    """The sum of 64-bit integers, which may need more bits than they have."""
+    if not values.size:
+        return 0
+    if max(abs(int(values.min())), abs(int(values.max()))) * values.size < 1 << 62:
+        return int(values.sum(dtype=np.int64))
+    wide = values.astype(np.int64, copy=False)
+    return (int((wide >> 32).sum()) << 32) + int((wide & 0xFFFFFFFF).sum())
+
+
+def check_pattern(document: Document) -> list[Violation]:
+    """Rule `pattern`: what `Pattern` itself would refuse."""
+    source, target, size, ranks = document.source, document.target, document.size, document.ranks
+    outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
+    own, empty = source == target, size <= 0
+    found = [f"{_ends(document, m)}: ranks are 0 to {ranks - 1}" for m in np.flatnonzero(outside).tolist()]
+    found += [f"{_ends(document, m)}: joins a rank to itself" for m in np.flatnonzero(own).tolist()]
+    found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
+    total = exact_sum(size)
+    found += [f"all messages together have {total} B, at most {MAX_BYTES} B"] if total > MAX_BYTES else []
+    found += [*_check_order_pairs(document), *_check_cycle(document)]
+    return [Violation(None, None, "pattern", text) for text in found]
+
+
+def _ends(document: Document, m: int) -> str:
+    return f"message {m} ({document.source[m]} → {document.target[m]})"
+
+
+def sound_pairs(document: Document) -> Mask:
+    """shape=(pairs): the ordered pairs whose messages exist and share a rank."""
+    if document.before is None:
+        return np.zeros(0, bool)
+    exists: Mask = np.all((document.before >= 0) & (document.before < document.source.size), axis=1)
+    first, second = np.where(exists[:, None], document.before, 0).T
+    if document.source.size == 0:
+        return exists
+    source, target = document.source, document.target
+    share = (source[first] == source[second]) | (source[first] == target[second])
+    share |= (target[first] == source[second]) | (target[first] == target[second])
+    return np.asarray(exists & share)
+
+
+def _check_order_pairs(document: Document) -> Iterator[str]:
+    if document.before is None:
+        return
+    for k in np.flatnonzero(~sound_pairs(document)).tolist():
+        i, j = document.before[k].tolist()
+        if min(i, j) < 0 or max(i, j) >= document.source.size:
+            yield f"before[{k}] = [{i}, {j}]: messages are 0 to {document.source.size - 1}"
+        else:
+            yield f"before[{k}] = [{i}, {j}]: ordered messages must share a rank"
+
+
+def _check_cycle(document: Document) -> Iterator[str]:
+    """Whether messages come before themselves, wherever they are scheduled; one cycle is named."""
+    if document.before is None:
+        return
+    graph = TopologicalSorter[int]()
+    for i, j in document.before[sound_pairs(document)].tolist():
+        graph.add(j, i)
+    try:
+        graph.prepare()
+    except CycleError as error:
+        cycle = error.args[1]
+        shown = [str(m) for m in cycle[:_SHOWN]] + (["…", str(cycle[-1])] if len(cycle) > _SHOWN else [])
+        yield f"before: the order is cyclic: message {' before '.join(shown)}"
+
+
+def check_messages(traffic: Traffic) -> list[Violation]:
+    """Rules `message-index`, `message-ends`, `part-size`, `message-missing` and `message-bytes`."""
+    document = traffic.document
+    message, messages = document.transfer_message, document.source.size
+    known: Mask | None = None
+    if message.size and (message.min() < 0 or message.max() >= messages):
+        known = np.asarray((message >= 0) & (message < messages))
+    found = [] if known is None else _unknown_messages(traffic, known)
+    seen = None if known is None and _each_once(message, messages) else _counts(message, known, messages)
+
+    def check(low: int) -> list[Violation]:
+        ids = np.arange(low, min(low + _BLOCK, message.size))
+        return _check_rows(traffic, ids if known is None else ids[known[ids]], seen)
+
+    for rows in in_order(check, range(0, message.size, _BLOCK)):
+        found += rows
+    return found if seen is None else found + _check_parts(traffic, known, seen)
+
+
+def _each_once(message: NDArray[np.int64] | NDArray[np.int32], messages: int) -> bool:
+    """Whether known messages occur once each: without a count of each, which takes eight times the memory."""
+    if message.size != messages:
+        return False
+    there = np.zeros(messages, bool)
+    for low in range(0, message.size, _BLOCK):
+        there[message[low : low + _BLOCK]] = True
+    return bool(there.all())
+
+
+def _counts(message: NDArray[np.int64] | NDArray[np.int32], known: Mask | None, messages: int) -> Ints:
+    """shape=(messages): how often each of the known messages occurs."""
+    return np.bincount(message if known is None else message[known], minlength=messages)
+
+
+def _message(document: Document, m: int) -> str:
+    return f"message {m} ({document.source[m]} → {document.target[m]}, {document.size[m]} B)"
+
+
+def _unknown_messages(traffic: Traffic, known: Mask) -> list[Violation]:
+    document = traffic.document
+    found = []
+    for k in np.flatnonzero(~known).tolist():
+        text = (
+            f"{traffic.where(k)}: message {document.transfer_message[k]}, must be from 0 to {document.source.size - 1}"
+        )
+        found.append(Violation(*traffic.place_of(k), "message-index", text))
+    return found
+
+
+def _check_rows(traffic: Traffic, ids: Ints, seen: Ints | None) -> list[Violation]:
+    """Each row against its message; `seen` tells how often messages occur, None: once each."""
+    d = traffic.document
+    message, size = d.transfer_message[ids], d.transfer_size[ids]
+    found = []
+    wrong = (d.transfer_source[ids] != d.source[message]) | (d.transfer_target[ids] != d.target[message])
+    for k in ids[wrong].tolist():
+        own = f"{d.transfer_source[k]} → {d.transfer_target[k]}"
+        text = f"{traffic.where(k)}: goes {own}, is of {_message(d, d.transfer_message[k])}"
+        found.append(Violation(*traffic.place_of(k), "message-ends", text))
+    for k in ids[size <= 0].tolist():
+        text = f"{traffic.where(k)}: carries {d.transfer_size[k]} B, must be above 0 B"
+        found.append(Violation(*traffic.place_of(k), "part-size", text))
+    differs = size != d.size[message]
+    if seen is not None:
+        differs &= seen[message] == 1
+    for k in ids[differs].tolist():
+        whole = _message(d, d.transfer_message[k])
+        text = f"{traffic.where(k)}: carries {d.transfer_size[k]} B of {whole}, and nothing else does"
+        found.append(Violation(*traffic.place_of(k), "message-bytes", text))
+    return found
+
+
+def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Violation]:
+    """Messages that are missing, and those in several transfers whose parts do not add up."""
+    d = traffic.document
+    missing = [f"{_message(d, m)} is not scheduled" for m in np.flatnonzero(seen == 0).tolist()]
+    found = [Violation(None, None, "message-missing", text) for text in missing]
+    ids = np.arange(d.transfer_message.size) if known is None else np.flatnonzero(known)
+    ids = ids[seen[d.transfer_message[ids]] > 1]
+    if not ids.size:
+        return found
+    ids = ids[np.argsort(d.transfer_message[ids], kind="stable")]
+    message, size = d.transfer_message[ids], d.transfer_size[ids]
+    start = np.flatnonzero(np.diff(message, prepend=-1))
+    wide = size.astype(np.int64, copy=False)
+    # sums of an edited file may need more than 64 bits: halves are added up apart and the carry moved over
+    high, low = (np.add.reduceat(half, start) for half in (wide >> 32, wide & 0xFFFFFFFF))
+    whole = d.size[message[start]].astype(np.int64)
+    wrong = (high + (low >> 32) != whole >> 32) | (low & 0xFFFFFFFF != whole & 0xFFFFFFFF)
+    last = np.append(start[1:], ids.size) - 1
+    for g in np.flatnonzero(wrong).tolist():
+        m, k = int(message[start[g]]), int(ids[last[g]])
+        carried = sum(size[start[g] : last[g] + 1].tolist())
+        text = f"{traffic.where(k)}: the {seen[m]} transfers of {_message(d, m)} carry {carried} B together"
+        found.append(Violation(*traffic.place_of(k), "message-bytes", text))
+    return found

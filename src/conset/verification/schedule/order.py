@@ -1,0 +1,281 @@
+"""Order: between messages, in timetables, and in what each rank posts.
+
+Timetables: inside a phase, what overlaps in time shares no port and no unit of a link's width.
+
+At any instant a node sends at most one message, receives at most one, and a link carries at most one per unit of its
+width, whatever the limits of the phase say: a timetable is what makes many connections of a phase one after the other.
+Intervals that only touch do not overlap, and one of no length overlaps nothing. Transfers inside a node are free.
+A window is as long as its bytes need at the slowest of its ports and of one unit of every link, or it is none.
+Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.machine.machine import Machine
+from conset.verification.schedule.messages import sound_pairs
+from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
+from conset.verification.schedule.walks import Walk
+from conset.verification.verification import Violation
+
+
+@dataclass(frozen=True, eq=False)
+class _Extent:
+    """First and last part of each ordered message in time; all shape=(ordered messages).
+
+    Attributes:
+        present: whether it is scheduled at all.
+        first: the transfer that starts first: in the earliest phase, there by the timetable or the list.
+        last: the transfer that ends last.
+    """
+
+    present: Mask
+    first: Ints
+    last: Ints
+
+
+def check_order(traffic: Traffic) -> list[Violation]:
+    """Rule `order`; the place is that of the second message's first part."""
+    document = traffic.document
+    if document.before is None:
+        return []
+    pairs = np.flatnonzero(sound_pairs(document))
+    if not pairs.size:
+        return []
+    before = document.before[pairs].astype(np.intp)
+    ordered, column = np.unique(before, return_inverse=True)
+    column = column.reshape(before.shape)
+    extent = _extents(traffic, ordered)
+    both = extent.present[column].all(axis=1)
+    pairs, first, second = pairs[both], extent.last[column[both, 0]], extent.first[column[both, 1]]
+    phase = np.searchsorted(traffic.offsets, np.stack([first, second]), side="right") - 1
+    late = phase[0] >= phase[1]
+    if document.timetable is not None:
+        same = phase[0] == phase[1]
+        late &= ~(same & (document.timetable[first, 1] <= document.timetable[second, 0]))
+    return [_violation(traffic, int(pairs[n]), int(first[n]), int(second[n])) for n in np.flatnonzero(late).tolist()]
+
+
+def _extents(traffic: Traffic, ordered: Ints) -> _Extent:
+    """Where the parts of `ordered` messages (sorted) begin and end."""
+    message = traffic.document.transfer_message
+    ids = np.flatnonzero(np.isin(message, ordered))
+    slot = np.searchsorted(ordered, message[ids])
+    phase = np.searchsorted(traffic.offsets, ids, side="right") - 1
+    table = traffic.document.timetable
+    start = np.zeros(ids.size) if table is None else table[ids, 0]
+    end = np.zeros(ids.size) if table is None else table[ids, 1]
+    present = np.zeros(ordered.size, bool)
+    present[slot] = True
+    return _Extent(
+        present, _earliest(ordered.size, slot, ids, phase, start), _earliest(ordered.size, slot, ids, -phase, -end)
+    )
+
+
+def _earliest(count: int, slot: Ints, ids: Ints, phase: Ints, time: NDArray[np.float64]) -> Ints:
+    """For each slot the transfer that is lowest by (phase, time); 0 where there is none."""
+    order = np.lexsort((ids, time, phase, slot))
+    result = np.zeros(count, np.intp)
+    head = np.diff(slot[order], prepend=-1) != 0
+    result[slot[order][head]] = ids[order][head]
+    return result
+
+
+def _violation(traffic: Traffic, pair: int, first: int, second: int) -> Violation:
+    document = traffic.document
+    i, j = int(document.transfer_message[first]), int(document.transfer_message[second])
+    text = (
+        f"before[{pair}] = [{i}, {j}]: message {i} ({traffic.where(first)}{_time(traffic, first, 1)}) must end before "
+    )
+    text += f"message {j} ({traffic.where(second)}{_time(traffic, second, 0)}) starts"
+    return Violation(*traffic.place_of(second), "order", text)
+
+
+def _time(traffic: Traffic, transfer: int, side: int) -> str:
+    table = traffic.document.timetable
+    return "" if table is None else f", {('starts', 'ends')[side]} at {table[transfer, side]:g} s"
+
+
+_HOPS = 1 << 21
+_ROUNDING = 1e-9
+
+
+def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
+    """Rules `timetable-interval`, `-length`, `-send`, `-receive` and `-link`."""
+    table = traffic.document.timetable
+    if table is None:
+        return []
+    with np.errstate(invalid="ignore"):
+        sound = np.asarray(np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1]))
+    found = [_bad_interval(traffic, k) for k in np.flatnonzero(~sound).tolist()]
+    groups = Groups.of_phases(traffic.offsets)
+    for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
+        # a phase is never cut: what overlaps is in one phase
+        for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
+            used = traffic.networked(ids) & sound[ids]
+            found += _too_short(traffic, walk, machine, ids[used])
+            used &= table[ids, 0] < table[ids, 1]
+            for kind, uses in _uses(traffic, walk, ids[used], group[used]):
+                found += [_overlap(traffic, kind, *hit) for hit in uses.overlaps()]
+    return found
+
+
+def _too_short(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) -> list[Violation]:
+    """Rule `timetable-length` for transfers that use the network."""
+    table, costs, topology = traffic.document.timetable, machine.costs_for(traffic.document.method), machine.topology
+    if table is None or not ids.size:
+        return []
+    per_byte = np.full(ids.size, max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps))
+    if topology.link_rate_Bps is not None or costs.link_Bps < np.inf:
+        position, link = walk.hops(ids, traffic.source[ids], traffic.target[ids])
+        rate = costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps[link]
+        np.maximum.at(per_byte, position, 1 / rate)
+    need = np.maximum(traffic.document.transfer_size[ids], 0) * per_byte
+    start, end = table[ids].T
+    # times later in a phase are known to fewer digits
+    short = np.flatnonzero((end - start) < need * (1 - _ROUNDING) - end * 1e-12)
+    found = []
+    for n in short.tolist():
+        k = int(ids[n])
+        size = traffic.document.transfer_size[k]
+        text = f"{traffic.where(k)}: from {start[n]:g} s to {end[n]:g} s, its {size} B need at least {need[n]:.6g} s"
+        found.append(Violation(*traffic.place_of(k), "timetable-length", text))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Uses:
+    """Intervals on resources: `transfer[k]` holds `key[k]` from `start[k]` to `end[k]`; `room[k]` may at once.
+
+    `key` is group · resources + resource.
+    """
+
+    resources: int
+    key: Ints
+    transfer: Ints
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    room: Ints
+
+    def overlaps(self) -> Iterator[tuple[int, int, list[int]]]:
+        """(resource, transfer, those that hold it already) for each transfer that starts where there is no room."""
+        count = self.key.size
+        time = np.concatenate([self.end, self.start])
+        change = np.repeat(np.array([-1, 1]), count)
+        # ends first: intervals that touch do not overlap
+        order = np.lexsort((np.tile(self.transfer, 2), change, time, np.tile(self.key, 2)))
+        held = np.cumsum(change[order])
+        use = order % max(1, count)
+        for n in np.flatnonzero((change[order] > 0) & (held > self.room[use])).tolist():
+            k = int(use[n])
+            yield int(self.key[k]) % self.resources, int(self.transfer[k]), self._holders(k)
+
+    def _holders(self, k: int) -> list[int]:
+        low, high = np.searchsorted(self._sorted_key, [self.key[k], self.key[k] + 1])
+        same = self._by_key[low:high]
+        over: Mask = (self.start[same] <= self.start[k]) & (self.start[k] < self.end[same]) & (same != k)
+        return sorted(self.transfer[same[over]].tolist())
+
+    def __post_init__(self) -> None:
+        order = np.argsort(self.key, kind="stable")
+        object.__setattr__(self, "_by_key", order)
+        object.__setattr__(self, "_sorted_key", self.key[order])
+
+    _by_key: Ints = None  # type: ignore[assignment]
+    _sorted_key: Ints = None  # type: ignore[assignment]
+
+
+def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tuple[str, _Uses]]:
+    topology, table = traffic.topology, traffic.document.timetable
+    if table is None or not ids.size:
+        return
+    source, target = traffic.source[ids], traffic.target[ids]
+    start, end, one = table[ids, 0], table[ids, 1], np.ones(ids.size, np.intp)
+    for kind, node in (("send", source), ("receive", target)):
+        yield kind, _Uses(topology.nodes, group * topology.nodes + node, ids, start, end, one)
+    position, link = walk.hops(ids, source, target)
+    if link.size:
+        slots, room = topology.link_slots, topology.widths()[link].astype(np.intp)
+        yield "link", _Uses(slots, group[position] * slots + link, ids[position], start[position], end[position], room)
+
+
+def _bad_interval(traffic: Traffic, k: int) -> Violation:
+    table = traffic.document.timetable
+    start, end = (0.0, 0.0) if table is None else table[k].tolist()
+    text = f"{traffic.where(k)}: from {start:g} s to {end:g} s: must be finite, from 0 on, the end not before the start"
+    return Violation(*traffic.place_of(k), "timetable-interval", text)
+
+
+def _overlap(traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]) -> Violation:
+    topology, table = traffic.topology, traffic.document.timetable
+    start = 0.0 if table is None else float(table[transfer, 0])
+    phase, place = traffic.place_of(transfer)
+    others = ", ".join(str(traffic.place_of(k)[1]) for k in holders)
+    width = int(topology.widths()[resource]) if kind == "link" else 1
+    name = topology.link_name(resource) if kind == "link" else topology.node_name(resource)
+    verb = {"send": "sends", "receive": "receives", "link": "carries"}[kind]
+    text = f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy with {others}, "
+    text += f"the limit is {width} at once"
+    return Violation(phase, place, f"timetable-{kind}", text)
+
+
+_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first")
+
+
+def check_posting(traffic: Traffic) -> list[Violation]:
+    """Rules `in-flight` and `posting`; the place is that of the transfer that stands too late."""
+    document = traffic.document
+    found = []
+    flight = document.in_flight
+    if not (flight is None or flight == "all" or (type(flight) is int and flight >= 1)):
+        text = f"in_flight is {flight!r}, must be a whole number of at least 1, or 'all'"
+        found.append(Violation(None, None, "in-flight", text))
+    if document.posting not in _ORDERS:
+        text = f"posting is {document.posting!r}, must be one of {', '.join(_ORDERS)}"
+        return [*found, Violation(None, None, "posting", text)]
+    if document.posting in ("schedule", "random"):
+        return found
+    return found + _check_list(traffic)
+
+
+def _check_list(traffic: Traffic) -> list[Violation]:
+    """Neighbours in a rank's own list of a phase, the second of which should stand before the first."""
+    document = traffic.document
+    count = document.transfer_source.size
+    phase = np.searchsorted(traffic.offsets, np.arange(count), side="right") - 1
+    source = document.transfer_source.astype(np.int64)
+    order = np.lexsort((source, phase))  # stable: list order within a rank and phase
+    one, other = order[:-1], order[1:]
+    same = (phase[one] == phase[other]) & (source[one] == source[other])
+    one, other = one[same], other[same]
+    return [_posting_violation(traffic, int(a), int(b)) for a, b in zip(*_falling(traffic, one, other), strict=True)]
+
+
+def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
+    """The pairs whose second comes before the first by the named order."""
+    document = traffic.document
+    target = document.transfer_target.astype(np.int64)
+    if document.posting == "ascending":
+        wrong = target[one] > target[other]
+    else:
+        distance = (target - document.transfer_source) % max(document.ranks, 1)
+        wrong = distance[one] > distance[other]
+        if document.posting == "longest-first":
+            size = document.transfer_size
+            wrong = (size[one] < size[other]) | ((size[one] == size[other]) & wrong)
+    return one[wrong], other[wrong]
+
+
+def _posting_violation(traffic: Traffic, one: int, other: int) -> Violation:
+    d = traffic.document
+
+    def describe(k: int) -> str:
+        return f"{d.transfer_source[k]} → {d.transfer_target[k]}, {d.transfer_size[k]} B"
+
+    text = f"{traffic.where(other)}: posting {d.posting} has {describe(other)} before {describe(one)} (transfer {one})"
+    return Violation(*traffic.place_of(other), "posting", text)

@@ -1,0 +1,208 @@
+"""Routes that a formula gives, expanded by NumPy: the verifier's own reading of `Routing`, apart from the compiler's.
+
+A walk turns pairs of nodes into links, in one of two ways:
+
+- `hops`: one entry per hop, for networks without a better way and for naming the transfers of a link;
+- `tally` (boxes and cubes): messages per link of whole phases without a hop being written down. In a box a route is one
+  run of links along a line per dimension: +1 where it starts, -1 where it ends, added up along the line.
+
+Cost: `tally` O(messages · dimensions + phases · links), `hops` O(sum of hops), in time and memory; callers cut both.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.network.routing import Routing
+from conset.network.topology import Topology
+from conset.verification.schedule.traffic import Ints, Mask
+
+Nodes = NDArray[np.int32]
+
+
+class Walk(Protocol):
+    """How transfers go through the network; `longest` bounds their hops."""
+
+    longest: int
+
+    def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
+        """(position in `ids`, link) of every hop."""
+        ...
+
+    def lost(self, source: Nodes, target: Nodes) -> Mask:
+        """Which pairs of nodes the machine's routing does not join."""
+        ...
+
+
+class LineWalk(Walk, Protocol):
+    """A walk that counts whole phases at once."""
+
+    def tally(self, groups: int, group: Ints, source: Nodes, target: Nodes) -> Ints:
+        """shape=(groups, link_slots): messages per link of each group."""
+        ...
+
+    def arrivals(self, counts: Ints) -> Ints:
+        """shape=(groups, nodes): messages that come into each node over `counts` of its links."""
+        ...
+
+
+def _joined(source: Nodes) -> Mask:
+    return np.zeros(source.size, bool)
+
+
+class BoxWalk:
+    """Mesh, torus and ring: the last coordinate first, the shorter way round, ties as the routing says."""
+
+    def __init__(self, topology: Topology, routing: Routing) -> None:
+        self.sides = topology.sides
+        self.nodes = topology.nodes
+        self.strides = [prod(self.sides[k + 1 :]) for k in range(len(self.sides))]
+        self.cycle = [topology.wraps and routing.rule != "no-wrap" and side > 2 for side in self.sides]
+        self.tie = routing.tie
+        at = np.arange(self.nodes)
+        self.at = [np.ascontiguousarray(at // b % n) for b, n in zip(self.strides, self.sides, strict=True)]
+        self.odd = np.sum(self.at, axis=0) % 2 == 1
+        self.longest = sum(self.sides)
+
+    def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
+        """(position, link) of every hop."""
+        positions, links = [], []
+        for k, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
+            low, high, down = self._run(k, source, target)
+            length = high - low
+            position = np.repeat(np.arange(source.size), length)
+            along = np.arange(position.size) + (low - (np.cumsum(length) - length))[position]
+            node = source // (side * stride) * (side * stride) + target % stride
+            positions.append(position)
+            slot = 2 * len(self.sides)
+            links.append((node[position] + along % side * stride) * slot + 2 * k + down[position])
+        return np.concatenate(positions), np.concatenate(links)
+
+    def lost(self, source: Nodes, target: Nodes) -> Mask:
+        """Which pairs the routing does not join."""
+        return _joined(source)
+
+    def tally(self, groups: int, group: Ints, source: Nodes, target: Nodes) -> Ints:
+        """shape=(groups, link_slots): messages per link."""
+        counts = np.zeros((groups, self.nodes, len(self.sides), 2), np.intp)
+        for k, side in enumerate(self.sides):
+            if side > 1:
+                counts[:, :, k] = self._tally_dimension(k, groups, group, source, target)
+        return counts.reshape(groups, -1)
+
+    def arrivals(self, counts: Ints) -> Ints:
+        """shape=(groups, nodes): messages into each node over its links."""
+        groups = counts.shape[0]
+        slots = counts.reshape(groups, self.nodes, len(self.sides), 2)
+        result = np.zeros((groups, self.nodes), np.intp)
+        for k, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
+            shape = (groups, -1, side, stride)
+            up, down = slots[:, :, k, 0].reshape(shape), slots[:, :, k, 1].reshape(shape)
+            result += (np.roll(up, 1, axis=2) + np.roll(down, -1, axis=2)).reshape(groups, -1)
+        return result
+
+    def _tally_dimension(self, k: int, groups: int, group: Ints, source: Nodes, target: Nodes) -> NDArray[Any]:
+        """shape=(groups, nodes, 2): messages on the links up and down dimension k.
+
+        Lines have one cell more than nodes, where runs to the end of the line stop. Lower dimensions are still those
+        of the source, higher ones already those of the target: the last coordinate goes first.
+        """
+        side, stride = self.sides[k], self.strides[k]
+        outer = self.nodes // (side * stride)
+        half = outer * (side + 1) * stride
+        every = np.arange(self.nodes)
+        line = group * (2 * half)
+        line += (every // (side * stride) * ((side + 1) * stride))[source]
+        line += (every % stride)[target]
+        low, high, down = self._run(k, source, target)
+        line += down * half
+        cells = groups * 2 * half
+        if self.cycle[k]:
+            over = np.flatnonzero(high > side)
+            high[over] -= side
+            change = np.bincount(line[over], minlength=cells)
+        else:
+            change = np.zeros(cells, np.intp)
+        change += np.bincount(line + low * stride, minlength=cells)
+        change -= np.bincount(line + high * stride, minlength=cells)
+        lines = change.reshape(groups, 2, outer, side + 1, stride)
+        running = np.cumsum(lines[:, :, :, :side], axis=3).reshape(groups, 2, self.nodes)
+        return running.transpose(0, 2, 1)
+
+    def _run(self, k: int, source: Nodes, target: Nodes) -> tuple[Ints, Ints, Mask]:
+        """(low, high, down): in dimension k the route leaves the nodes at `low … high - 1` (modulo the side)."""
+        at, to, side = self.at[k][source], self.at[k][target], self.sides[k]
+        if not self.cycle[k]:
+            down = at > to
+            return np.minimum(at, to) + down, np.maximum(at, to) + down, down
+        up = to - at
+        up[up < 0] += side
+        down = 2 * up > side
+        if side % 2 == 0 and self.tie != "plus":
+            tied = np.flatnonzero(2 * up == side)
+            chosen_up = self.odd[source[tied]] if self.tie == "checker" else at[tied] % (side // 2) % 2 == 0
+            down[tied] = ~chosen_up
+        length = np.where(down, side - up, up)
+        low = np.where(down, at - length + 1, at)
+        low[low < 0] += side
+        return low, low + length, down
+
+
+class CubeWalk:
+    """Hypercube: differing bits from the least significant up (e-cube)."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.nodes, self.bits = topology.nodes, topology.dimensions
+        self.longest = self.bits
+
+    def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
+        """(position, link) of every hop."""
+        none = np.zeros(0, np.intp)
+        crossings = [self._crossing(bit, source, target) for bit in range(self.bits)]
+        links = [node.astype(np.intp) * self.bits + bit for bit, (_, node) in enumerate(crossings)]
+        return np.concatenate([none, *(position for position, _ in crossings)]), np.concatenate([none, *links])
+
+    def lost(self, source: Nodes, target: Nodes) -> Mask:
+        """Which pairs the routing does not join."""
+        return _joined(source)
+
+    def tally(self, groups: int, group: Ints, source: Nodes, target: Nodes) -> Ints:
+        """shape=(groups, link_slots): messages per link."""
+        counts = np.zeros((groups, self.nodes, self.bits), np.intp)
+        for bit in range(self.bits):
+            position, node = self._crossing(bit, source, target)
+            key = group[position] * self.nodes + node
+            counts[:, :, bit] = np.bincount(key, minlength=groups * self.nodes).reshape(groups, self.nodes)
+        return counts.reshape(groups, -1)
+
+    def arrivals(self, counts: Ints) -> Ints:
+        """shape=(groups, nodes): messages into each node over its links."""
+        slots = counts.reshape(counts.shape[0], self.nodes, self.bits)
+        result = np.zeros(slots.shape[:2], np.intp)
+        for bit in range(self.bits):
+            result += slots[:, np.arange(self.nodes) ^ (1 << bit), bit]
+        return result
+
+    def _crossing(self, bit: int, source: Nodes, target: Nodes) -> tuple[Ints, Nodes]:
+        """(position, node): which routes cross `bit`, and where: lower bits are already the target's."""
+        position = np.flatnonzero(((source ^ target) >> bit) & 1)
+        lower = (1 << bit) - 1
+        return position, (target[position] & lower) | (source[position] & ~lower)
+
+
+class CrossbarWalk:
+    """Ports only: no links to walk."""
+
+    longest = 1
+
+    def hops(self, ids: Ints, source: Nodes, target: Nodes) -> tuple[Ints, Ints]:
+        """(position, link) of every hop."""
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+
+    def lost(self, source: Nodes, target: Nodes) -> Mask:
+        """Which pairs the routing does not join."""
+        return _joined(source)

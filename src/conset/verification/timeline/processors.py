@@ -1,0 +1,185 @@
+"""Rules of processors: what a processor works on fits into the time it has, first come, first served.
+
+A piece of work has a time from which on it may be done and one by which it is done. A send takes its overhead right
+before the time at which it was paid, so there is no choice; a set-up is somewhere between entering the phase and the
+first transfer of it, a signal between entering and the slot it is for. There is room for all of them exactly if the
+piece with the nearest end first, interrupted by nearer ones, never is late: that is every window of time at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.verification.timeline.context import CheckContext, Floats, Violation
+
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class ProcessorJobs:
+    """Pieces of work: processor, from when on, until when at the latest, how long, of which message (-1: a set-up)."""
+
+    columns: list[tuple[Ints, Floats, Floats, Floats, Ints]] = field(default_factory=list)
+
+    def add(self, rank: NDArray[np.integer], from_s: Floats, to_s: Floats, work_s: Floats, message: Ints) -> None:
+        """Those that are any work."""
+        some = np.flatnonzero(work_s > 0)
+        self.columns.append((rank[some].astype(np.int64), from_s[some], to_s[some], work_s[some], message[some]))
+
+    def late(self, slack: float) -> tuple[int, int, float, float] | None:
+        """(processor, message, done, latest) of a piece that cannot be done in time; None where all can."""
+        if not self.columns:
+            return None
+        rank, from_s, to_s, work_s, message = (np.concatenate(column) for column in zip(*self.columns, strict=True))
+        order = np.lexsort((to_s, from_s, rank))
+        now, at = 0.0, -1
+        waiting: list[tuple[float, int, float]] = []  # (latest end, piece, work left)
+        pieces = zip(order.tolist(), rank[order].tolist(), from_s[order].tolist(), strict=True)
+        for k, processor, begin in [*pieces, (-1, -2, np.inf)]:
+            until = begin if processor == at else np.inf
+            while waiting and now < until:
+                latest, piece, left = heappop(waiting)
+                if now + left > until:
+                    heappush(waiting, (latest, piece, left - (until - now)))
+                    now = until
+                    break
+                now += left
+                if now > latest + slack:
+                    return at, int(message[piece]), now, latest
+            if processor != at:
+                now, at = -np.inf, processor
+            now = max(now, begin)
+            if k >= 0:
+                heappush(waiting, (float(to_s[k]), k, float(work_s[k])))
+        return None
+
+
+def check_processors(e: CheckContext) -> list[Violation]:
+    """Overheads, set-ups and signals of a rank fit into its time, on one processor or on one for each direction."""
+    sending, receiving = ProcessorJobs(), ProcessorJobs()
+    _sends(e, sending)
+    _receives(e, receiving)
+    _signals(e, sending, receiving)
+    _requests(e, sending, receiving)
+    found = []
+    if e.costs.processors == "one" and not e.costs.preempts:
+        both = ProcessorJobs(sending.columns + receiving.columns)
+        _set_ups(e, both)
+        found += _late(e, both, "sends and receives")
+    else:
+        for jobs, what in ((sending, "sends"), (receiving, "receives")):
+            _set_ups(e, jobs)
+            found += _late(e, jobs, what)
+    return found + _in_turn(e)
+
+
+def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
+    late = jobs.late(4 * e.slack)
+    if late is None:
+        return []
+    rank, message, done, latest = late
+    of = f"message {message}" if message >= 0 else "a set-up"
+    text = f"rank {rank}: its {what} leave no time for {of}: done at {done:.9g} s, must be at most {latest:.9g} s"
+    return [Violation("processor", text)]
+
+
+def _all(e: CheckContext) -> Ints:
+    return np.arange(e.end.size)
+
+
+def _sends(e: CheckContext, jobs: ProcessorJobs) -> None:
+    needs = e.needs
+    if e.sent is None:
+        begun = np.zeros(e.end.size) if e.injected_only else e.start + needs.asking
+        latest = e.timeline.start_s if e.injected_only else e.end - (needs.alone - needs.asking - needs.send)
+        jobs.add(e.senders, begun, latest, needs.send, _all(e))
+    else:
+        jobs.add(e.senders, e.sent - needs.send, e.sent, needs.send, _all(e))
+
+
+def _receives(e: CheckContext, jobs: ProcessorJobs) -> None:
+    """After the bytes at the end, before them right before; where sends interrupt it, somewhere before them."""
+    needs = e.needs
+    jobs.add(e.receivers, e.end - needs.after, e.end, needs.after, _all(e))
+    arrived = e.start + needs.asking + needs.send + needs.latency
+    if e.sent is not None:
+        arrived = e.sent + needs.latency
+    if e.first is None:
+        latest = np.where(needs.buffered, e.end, e.end - needs.flow)
+        jobs.add(e.receivers, arrived, latest, needs.before, _all(e))
+        return
+    first = np.where(e.flows, e.first, e.end)
+    begun = arrived if e.costs.preempts else first - needs.before
+    # out of a system buffer it is paid after the bytes have come
+    latest = np.where(needs.buffered, e.end, first)
+    jobs.add(e.receivers, begun, latest, needs.before, _all(e))
+
+
+def _signals(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs) -> None:
+    """Half of a ready signal's work at the target after it entered, half at the source before the slot."""
+    needs = e.needs
+    sent = np.flatnonzero(needs.signal > 0)
+    if not sent.size:
+        return
+    half = np.full(sent.size, needs.half)
+    way = needs.signal_way[sent]
+    entered = e.begins.entered_s[e.begins.receiving[sent]] + e.setup_s
+    sending.add(e.receivers[sent], entered, e.start[sent] - needs.half - way, half, sent)
+    receiving.add(e.senders[sent], entered + needs.half + way, e.start[sent], half, sent)
+
+
+def _requests(e: CheckContext, sending: ProcessorJobs, receiving: ProcessorJobs) -> None:
+    """A request to the target, a grant back, between the slot and the send overhead."""
+    needs = e.needs
+    asks = np.flatnonzero(needs.asking > 0)
+    if not asks.size or e.sent is None:
+        return
+    half, way = np.full(asks.size, needs.half), needs.signal_way[asks]
+    begin, end = e.start[asks], (e.sent - needs.send)[asks]
+    rest = needs.asking[asks]
+    sending.add(e.senders[asks], begin, end - rest + needs.half, half, asks)
+    receiving.add(e.receivers[asks], begin + needs.half + way, end - 2 * half - way, half, asks)
+    sending.add(e.receivers[asks], begin + 2 * half + way, end - half - way, half, asks)
+    receiving.add(e.senders[asks], begin + rest - half, end, half, asks)
+
+
+def _set_ups(e: CheckContext, jobs: ProcessorJobs) -> None:
+    """Between entering a phase and the slot of its first transfer, of this rank as sender or receiver."""
+    if not e.setup_s:
+        return
+    begins = e.begins
+    latest = np.full(begins.rank.size, np.inf)
+    for visit in (begins.sending, begins.receiving):
+        np.minimum.at(latest, visit, e.start)
+    setup = np.full(latest.size, e.setup_s)
+    jobs.add(begins.rank, begins.paid_s - setup, latest, setup, np.full(latest.size, -1))
+
+
+def _in_turn(e: CheckContext) -> list[Violation]:
+    """What is ready first is served first, where the timeline says when it was: sends by slots, receives by bytes."""
+    if e.sent is None:
+        return []
+    needs = e.needs
+    turns: list[tuple[Ints, NDArray[np.int32], Floats, Floats]] = []
+    sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0))
+    turns.append((sends, e.senders[sends], e.start[sends], e.sent[sends] - needs.send[sends]))
+    if e.left is not None:
+        comes = np.flatnonzero((needs.after > 0) & ~needs.buffered)
+        turns.append((comes, e.receivers[comes], e.left[comes], e.end[comes] - needs.after[comes]))
+    if e.costs.processors == "one" and not e.costs.preempts:
+        message, rank, ready, begun = (np.concatenate(column) for column in zip(*turns, strict=True))
+        turns = [(message, rank, ready, begun)]
+    for message, rank, ready, begun in turns:
+        order = np.lexsort((begun, ready, rank))
+        message, rank, ready, begun = message[order], rank[order], ready[order], begun[order]
+        later = (rank[1:] == rank[:-1]) & (ready[1:] > ready[:-1] + e.slack)
+        back = np.where(later, begun[:-1] - begun[1:], -np.inf)
+        if back.size and back.max() > e.slack:
+            k = int(back.argmax())
+            text = f"rank {rank[k]}: serves message {message[k + 1]} before {message[k]}, which was ready before it"
+            return [Violation("order", text)]
+    return []

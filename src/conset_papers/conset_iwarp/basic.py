@@ -1,0 +1,161 @@
+"""The basic patterns of section 5.1 as the text ran them: phases and lists of connections, and messages in order.
+
+Torus and butterfly go directly, in dimension order: the four neighbours in one phase; the partners along x in one,
+those along y in another one, ranks by Gray code. The complete exchange is either 30 phases of whole translations, the
+balance that the text's predicted column assumes, or 30 phases by the text's sequential router in random order, each
+cell with the list that AS gives it. Message passing sends in dimension order, the complete exchange in random order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+import conset
+from conset.machine.machine import Machine
+from conset.methods.problem import Phases
+from conset.pattern.pattern import Pattern
+from conset.placement import place
+from conset.schedule.schedule import Schedule
+from conset.simulation import Workload
+from conset_papers.conset_iwarp.machine import CONNECTIONS, MESSAGES, WORD_B, in_lists, machine, route, scheduled
+
+PHASES = 30
+"""Of the complete exchange, section 5.1.3."""
+PROCESSORS = "crossbar:64,port=40MB/s"
+"""What the text's scheduler AS knows of the machine."""
+SIZES = (32, 256, 2048, 16384)
+"""Words of a connection or message in Tables 1 to 3."""
+
+
+@dataclass(frozen=True)
+class Basic:
+    """One of the three patterns.
+
+    Attributes:
+        table: number of its table; its figure is the next number.
+        name: as the text calls it.
+        spec: generator.
+        placement: of the ranks.
+        messages: of a cell, as the text counts them (the complete exchange has one to the cell itself).
+        seeds: runs of the router that are averaged.
+        orders: random orders of messages that are averaged; one run of the complete exchange is off by 2 to 5 %.
+    """
+
+    table: int
+    name: str
+    spec: str
+    placement: str
+    messages: int
+    seeds: int = 1
+    orders: int = 1
+
+
+TORUS = Basic(1, "torus", "neighbor", "identity", 4)
+BUTTERFLY = Basic(2, "butterfly", "butterfly", "gray", 6)
+ALL_TO_ALL = Basic(3, "all-to-all", "alltoall", "identity", 64, seeds=5, orders=20)
+BASICS = (TORUS, BUTTERFLY, ALL_TO_ALL)
+
+
+def basic(table: int) -> Basic:
+    """The pattern of a table."""
+    return BASICS[table - 1]
+
+
+def pattern_of(which: Basic, words: int, on: Machine) -> Pattern:
+    """Every message with `words` words."""
+    return conset.load_pattern(f"{which.spec},size={words * WORD_B}", on)
+
+
+def placement_of(which: Basic, pattern: Pattern, on: Machine) -> NDArray[np.int32] | None:
+    """The node of each rank; None: rank r on node r."""
+    return place(which.placement, pattern=pattern, topology=on.topology)
+
+
+def balanced(which: Basic, words: int, on: Machine) -> Schedule:
+    """Phases in which every cell sends and receives equally often, over the machine's own routes."""
+    pattern = pattern_of(which, words, on)
+    placement = placement_of(which, pattern, on)
+    steps = _steps(pattern, placement, on)
+    order = _bits(pattern) if which is BUTTERFLY else _by_dimension(steps)
+    if which is ALL_TO_ALL:
+        phase = _translations(steps, on)
+    else:
+        phase = order // 3 if which is BUTTERFLY else np.zeros_like(order)
+    phases = Phases.of(phase.astype(np.int32), order.astype(np.int32))
+    return replace(scheduled(pattern, on, phases), placement=placement)
+
+
+def _steps(pattern: Pattern, placement: NDArray[np.int32] | None, on: Machine) -> NDArray[np.int64]:
+    """shape=(messages, 2), int64: how far each message goes up in (y, x), modulo the sides."""
+    source, target = (end if placement is None else placement[end] for end in (pattern.source, pattern.target))
+    at = on.topology.coordinates.astype(np.int64)
+    steps: NDArray[np.int64] = (at[target] - at[source]) % np.array(on.topology.sides)
+    return steps
+
+
+def _by_dimension(steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ranks of messages in the order +x, −x, +y, −y, and so on: x before y, then by the way up."""
+    along_y = steps[:, 1] == 0
+    order: NDArray[np.int64] = along_y * 64 + np.where(along_y, steps[:, 0], steps[:, 1])
+    return order
+
+
+def _bits(pattern: Pattern) -> NDArray[np.int64]:
+    """shape=(messages), int64: the bit in which the ranks of each message differ; 0 to 2 lie along x."""
+    bits: NDArray[np.int64] = np.log2(pattern.source ^ pattern.target).astype(np.int64)
+    return bits
+
+
+def _translations(steps: NDArray[np.int64], on: Machine) -> NDArray[np.int64]:
+    """shape=(messages), int64: the phase of each, whole translations in turn, the longest first, there and back.
+
+    A translation by h hops takes h + 1 channels of every cell, so 30 phases of 12 have room for all 63: two in each,
+    and three in the last ones, which have the shortest.
+    """
+    side = np.array(on.topology.sides)
+    hops = np.minimum(steps, side - steps).sum(axis=1)
+    key = steps[:, 0] * side[1] + steps[:, 1]
+    every, first = np.unique(key, return_index=True)
+    longest = np.argsort(-hops[first], kind="stable")
+    turn = np.arange(every.size)
+    phase_of = np.zeros(int(side.prod()), np.int64)
+    phase_of[every[longest]] = np.select(
+        [turn < PHASES, turn < 2 * PHASES], [turn, 2 * PHASES - 1 - turn], 3 * PHASES - 1 - turn
+    )
+    phase: NDArray[np.int64] = phase_of[key]
+    return phase
+
+
+@lru_cache(maxsize=32)
+def listed(which: Basic, seed: int, phases: int = PHASES, links: bool = False) -> Phases:
+    """The router's phases, transfers in the order of AS; the same for all sizes, as all connections are equal.
+
+    Args:
+        which: the pattern.
+        seed: of the router, and of ties.
+        phases: how many the router has.
+        links: whether a transfer also keeps others from its links; the text's scheduler knows processors only.
+    """
+    on = machine(CONNECTIONS)
+    pattern = pattern_of(which, 1, on)
+    found = route(pattern, on, phases, seed)
+    return in_lists(found, pattern, on if links else machine(PROCESSORS), seed)[0]
+
+
+def messages_of(which: Basic, words: int, on: Machine | None = None, seed: int = 0) -> Workload:
+    """Message passing: everything released at once, cells send in dimension order or in a random one."""
+    on = on or machine(MESSAGES)
+    pattern = pattern_of(which, words, on)
+    schedule = conset.compile(pattern, on, method="naive", placement=which.placement)
+    work = Workload.of_schedule(schedule)
+    if which is ALL_TO_ALL:
+        rank = np.random.default_rng(seed).permutation(pattern.messages)
+    elif which is BUTTERFLY:
+        rank = _bits(pattern)
+    else:
+        rank = _by_dimension(_steps(pattern, None, on))
+    return replace(work, order=np.argsort(rank[schedule.message], kind="stable").astype(np.int32))

@@ -1,0 +1,309 @@
+"""Finite-element patterns of section 5.2: regenerated meshes, their partitions and compiled exchanges.
+
+Finite-element meshes of the sizes that Table 4 gives; the text's own are lost.
+
+m11k: 10,000 random points in the unit square and 1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the
+boundary, the density inside as distance^-1.5 to a crack from the left edge to the centre. All three are Delaunay
+triangles, whose number Euler's formula gives: 2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the
+only elements of which 20,000 have about 22,451 nodes. Cells are cut into 64 parts by bisection of the wider coordinate
+or by METIS; part a sends part b one word for every node that both have.
+
+The finite-element patterns of section 5.2 on regenerated meshes: structure, predictions, simulations.
+
+A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access, section 5.2).
+The text's compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a
+phase and 10 for each word of the timetable. Today's balances words over phases and orders them by an event list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+import conset
+from conset.errors import UsageError
+from conset.machine.limits import Limits
+from conset.methods.connection_routers.sequential import route_sequential
+from conset.methods.connection_routers.task import Task
+from conset.methods.problem import Problem
+from conset.pattern.pattern import Pattern
+from conset.pattern.readers.partition import Cells, dual_graph, halo_exchange, partition_graph
+from conset.schedule.schedule import Schedule
+from conset.simulation import Workload
+from conset_papers.conset_iwarp.columns import best_in_flight
+from conset_papers.conset_iwarp.machine import (
+    CHANNELS,
+    CONNECTIONS,
+    MESSAGES,
+    WORD_B,
+    clocks,
+    in_lists,
+    machine,
+    scheduled,
+)
+from conset_papers.item import read_published
+from conset_papers.parallel import on_threads
+
+PARTS = 64
+TRIANGLES = {"m11k": (11_000, 1_000), "c10k": (10_240, 337), "c100k": (105_000, 5_125)}
+"""Nodes in all and on the boundary."""
+BOXES = {"q20k": (40, 25, 20)}
+"""Cells along each side."""
+NEAREST = 0.002
+"""Within this distance of a crack the density is even."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Elements with the same number of corners.
+
+    Attributes:
+        points: shape=(nodes, dimensions), float64.
+        elements: shape=(elements, corners), int64.
+    """
+
+    points: NDArray[np.float64]
+    elements: NDArray[np.int64]
+
+    @property
+    def cells(self) -> Cells:
+        """As the readers of meshes have them: two elements are next to each other by a side."""
+        count, corners = self.elements.shape
+        offsets = np.arange(0, count * corners + 1, corners)
+        common = self.points.shape[1] if corners == 3 else 4
+        return Cells(offsets, self.elements.ravel(), np.full(count, corners, np.int64), common)
+
+    @property
+    def centres(self) -> NDArray[np.float64]:
+        """shape=(elements, dimensions), float64."""
+        centres: NDArray[np.float64] = self.points[self.elements].mean(axis=1)
+        return centres
+
+
+@lru_cache(maxsize=8)
+def make_mesh(name: str) -> Mesh:
+    """The mesh called `name`, the same every time."""
+    if name in BOXES:
+        return make_box(BOXES[name])
+    nodes, boundary = TRIANGLES[name]
+    inside = nodes - boundary
+    points = np.random.default_rng(0).random((inside, 2)) if name == "m11k" else _around_crack(inside, nodes)
+    return _triangulate(np.concatenate([points, _square(boundary)]))
+
+
+def _triangulate(points: NDArray[np.float64]) -> Mesh:
+    from scipy.spatial import Delaunay
+
+    return Mesh(points, Delaunay(points).simplices.astype(np.int64))
+
+
+def _square(count: int) -> NDArray[np.float64]:
+    """shape=(count, 2): evenly spaced on the boundary of the unit square, from the lower left corner on."""
+    at = np.arange(count) * 4
+    side, step = at // count, at % count / count
+    zero, one = np.zeros(count), np.ones(count)
+    x = np.choose(side, [step, one, 1 - step, zero])
+    y = np.choose(side, [zero, step, one, 1 - step])
+    return np.stack([x, y], axis=1)
+
+
+def _around_crack(count: int, seed: int) -> NDArray[np.float64]:
+    """shape=(count, 2): random points, dense along the crack from (0, 1/2) to (1/2, 1/2)."""
+    random = np.random.default_rng(seed)
+    kept = [np.zeros((0, 2))]
+    while sum(map(len, kept)) < count:
+        points = random.random((1_000_000, 2))
+        along = np.clip(points[:, 0], 0.0, 0.5)
+        distance = np.hypot(points[:, 0] - along, points[:, 1] - 0.5)
+        kept.append(points[random.random(len(points)) < (NEAREST / np.maximum(distance, NEAREST)) ** 1.5])
+    return np.concatenate(kept)[:count]
+
+
+def make_box(sides: tuple[int, int, int]) -> Mesh:
+    """A box of unit cubes."""
+    nx, ny, nz = sides
+    x, y, z = (axis.ravel() for axis in np.meshgrid(*(np.arange(n) for n in sides), indexing="ij"))
+    corners = [((x + i) * (ny + 1) + y + j) * (nz + 1) + z + k for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+    grid = np.meshgrid(*(np.arange(n + 1.0) for n in (nx, ny, nz)), indexing="ij")
+    return Mesh(np.stack([axis.ravel() for axis in grid], axis=1), np.stack(corners, axis=1).astype(np.int64))
+
+
+def cut(mesh: Mesh, how: str) -> NDArray[np.int64]:
+    """shape=(elements), int64: the part of each, of 64.
+
+    Args:
+        mesh: what is cut.
+        how: `bisection` or `metis`.
+
+    Raises:
+        UsageError: another way.
+        MissingExtraError: METIS is not installed.
+    """
+    if how == "bisection":
+        return _bisect(mesh.centres)
+    if how != "metis":
+        raise UsageError(f"parts by '{how}': must be bisection or metis")
+    return partition_graph(dual_graph(mesh.cells), PARTS, 0, "mesh")
+
+
+def _bisect(centre: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Halves by the median of the wider coordinate, six times."""
+    part = np.zeros(len(centre), np.int64)
+    for _ in range(PARTS.bit_length() - 1):
+        halves = np.zeros_like(part)
+        for p in np.unique(part):
+            own = np.flatnonzero(part == p)
+            wide = int(np.argmax(np.ptp(centre[own], axis=0)))
+            order = own[np.argsort(centre[own, wide], kind="stable")]
+            halves[order[len(order) // 2 :]] = 1
+        part = 2 * part + halves
+    return part
+
+
+def halo(mesh: Mesh, part: NDArray[np.int64], name: str) -> Pattern:
+    """What the parts exchange after an iteration, in bytes of 4-byte words."""
+    return halo_exchange(mesh.cells, part, PARTS, WORD_B, name)
+
+
+MESHES = ("m11k", "c10k", "c100k", "q20k")
+LABELS = {"bisection": "bisection", "metis": "METIS"}
+"""Ways to cut cells into parts, for people."""
+SYSTOLIC = "port=8MB/s,node=8MB/s"
+"""10 clocks a word at a cell, both ways together."""
+PROCESSORS = "crossbar:64,setup=26.4us," + SYSTOLIC
+"""What AS and the prediction know: processors and 528 clocks a phase."""
+RECEIVING = "port_in=8MB/s"
+"""Message passing: the receiver scatters at 10 clocks a word; the sender spools a buffer."""
+ORDERS = 20
+SETUP = 528
+WORD_CLOCKS = 10
+
+
+def cuts() -> tuple[str, ...]:
+    """How cells are cut into parts; METIS where it is installed."""
+    return ("bisection", "metis") if find_spec("pymetis") else ("bisection",)
+
+
+@lru_cache(maxsize=16)
+def parts_of(name: str, how: str) -> NDArray[np.int64]:
+    """shape=(elements), int64: the part of each."""
+    return cut(make_mesh(name), how)
+
+
+@lru_cache(maxsize=16)
+def exchange(name: str, how: str = "bisection") -> Pattern:
+    """What the processors exchange after an iteration."""
+    return halo(make_mesh(name), parts_of(name, how), name)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What Table 4 tells of a partitioned mesh.
+
+    Attributes:
+        elements: of the mesh.
+        nodes: of the mesh.
+        elements_of: fewest and most of a processor.
+        words_of: fewest and most that a processor sends.
+        degree: most processors that one sends to.
+        words: fewest and most of a connection.
+    """
+
+    elements: int
+    nodes: int
+    elements_of: tuple[int, int]
+    words_of: tuple[int, int]
+    degree: int
+    words: tuple[int, int]
+
+
+@lru_cache(maxsize=16)
+def structure(name: str, how: str = "bisection") -> Structure:
+    """Counted on the regenerated mesh."""
+    mesh, pattern = make_mesh(name), exchange(name, how)
+    elements = np.bincount(parts_of(name, how), minlength=PARTS)
+    sent = np.bincount(pattern.source, pattern.size, PARTS).astype(np.int64) // WORD_B
+    return Structure(
+        len(mesh.elements), int(np.unique(mesh.elements).size), _ends(elements), _ends(sent),
+        int(np.bincount(pattern.source, minlength=PARTS).max()), _ends(pattern.size // WORD_B),
+    )  # fmt: skip
+
+
+def _ends(values: NDArray[np.int64]) -> tuple[int, int]:
+    return int(values.min()), int(values.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A schedule and what its prediction is made of.
+
+    Attributes:
+        schedule: with the machine's routes or its own, lists in the order of the timetable.
+        predicted: 528 · phases + 10 · `words` [clocks].
+        words: of the timetables of all phases, S of Table 6.
+    """
+
+    schedule: Schedule
+    predicted: float
+    words: float
+
+
+@lru_cache(maxsize=16)
+def as_the_text(name: str, how: str = "bisection") -> Compiled:
+    """By the text's router and its AS; predicted as in Table 6, on processors alone."""
+    pattern, on = exchange(name, how), machine(CONNECTIONS, SYSTOLIC)
+    found = route_sequential(Task(Problem(pattern, on, Limits(channels=CHANNELS))))
+    listed, timed = in_lists(found, pattern, machine(PROCESSORS), 0)
+    predicted = clocks(conset.predict(scheduled(pattern, machine(PROCESSORS), timed)).time_s)
+    phases = int(timed.offsets.size) - 1
+    return Compiled(scheduled(pattern, on, listed), predicted, (predicted - SETUP * phases) / WORD_CLOCKS)
+
+
+@lru_cache(maxsize=16)
+def as_today(name: str, how: str = "bisection") -> Compiled:
+    """Words balanced over phases, transfers by an event list; predicted with links."""
+    schedule = conset.compile(
+        exchange(name, how), machine(CONNECTIONS, SYSTOLIC), method="connections", timetable="event-list",
+        sync="barrier",
+    )  # fmt: skip
+    predicted = clocks(conset.predict(schedule).time_s)
+    return Compiled(schedule, predicted, (predicted - SETUP * schedule.phases) / WORD_CLOCKS)
+
+
+@lru_cache(maxsize=16)
+def fewest_phases(name: str, how: str = "bisection") -> tuple[int, int]:
+    """(phases of today's compile for few phases, bound)."""
+    schedule = conset.compile(exchange(name, how), CONNECTIONS, method="connections", objective="phases")
+    return schedule.phases, conset.bound(schedule).phases
+
+
+def simulated(compiled: Compiled, words: str = "", count: str = "1") -> float:
+    """By `flow`, sync barrier [clocks]; `words` are costs changed beside the access, `count` transfers at once."""
+    on = machine(CONNECTIONS, ",".join(filter(None, (SYSTOLIC, words))))
+    schedule = replace(compiled.schedule, machine=on)
+    return clocks(conset.simulate(schedule, sync="barrier", in_flight=count, receives=count).time_s)
+
+
+@lru_cache(maxsize=64)
+def message_passing(name: str, how: str = "bisection", in_flight: int = 0) -> float:
+    """By `wormhole`, mean of random orders [clocks]; 0 in flight: the best single number of Tables 1 to 3."""
+    on = machine(MESSAGES, RECEIVING)
+    schedule = conset.compile(exchange(name, how), on, method="naive")
+    work, count = Workload.of_schedule(schedule), in_flight or best_in_flight()
+
+    def run(seed: int) -> float:
+        order = np.random.default_rng(seed).permutation(work.messages).astype(np.int32)
+        timeline = conset.simulate(replace(work, order=order), on, model="wormhole", in_flight=count, receives=1)
+        return clocks(timeline.time_s)
+
+    return float(np.mean(on_threads(run, range(ORDERS))))
+
+
+def printed(table: int) -> dict[str, dict[str, float]]:
+    """Mesh → column → number of Table 4, 5 or 6 as the text prints it."""
+    rows = read_published("conset_iwarp", f"table_{table}")
+    return {row["mesh"]: {key: float(value) for key, value in row.items() if key != "mesh"} for row in rows}

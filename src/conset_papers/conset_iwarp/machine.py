@@ -1,0 +1,94 @@
+"""The text's machine and compiler: clocks and words, sequential routing in phases, list scheduling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from conset.api import load_machine
+from conset.errors import NoScheduleError
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.machine.spec import with_settings
+from conset.methods.connection_routers.sequential import build_router
+from conset.methods.connection_routers.task import Routed, Task, assemble
+from conset.methods.problem import Phases, Problem, SearchOptions
+from conset.methods.timetables import time_as
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+
+CLOCK_S = 50e-9
+"""20 MHz, section 4.2.1."""
+MHZ = 20.0
+WORD_B = 4
+CELLS = 64
+CONNECTIONS = "iwarp:8x8"
+"""Connections: 528 clocks a phase, 104 a transfer, 4 a hop, as the preset has them."""
+MESSAGES = "iwarp:8x8,tie=checker"
+"""Message passing: routes at half a ring go up from cells whose coordinates add to an odd number, else down."""
+
+
+def clocks(seconds: float) -> float:
+    """Seconds in clocks, free of the rounding of sums of seconds."""
+    return round(seconds / CLOCK_S, 6)
+
+
+def machine(spec: str, words: str = "") -> Machine:
+    """A machine with some costs changed: `machine("iwarp:8x8", "hop=0")`."""
+    return with_settings(load_machine(spec), words)
+
+
+def bandwidth(total_bytes: float, time: float) -> float:
+    """Aggregate bandwidth [MB/s] of `total_bytes` in `time` clocks, as the text computes it in section 5.1."""
+    return total_bytes / time * MHZ
+
+
+CHANNELS = 12
+"""Logical channels of a cell for connections, section 5."""
+
+
+def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
+    """Connections in random order, each over the cheapest path of all copies; a node in use n times costs 1 + n.
+
+    Raises:
+        NoScheduleError: `phases` copies are too few.
+    """
+    task = Task(Problem(pattern, on, Limits(channels=CHANNELS), None, search=SearchOptions(seed=seed)))
+    router = build_router(task, phases, seed)
+    out = router.route(np.random.default_rng(seed).permutation(pattern.messages).astype(np.int32))
+    if out:
+        raise NoScheduleError(f"{pattern.name} in {phases} phases: {out} connections find no path")
+    return Routed("sequential", router.phase(), *router.paths())
+
+
+def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> tuple[Phases, Phases]:
+    """(phases with routes, the same with the timetable of AS), transfers in the order in which AS starts them.
+
+    Args:
+        found: phases and routes.
+        pattern: what is sent.
+        scheduler: what AS knows of the machine: a crossbar has processors only, as the text's; with links a transfer
+            keeps others from them. One line for both ways where its nodes are half-duplex.
+        seed: of ties.
+    """
+    unlisted = assemble(found)
+    known = unlisted if scheduler.topology.kind != "crossbar" else Phases(unlisted.offsets, unlisted.message)
+    table = time_as(
+        Problem(pattern, scheduler, Limits(), None, search=SearchOptions(seed=seed)), known, method="connections"
+    )
+    rank = np.empty(pattern.messages, np.int32)
+    rank[unlisted.message[np.argsort(table[:, 0], kind="stable")]] = np.arange(pattern.messages, dtype=np.int32)
+    listed = assemble(replace(found, order=rank))
+    times = np.empty_like(table)
+    times[unlisted.message] = table
+    return listed, replace(known, offsets=listed.offsets, message=listed.message, timetable=times[listed.message])
+
+
+def scheduled(pattern: Pattern, on: Machine, phases: Phases) -> Schedule:
+    """Phases as a schedule of connections."""
+    return Schedule(
+        pattern, on, "connections", Limits(channels=CHANNELS), phases.offsets, phases.message,
+        route_offsets=phases.route_offsets, route_nodes=phases.route_nodes, channels=phases.channels,
+        timetable=phases.timetable, sync="barrier",
+    )  # fmt: skip

@@ -1,0 +1,222 @@
+"""Item: one table, figure or claim of a text as the pipeline makes it, with the error of every cell.
+
+What a text prints is a `Cell`'s published number, what it says in words a `Claim`. Nothing is tuned until it agrees: a
+cell that the text itself has wrong carries a `departure`, a claim that does not hold says so with its figures.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+Value = str | float | int | None
+"""What a table holds; numbers are written to full precision in CSV, shortened for people."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a text beside ours.
+
+    Attributes:
+        row: label of its row.
+        column: label of its column.
+        published: what the text prints.
+        ours: what the pipeline gives.
+        departure: why the text's number is not to be met (a misprint, a stray digit); it then counts for no tolerance.
+    """
+
+    row: str
+    column: str
+    published: float
+    ours: float
+    departure: str = ""
+
+    @property
+    def error(self) -> float:
+        """Relative, ours / published − 1; the difference where nothing is published but 0."""
+        return self.ours / self.published - 1 if self.published else self.ours
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An assertion of a text.
+
+    Attributes:
+        statement: what the text says, in our words, with its section.
+        holds: whether it holds here.
+        figures: the numbers that decide.
+        asserted: False: reported beside, counts for nothing.
+    """
+
+    statement: str
+    holds: bool
+    figures: str
+    asserted: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """`holds` or `does not hold`."""
+        return "holds" if self.holds else "does not hold"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows as they are written to Markdown and CSV.
+
+    Attributes:
+        title: what it shows, with units.
+        columns: names, with units where they differ.
+        rows: values in the order of the columns.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that is drawn when it is written.
+
+    Attributes:
+        draw: makes it.
+        name: added to the item's file name; empty for the first.
+    """
+
+    draw: Callable[[], Figure]
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """What came out.
+
+    Attributes:
+        paper: as on the command line: `conset`, `wang-ranka`, `thakur`, `bokhari-nicol`.
+        name: as the text calls it: `Table 1`, `Figure 5`; a claim by its subject.
+        title: what it shows.
+        about: how it was made: pattern, machine, method, model, sync, settings; one paragraph.
+        cells: numbers beside the text's.
+        claims: the text's assertions.
+        tolerance: largest |error| of a cell without departure; None: the claims say what is demanded.
+        tables: further tables, beside those of the cells and claims.
+        pictures: drawn when written; without any the errors of the cells are.
+        departures: what differs from the text and why, in words.
+        measured: tables of what was measured in this run, which another run repeats only roughly: printed and in
+            `--json`, never in a file.
+    """
+
+    paper: str
+    name: str
+    title: str
+    about: str
+    cells: tuple[Cell, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    tolerance: float | None = None
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    departures: tuple[str, ...] = ()
+    measured: tuple[Table, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.cells and not any(claim.asserted for claim in self.claims):
+            raise ValueError(f"{self.paper} {self.name}: at least one cell or assertion is required")
+
+    @property
+    def count(self) -> int:
+        """Cells and assertions together; at least 1."""
+        return len(self.cells) + len(self.asserted)
+
+    @property
+    def asserted(self) -> tuple[Claim, ...]:
+        """The claims that count."""
+        return tuple(claim for claim in self.claims if claim.asserted)
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """Of the cells; of an item that has assertions alone 0 for each that holds and 1 for each that does not."""
+        if self.cells:
+            return tuple(cell.error for cell in self.cells)
+        return tuple(0.0 if claim.holds else 1.0 for claim in self.asserted)
+
+    @property
+    def rms_error(self) -> float:
+        """Root of the mean square of the errors."""
+        return sqrt(sum(error * error for error in self.errors) / len(self.errors))
+
+    @property
+    def max_error(self) -> float:
+        """The largest |error|."""
+        return max(abs(error) for error in self.errors)
+
+    @property
+    def outside(self) -> tuple[Cell, ...]:
+        """Cells beyond the tolerance that no departure explains."""
+        if self.tolerance is None:
+            return ()
+        return tuple(c for c in self.cells if not c.departure and not abs(c.error) <= self.tolerance)
+
+    @property
+    def agrees(self) -> bool:
+        """Every cell within the tolerance and every assertion holds."""
+        return not self.outside and all(claim.holds for claim in self.asserted)
+
+    @property
+    def all_departures(self) -> tuple[str, ...]:
+        """In words: the item's own, those of its cells, cells outside, claims that do not hold."""
+        own = list(self.departures)
+        own += [f"{c.row}, {c.column}: {c.departure}" for c in self.cells if c.departure]
+        own += [f"{c.row}, {c.column}: {_short(c.ours)} against {_short(c.published)} ({c.error:+.1%})"
+                for c in self.outside]  # fmt: skip
+        own += [f"{claim.verdict}: {claim.statement}: {claim.figures}" for claim in self.asserted if not claim.holds]
+        return tuple(own)
+
+    def all_tables(self) -> tuple[Table, ...]:
+        """The cells as a table, the item's own tables, the claims as a table."""
+        tables = list(self.tables)
+        if self.cells:
+            rows = tuple((c.row, c.column, c.published, c.ours, f"{c.error:+.2%}") for c in self.cells)
+            tables.insert(0, Table("Cells: published and ours", ("row", "column", "published", "ours", "error"), rows))
+        if self.claims:
+            columns = ("claim", "verdict", "figures", "counts")
+            claims = tuple(
+                (c.statement, c.verdict, c.figures, "yes" if c.asserted else "reported") for c in self.claims
+            )
+            tables.append(Table("Claims", columns, claims))
+        return tuple(tables)
+
+    def to_object(self) -> dict[str, Any]:
+        """As in `reproduce --json`."""
+        return {
+            "paper": self.paper, "item": self.name, "title": self.title, "cells": self.count,
+            "rms_error": self.rms_error, "max_error": self.max_error, "agrees": self.agrees,
+            "departures": list(self.all_departures), "tolerance": self.tolerance, "about": self.about,
+            "claims": [{"claim": c.statement, "holds": c.holds, "figures": c.figures, "asserted": c.asserted}
+                       for c in self.claims],
+            "measured": [{"title": t.title, "columns": list(t.columns), "rows": [list(row) for row in t.rows]}
+                         for t in self.measured],
+        }  # fmt: skip
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def rms(errors: Sequence[float]) -> float:
+    """Root of the mean square; 0 without any."""
+    return sqrt(sum(error * error for error in errors) / len(errors)) if errors else 0.0
+
+
+def read_published(folder: str, name: str) -> list[dict[str, str]]:
+    """The rows of `<folder>/published/<name>.csv`, column → text; lines with # say where it is printed."""
+    file = files("conset_papers").joinpath(folder, "published", f"{name}.csv")
+    with file.open(encoding="utf-8") as lines:
+        return list(csv.DictReader(line for line in lines if not line.startswith("#")))

@@ -1,0 +1,1 @@
+"""Pictures that the four texts ask for and nothing else does."""

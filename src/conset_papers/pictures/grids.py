@@ -1,0 +1,146 @@
+"""Pictures of permutations: a complete exchange as a transposition, permutations on a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lcm
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.report import style
+from conset.units import count_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def picture_exchange(
+    before: NDArray[np.int64], arrows: NDArray[np.int64], after: NDArray[np.int64], *, title: str, subtitle: str = ""
+) -> Figure:
+    """Three panels.
+
+    Args:
+        before: shape=(blocks, blocks): the processor that holds each block of the matrix.
+        arrows: shape=(messages, 2): sender and receiver.
+        after: shape=(blocks, blocks): as `before`, when everything has been delivered.
+        title: of the picture.
+        subtitle: a quieter second line.
+    """
+    figure = style.new_figure(10, 4.2)
+    style.headline(figure, title, subtitle)
+    left, middle, right = figure.subplots(1, 3)
+    _draw_matrix(left, before, "(a) column order")
+    _draw_graph(middle, arrows, int(before.max()) + 1)
+    _draw_matrix(right, after, "(c) row order")
+    return figure
+
+
+def _shades(count: int) -> NDArray[np.float64]:
+    colours = style.colour_map()(np.linspace(0.3, 1.0, max(count, 2)))[:, :3]
+    return np.asarray(1 - (1 - colours) * 0.66, np.float64)
+
+
+def _draw_matrix(axes: Axes, holder: NDArray[np.int64], title: str) -> None:
+    axes.imshow(_shades(int(holder.max()) + 1)[holder], interpolation="nearest")
+    for (row, column), who in np.ndenumerate(holder):
+        axes.text(column, row - 0.08, f"{row},{column}", ha="center", va="bottom", size=10.5)
+        axes.text(column, row + 0.1, f"on {who}", ha="center", va="top", size=8.5, color=style.QUIET)
+    axes.set_xticks(np.arange(-0.5, holder.shape[1]), [])
+    axes.set_yticks(np.arange(-0.5, holder.shape[0]), [])
+    axes.grid(color=style.PAPER, linewidth=2)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_title(title)
+
+
+def _draw_graph(axes: Axes, arrows: NDArray[np.int64], count: int) -> None:
+    angle = np.pi / 4 + 2 * np.pi * np.arange(count) / count
+    place = np.stack([-np.cos(angle), np.sin(angle)], axis=1)
+    for sender, receiver in arrows:
+        line = {"arrowstyle": "-|>", "color": style.ACCENT, "lw": 1.3, "connectionstyle": "arc3,rad=0.13",
+                "shrinkA": 15, "shrinkB": 15}  # fmt: skip
+        axes.annotate("", place[receiver], place[sender], arrowprops=line)
+    axes.scatter(place[:, 0], place[:, 1], s=620, c=_shades(count), edgecolors=style.QUIET, linewidths=0.8, zorder=3)
+    for k, (x, y) in enumerate(place):
+        axes.text(x, y, str(k), ha="center", va="center", size=10.5, zorder=4)
+    style.plain(axes)
+    axes.set_xlim(-1.25, 1.25)
+    axes.set_ylim(-1.25, 1.25)
+    axes.set_title(f"(b) {count_of(len(arrows), 'message')}")
+
+
+IDLE = -1
+UNKNOWN = -2
+LABELLED = 8
+"""Longest side whose cells name their targets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A permutation of the nodes of a mesh.
+
+    Attributes:
+        title: above it.
+        target: shape=(rows, columns): the node each node sends to, row-major; `IDLE` or `UNKNOWN`.
+        shade: shape=(rows, columns): index of the colour of each node that sends.
+    """
+
+    title: str
+    target: NDArray[np.int64]
+    shade: NDArray[np.int64]
+
+
+def picture_permutations(
+    rows: Sequence[Sequence[Grid]], *, title: str, subtitle: str = "", width: float = 10.0, height: float = 3.5
+) -> Figure:
+    """Rows of grids as wide as the picture; who sends is coloured (a dot: to itself), who is idle white.
+
+    Args:
+        rows: at least one row with at least one grid.
+        title: of the picture.
+        subtitle: a quieter second line.
+        width: of the picture [inch].
+        height: of a row [inch], less where its grids are narrow.
+    """
+    heights = [min(height, width / len(row) + 0.35) for row in rows]
+    figure = style.new_figure(width, sum(heights) + 0.8)
+    style.headline(figure, title, subtitle)
+    columns = lcm(*(len(row) for row in rows))
+    places = figure.add_gridspec(len(rows), columns, height_ratios=heights)
+    shades = 1 + max(int(grid.shade.max()) for row in rows for grid in row)
+    for k, row in enumerate(rows):
+        span = columns // len(row)
+        for j, grid in enumerate(row):
+            _draw(figure.add_subplot(places[k, j * span : (j + 1) * span]), grid, shades)
+    return figure
+
+
+def _draw(axes: Axes, grid: Grid, shades: int) -> None:
+    height, width = grid.target.shape
+    colours = style.colour_map()(np.linspace(0.35, 1.0, max(shades, 2)))[:, :3]
+    pale = 1 - (1 - colours) * 0.62
+    picture = np.ones((height, width, 3))
+    sends = grid.target >= 0
+    picture[sends] = pale[grid.shade[sends]]
+    axes.imshow(picture, interpolation="nearest")
+    axes.set_xticks(np.arange(-0.5, width), [])
+    axes.set_yticks(np.arange(-0.5, height), [])
+    axes.grid(color=style.FAINT if width > LABELLED else style.QUIET, linewidth=0.5)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+    axes.set_title(grid.title, size=9.5)
+    own = np.argwhere(grid.target == np.arange(grid.target.size).reshape(grid.target.shape))
+    axes.plot(own[:, 1], own[:, 0], "o", color=style.QUIET, markersize=1.6)
+    if max(height, width) > LABELLED:
+        return
+    for (row, column), target in np.ndenumerate(grid.target):
+        if target != IDLE:
+            caption = "?" if target == UNKNOWN else f"{target // width},{target % width}"
+            colour = style.QUIET if target == UNKNOWN else style.INK
+            axes.text(column, row, caption, ha="center", va="center", size=8, color=colour)

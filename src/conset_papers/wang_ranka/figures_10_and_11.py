@@ -1,0 +1,351 @@
+"""Steps of scheduling, counted in the text's own pseudo-code (Figures 3 and 4), run as it is printed.
+
+A measured time is that of today's processor and differs from run to run; a number of steps does neither. One step is
+an entry of a row that is looked at (is it active, is its target free), a link of a path that is looked at or marked, an
+entry of Tsend, Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is
+done once, in parallel, for as long as its messages take (Section 4.2 gives its order only).
+
+This is the text's algorithm as a yardstick, not the compiler's: `conset.methods.random_schedule` makes the schedules.
+PATHS is reset with every permutation, as there; Figure 4 resets it once, so that links would stay claimed for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import ceil, inf
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import conset
+from conset.units import format_size
+from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
+from conset_papers.pictures.lines import Line, Panel, picture_lines
+from conset_papers.wang_ranka.times import (
+    AC,
+    AC_RANDOM,
+    DEGREES,
+    MACHINE,
+    RS_N,
+    RS_NL,
+    SEEDS,
+    SIZES,
+    Algorithm,
+    Times,
+    fact,
+    simulated,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+NOBODY = -1
+
+
+@cache
+def count_steps(degree: int, links: bool, seeds: int = SEEDS) -> tuple[float, float]:
+    """(mean steps, mean permutations) of RS_N, or of RS_NL where links are minded."""
+    runs = [_Run(degree, links, seed).run() for seed in range(seeds)]
+    return float(np.mean([steps for steps, _ in runs])), float(np.mean([count for _, count in runs]))
+
+
+class _Run:
+    """One drawing."""
+
+    def __init__(self, degree: int, links: bool, seed: int) -> None:
+        pattern = conset.load_pattern(f"random:degree={degree}", MACHINE, seed=seed)
+        self.random = Random(seed)
+        self.links = links
+        self.rows = [[] for _ in range(pattern.ranks)]  # type: list[list[int]]
+        for source, target in zip(pattern.source.tolist(), pattern.target.tolist(), strict=True):
+            self.rows[source].append(target)
+        for row in self.rows:
+            self.random.shuffle(row)  # CCOM: active entries first, in random order
+        self.steps = 0
+        self.marked: set[tuple[int, int]] = set()
+        self.sender_to: list[int] = []
+
+    def run(self) -> tuple[int, int]:
+        """(steps, permutations)."""
+        nodes, permutations = len(self.rows), 0
+        while any(self.rows):
+            permutations += 1
+            self.sender_to = [NOBODY] * nodes
+            self.steps += 2 * nodes + len(self.marked)
+            self.marked.clear()
+            first = self.random.randrange(nodes)
+            for k in range(nodes):
+                self._turn((first + k) % nodes)
+        return self.steps, permutations
+
+    def _turn(self, x: int) -> None:
+        """Row x gets its target of this permutation; with links, who sends to x is tried first (step 3(c)i)."""
+        self.steps += 1
+        row, partner = self.rows[x], self.sender_to[x]
+        if self.links and partner != NOBODY:
+            looked = row.index(partner) + 1 if partner in row else len(row)
+            self.steps += looked
+            if looked and row[looked - 1] == partner and self._fits(x, partner):
+                self._take(x, looked - 1)
+                return
+        for z, y in enumerate(row):
+            self.steps += 1
+            if self._fits(x, y):
+                self._take(x, z)
+                return
+
+    def _fits(self, x: int, y: int) -> bool:
+        if self.sender_to[y] != NOBODY:
+            return False
+        if not self.links:
+            return True
+        for link in _path(x, y):
+            self.steps += 1
+            if link in self.marked:
+                return False
+        return True
+
+    def _take(self, x: int, z: int) -> None:
+        y = self.rows[x][z]
+        self.sender_to[y] = x
+        if self.links:
+            path = _path(x, y)
+            self.steps += len(path)
+            self.marked.update(path)
+        self.rows[x][z] = self.rows[x][-1]
+        self.rows[x].pop()
+
+
+@cache
+def _path(x: int, y: int) -> tuple[tuple[int, int], ...]:
+    """The links from x to y on a hypercube, least significant bit first: (node, dimension)."""
+    path = []
+    for bit in range((x ^ y).bit_length()):
+        if (x ^ y) >> bit & 1:
+            path.append((x, bit))
+            x ^= 1 << bit
+    return tuple(path)
+
+
+LONG_FROM = 128
+"""The text's ratios are of messages from here on [B]."""
+CLOCK_HZ = 40e6
+"""Of the i860; commonly reported."""
+REPEATS = 3
+"""Compiles of each drawing that are timed; the least counts."""
+MEASURED = "measured in this run, so in no file: the terminal and `--json` have it"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a figure is about.
+
+    Attributes:
+        algorithm: whose scheduling.
+        links: whether it minds links.
+        most: fact that says the largest ratio.
+        small: fact that says the ratio at `small_at`.
+        small_at: size of it [B].
+    """
+
+    algorithm: Algorithm
+    links: bool
+    most: str
+    small: str
+    small_at: int
+
+
+SUBJECTS = {
+    10: Subject(RS_N, False, "rs_n_ratio_most", "rs_n_ratio_2048", 2048),
+    11: Subject(RS_NL, True, "rs_nl_ratio_most", "rs_nl_ratio_8192", 8192),
+}
+ABOUT = (
+    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings simulated by "
+    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries looked at, links "
+    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with it RS_N's largest "
+    "ratio from 128 B on is the 0.6 of Figure 10; all else in both figures follows (the i860 at 40 MHz had 25 "
+    "cycles for a step). A step count is the same in every run. What today's compiler takes on today's processor is "
+    "measured beside it. Reuses: how often a schedule must be used until scheduling and communication together "
+    "take less than AC, which schedules nothing."
+)
+DEPARTURES = (
+    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is faster than AC",
+    "Figures 10 and 11 are not in the scan; the limits are those of Section 6's words",
+    "communication is 1990's machine in both; the measured scheduling is today's, tens of times faster: its verdict "
+    "is in the files, its values are printed only, so that files are the same in every run",
+)
+
+
+def reproduce(figure: int, seeds: int = SEEDS) -> Item:
+    """Counts steps, simulates communication, measures today's scheduling.
+
+    Args:
+        figure: 10 or 11.
+        seeds: drawings.
+    """
+    subject = SUBJECTS[figure]
+    times = simulated((AC, AC_RANDOM, RS_N, RS_NL), seeds=seeds)
+    step_s = fitted_step_s(times, seeds)
+    counted = {d: step_s * count_steps(d, subject.links, seeds)[0] for d in DEGREES}
+    today = {d: measured_s(subject.algorithm, d, seeds) for d in DEGREES}
+    ratio = {d: ratios(times, subject, d, counted[d]) for d in DEGREES}
+    here = {d: ratios(times, subject, d, today[d]) for d in DEGREES}
+    name = subject.algorithm.name
+    return Item(
+        "wang-ranka", f"Figure {figure}", f"scheduling time over communication time, {name}",
+        ABOUT.format(seeds=seeds, name=name, sync=subject.algorithm.sync, step=step_s * 1e6,
+                     cycles=step_s * CLOCK_HZ),
+        cells=_cells(subject, ratio), claims=(*_counted_claims(subject, ratio), *_measured_claims(subject, here)),
+        tables=(_scheduling_table(subject, counted, seeds), _ratio_table("Ratio: scheduling over communication", ratio),
+                *_reuse_tables(times, subject, counted)),
+        pictures=(Picture(lambda: _draw(times, subject, ratio, counted)),), departures=DEPARTURES,
+        measured=(_measured_table(subject, today), _ratio_table("Ratio here: measured over simulated", _rounded(here))),
+    )  # fmt: skip
+
+
+def fitted_step_s(times: Times, seeds: int) -> float:
+    """The time of a step at which RS_N's largest ratio is the text's [s]."""
+    largest = max(
+        count_steps(d, False, seeds)[0] / times[RS_N.name, d][k]
+        for d in DEGREES
+        for k, size in enumerate(SIZES)
+        if size >= LONG_FROM
+    )
+    return fact("rs_n_ratio_most") / largest
+
+
+def measured_s(algorithm: Algorithm, degree: int, seeds: int) -> float:
+    """Mean over drawings of the least of a few compiles, scheduling alone, on this processor [s]."""
+    total = 0.0
+    for seed in range(seeds):
+        pattern = conset.load_pattern(f"random:degree={degree}", MACHINE, seed=seed)
+        total += min(_compile_s(pattern, algorithm, seed) for _ in range(REPEATS))
+    return total / seeds
+
+
+def _compile_s(pattern: conset.Pattern, algorithm: Algorithm, seed: int) -> float:
+    report = conset.compile(pattern, MACHINE, method=algorithm.method, seed=seed).report
+    assert report is not None  # a compile has one
+    return report.compile_s
+
+
+def ratios(times: Times, subject: Subject, degree: int, scheduling_s: float) -> tuple[float, ...]:
+    """Scheduling over communication at each of `SIZES`."""
+    return tuple(scheduling_s / time for time in times[subject.algorithm.name, degree])
+
+
+Ratios = dict[int, tuple[float, ...]]
+"""Density → ratio at each of `SIZES`."""
+
+
+def _largest(ratio: Ratios, least: int = 0, most: float = inf) -> float:
+    return max(row[k] for row in ratio.values() for k, size in enumerate(SIZES) if least <= size <= most)
+
+
+def _cells(subject: Subject, ratio: Ratios) -> tuple[Cell, ...]:
+    """The text's upper limit, where it was not what the step was fitted to."""
+    if not subject.links:
+        return ()
+    return (
+        Cell(subject.algorithm.name, "largest ratio from 128 B on", fact(subject.most), _largest(ratio, LONG_FROM)),
+    )
+
+
+def _counted_claims(subject: Subject, ratio: Ratios) -> tuple[Claim, ...]:
+    name, most, small = subject.algorithm.name, fact(subject.most), fact(subject.small)
+    largest, at = _largest(ratio, LONG_FROM), _largest(ratio, subject.small_at)
+    falls = all(a > b for row in ratio.values() for a, b in pairwise(row))
+    drops = {d: [row[k] / row[k + 1] for k in range(SIZES.index(1024))] for d, row in ratio.items()}
+    protocol = SIZES.index(64)
+    sharpest = all(max(range(len(row)), key=lambda k: row[k]) == protocol for row in drops.values())
+    beside = Claim(f"{name}: below 128 B too, at most {most}", _largest(ratio, 0, 64) <= most,
+                   f"largest {_largest(ratio, 0, 64):.2f}, at 16 B; the text says small messages, without a size",
+                   asserted=False)  # fmt: skip
+    return (
+        Claim(f"{name}: at most {most} of the communication from 128 B on", largest <= most * (1 + 1e-9),
+              f"largest {largest:.2f}" + ("" if subject.links else ", to which the step is fitted"),
+              asserted=subject.links),
+        Claim(f"{name}: at most {small} from {format_size(subject.small_at)} on", at <= small, f"largest {at:.3f}"),
+        Claim(f"{name}: the ratio declines as messages grow", falls,
+              f"from {_largest(ratio, 16, 16):.2f} at 16 B to {_largest(ratio, SIZES[-1]):.4f} at 128 KiB"),
+        Claim(f"{name}: it declines most sharply between 64 and 128 B, where the protocol changes (up to 1 KiB)",
+              sharpest, "by " + ", ".join(f"{row[protocol]:.2f}" for row in drops.values()) + " (d = 4 to 48)"),
+        *((beside,) if subject.links else ()),
+    )  # fmt: skip
+
+
+def _measured_claims(subject: Subject, here: Ratios) -> tuple[Claim, ...]:
+    name, most, small = subject.algorithm.name, fact(subject.most), fact(subject.small)
+    return (
+        Claim(f"{name} on today's processor: at most {most} of the communication of the iPSC/860",
+              _largest(here, LONG_FROM) <= most, MEASURED),
+        Claim(f"{name} on today's processor: at most {small} from {format_size(subject.small_at)} on",
+              _largest(here, subject.small_at) <= small, MEASURED),
+    )  # fmt: skip
+
+
+def reuses(times: Times, subject: Subject, degree: int, k: int, scheduling_s: float, against: str) -> int | None:
+    """How often a schedule must be used until it pays against AC; None: it never does."""
+    saved = times[against, degree][k] - times[subject.algorithm.name, degree][k]
+    return max(1, ceil(scheduling_s / saved)) if saved > 0 else None
+
+
+def _scheduling_table(subject: Subject, counted: dict[int, float], seeds: int) -> Table:
+    rows: list[tuple[Value, ...]] = []
+    for d in DEGREES:
+        steps, permutations = count_steps(d, subject.links, seeds)
+        rows.append((d, permutations, steps, counted[d] * 1e3))
+    title = f"Scheduling by {subject.algorithm.name}: steps of the text's pseudo-code"
+    return Table(title, ("d", "permutations", "steps", "time [ms]"), tuple(rows))
+
+
+def _ratio_table(title: str, ratio: Ratios) -> Table:
+    return Table(title, ("d", *(format_size(size) for size in SIZES)), tuple((d, *row) for d, row in ratio.items()))
+
+
+def _rounded(ratio: Ratios) -> Ratios:
+    """To what a measured ratio is good for."""
+    return {d: tuple(round(value, 4) for value in row) for d, row in ratio.items()}
+
+
+def _reuse_tables(times: Times, subject: Subject, counted: dict[int, float]) -> tuple[Table, ...]:
+    tables = []
+    for order, label in ((AC, "ascending"), (AC_RANDOM, "random")):
+        rows: list[tuple[Value, ...]] = []
+        for d in DEGREES:
+            needed = [reuses(times, subject, d, k, counted[d], order.name) for k in range(len(SIZES))]
+            rows.append((d, *("never" if count is None else count for count in needed)))
+        title = f"Reuses at which it pays against AC in {label} order: scheduling as counted"
+        tables.append(Table(title, ("d", *(format_size(size) for size in SIZES)), tuple(rows)))
+    return tuple(tables)
+
+
+def _measured_table(subject: Subject, today: dict[int, float]) -> Table:
+    title = f"Measured here: scheduling by {subject.algorithm.method}, best of {REPEATS} compiles"
+    return Table(title, ("d", "time [ms]"), tuple((d, seconds * 1e3) for d, seconds in today.items()))
+
+
+def _draw(times: Times, subject: Subject, ratio: Ratios, counted: dict[int, float]) -> Figure:
+    ticks = (SIZES[::3], [format_size(size) for size in SIZES[::3]])
+    most, small = fact(subject.most), fact(subject.small)
+    over = [Line(f"d = {d}", SIZES, row) for d, row in ratio.items()]
+    over.append(Line("limits in the text's words", (LONG_FROM, subject.small_at, subject.small_at, SIZES[-1]),
+                     (most, most, small, small), "bound"))  # fmt: skip
+    pays = []
+    for d in DEGREES:
+        needed = [reuses(times, subject, d, k, counted[d], AC.name) for k in range(len(SIZES))]
+        found = [(size, count) for size, count in zip(SIZES, needed, strict=True) if count is not None]
+        pays.append(Line(f"d = {d}", [size for size, _ in found], [count for _, count in found]))
+    ratio_panel = Panel("Scheduling over communication", "message size [B]", "ratio", over, log_x=2, log_y=True,
+                        ticks=ticks)  # fmt: skip
+    uses_panel = Panel("Uses until it pays against AC (no mark: never)", "message size [B]", "uses of one schedule",
+                       pays, log_x=2, log_y=True, ticks=ticks)  # fmt: skip
+    return picture_lines(
+        [ratio_panel, uses_panel],
+        title=f"What {subject.algorithm.name} costs to schedule, and when that pays",
+        subtitle="scheduling by steps of the pseudo-code, communication simulated by circuit; AC in ascending order",
+    )

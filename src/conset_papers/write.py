@@ -1,0 +1,171 @@
+"""Writing items: Markdown, CSV and SVG for each, and one index over all."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conset.errors import InputError
+from conset.files import replacing
+from conset.report.markdown import plain, table_markdown
+from conset.report.style import save
+from conset_papers.item import Item, Picture, Table, Value
+from conset_papers.table import slug
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+INDEX = "index.md"
+
+
+def write_item(item: Item, folder: Path) -> list[Path]:
+    """Writes `folder/<paper>/<item>.md`, a CSV for each of its tables, an SVG for each of its pictures.
+
+    Raises:
+        InputError: the folder cannot be written.
+        MissingExtraError: matplotlib is not installed.
+    """
+    place = folder / item.paper
+    _make(place)
+    written = []
+    names = []
+    for table, name in zip(item.all_tables(), table_names(item), strict=True):
+        path = place / f"{name}.csv"
+        _write(path, table_csv(table))
+        written.append(path)
+    for picture in pictures_of(item):
+        path = place / f"{picture_name(item, picture)}.svg"
+        save(picture.draw, path)
+        names.append(path.name)
+        written.append(path)
+    path = place / f"{slug(item.name)}.md"
+    _write(path, item_markdown(item, names))
+    return [path, *written]
+
+
+def write_index(items: Sequence[Item], folder: Path) -> Path:
+    """Writes `folder/index.md`: every item with its errors, whether it agrees, and its departures."""
+    _make(folder)
+    path = folder / INDEX
+    _write(path, index_markdown(items))
+    return path
+
+
+def table_names(item: Item) -> list[str]:
+    """File names of the item's tables without suffix: the first has the item's own."""
+    titles = [table.title.partition(":")[0] for table in item.all_tables()]
+    return [slug(item.name) if k == 0 else f"{slug(item.name)}-{slug(title)}" for k, title in enumerate(titles)]
+
+
+def pictures_of(item: Item) -> tuple[Picture, ...]:
+    """The item's own pictures; without any one of its cells' errors, or of its claims."""
+    if item.pictures:
+        return item.pictures
+
+    def draw() -> Figure:
+        from conset_papers.pictures.bars import picture_errors
+
+        marks = [(f"{cell.row}, {cell.column}", cell.error, not cell.departure) for cell in item.cells]
+        claims = [(claim.statement, claim.holds) for claim in item.asserted]
+        return picture_errors(marks, claims, tolerance=item.tolerance, title=f"{item.name}: {item.title}")
+
+    return (Picture(draw),)
+
+
+def picture_name(item: Item, picture: Picture) -> str:
+    """File name without suffix."""
+    return slug(f"{item.name} {picture.name}")
+
+
+def item_markdown(item: Item, pictures: Sequence[str] = ()) -> str:
+    """Title, verdict, how it was made, pictures, tables, departures."""
+    lines = [f"# {item.name}: {item.title}", "", _verdict(item), "", item.about, ""]
+    lines += [line for name in pictures for line in (f"![{item.name}: {item.title}]({name})", "")]
+    for table in item.all_tables():
+        lines += [f"## {table.title}", "", *lines_of(table), ""]
+    if item.all_departures:
+        lines += ["## Departures", "", *(f"- {plain(departure)}" for departure in item.all_departures), ""]
+    return "\n".join(lines)
+
+
+def index_markdown(items: Sequence[Item]) -> str:
+    """One line for each item."""
+    good = sum(item.agrees for item in items)
+    lines = ["# The four texts, reproduced", "", f"{good} of {len(items)} items agree within the tolerance stated.", ""]
+    columns = ("paper", "item", "shows", "cells", "rms error", "largest", "agrees")
+    lines += table_markdown(columns, (_index_row(item) for item in items), (0, 1, 2, 6))
+    parting = [(item, departure) for item in items for departure in item.all_departures]
+    if parting:
+        lines += [
+            "",
+            "## Departures",
+            "",
+            *(f"- {item.paper}, {item.name}: {plain(departure)}" for item, departure in parting),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _index_row(item: Item) -> tuple[str, ...]:
+    link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
+    return (item.paper, link, plain(item.title), str(item.count), *format_errors(item), agrees_word(item))
+
+
+def format_errors(item: Item) -> tuple[str, str]:
+    """(rms, largest) for people; a dash where there are assertions alone."""
+    return (f"{item.rms_error:.1%}", f"{item.max_error:.1%}") if item.cells else ("–", "–")
+
+
+def agrees_word(item: Item) -> str:
+    """`yes` or `no`."""
+    return "yes" if item.agrees else "no"
+
+
+def lines_of(table: Table) -> list[str]:
+    """Markdown; columns of numbers to the right."""
+    text_columns = [k for k in range(len(table.columns))
+             if not all(isinstance(row[k], int | float) or row[k] is None for row in table.rows)]  # fmt: skip
+    rows = ([plain(format_value(value)) for value in row] for row in table.rows)
+    return table_markdown([plain(name) for name in table.columns], rows, text_columns)
+
+
+def table_csv(table: Table) -> str:
+    """Columns, then rows, to full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([("" if value is None else value) for value in row] for row in table.rows)
+    return text.getvalue()
+
+
+def format_value(value: Value) -> str:
+    """A value for people: whole numbers with separators, others to four digits."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or (value == int(value) and abs(value) >= 1000):
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def _verdict(item: Item) -> str:
+    what = f"{item.count} {'cell' if item.count == 1 else 'cells and assertions'}"
+    errors = f", rms error {item.rms_error:.2%}, largest {item.max_error:.2%}" if item.cells else ""
+    allowed = f" (tolerance {item.tolerance:.3%} a cell)" if item.tolerance is not None else ""
+    return f"**{'Agrees' if item.agrees else 'Does not agree'}**: {what}{errors}{allowed}."
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
