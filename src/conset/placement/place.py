@@ -162,11 +162,11 @@ def _placement_problem(
 ) -> PlacementProblem:
     if ranks_per_node < 1:
         raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
-    ranks, places = pattern.ranks, topology.endpoints * ranks_per_node
-    if ranks > places:
+    ranks = pattern.ranks
+    if ranks > topology.endpoints * ranks_per_node:
         raise InputError(
-            f"{ranks} ranks on {topology.endpoints} nodes with {ranks_per_node} a node: at most {places} fit; "
-            f"ranks_per_node {-(-ranks // topology.endpoints)} would do",
+            f"{ranks} ranks need ranks_per_node {-(-ranks // topology.endpoints)} on {topology.endpoints} nodes, "
+            f"given {ranks_per_node}",
             options=["ranks_per_node"],
         )
     return PlacementProblem(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)
