@@ -74,6 +74,12 @@ LOAD_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
 
 ROUNDING = 1e-12
 """Relative: bounds and predictions add the same terms in different orders."""
+SYNC_LABELS = {
+    "none": "everything posted in schedule order",
+    "local": "a rank's own transfers of a phase end before its next",
+    "ready": "as local, with a ready signal per message",
+    "barrier": "barrier after every phase",
+}
 
 
 def bound(
@@ -222,14 +228,6 @@ def _load_class(problem: BoundProblem) -> str:
     limit = problem.limits.channels
     few = f", {problem.phases} phases of {limit} channels" if limit is not None and problem.phases is not None else ""
     return f"{_describe_routes(problem)}, whole or split messages{few}"
-
-
-SYNC_LABELS = {
-    "none": "everything posted in schedule order",
-    "local": "a rank's own transfers of a phase end before its next",
-    "ready": "as local, with a ready signal per message",
-    "barrier": "barrier after every phase",
-}
 
 
 def _time_class(problem: BoundProblem) -> str:

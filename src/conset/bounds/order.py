@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from conset.bounds.problem import BoundProblem, BoundValue
 
+SHOWN = 6
+"""Messages of a chain that are named."""
+
 
 def bound_nonempty(problem: BoundProblem) -> BoundValue:
     """1 phase for any message."""
     return BoundValue(1, "any exchange needs at least 1 phase")
-
-
-SHOWN = 6
-"""Messages of a chain that are named."""
 
 
 def bound_order(problem: BoundProblem) -> BoundValue | None:

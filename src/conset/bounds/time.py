@@ -73,6 +73,10 @@ from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 from conset.units import count_of, format_time
 
+NO_LIMIT = np.iinfo(np.int64).max
+ENDS, HOP = 5, 4
+"""Cycles of a lone header: at both ends together, and for every link."""
+
 
 def bound_message_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest message [s]; None where messages may be split."""
@@ -150,9 +154,6 @@ def bound_slots_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     return BoundValue(float(time[rank]), witness)
 
 
-NO_LIMIT = np.iinfo(np.int64).max
-
-
 def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest message of every round, added up [s]; None without barriers or with split messages."""
     if problem.sync.kind != "barrier" or problem.split or problem.source.size == 0:
@@ -207,10 +208,6 @@ def _rank_rounds(problem: BoundProblem) -> NDArray[np.float64]:
         problem.network, problem.source, problem.target, order, alone, send, receive, link
     )
     return rounds
-
-
-ENDS, HOP = 5, 4
-"""Cycles of a lone header: at both ends together, and for every link."""
 
 
 def bound_flit_time(schedule: Schedule) -> Candidate:

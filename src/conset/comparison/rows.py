@@ -31,15 +31,13 @@ from conset.schedule.schedule import Schedule
 
 Watch = Callable[[str], AbstractContextManager[None]]
 """Called with what is done next; entered for as long as that takes."""
+SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
+"""Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
 
 
 def quiet(what: str) -> AbstractContextManager[None]:
     """Says nothing."""
     return nullcontext()
-
-
-SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
-"""Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
 
 
 @dataclass(frozen=True)

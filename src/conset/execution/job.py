@@ -23,6 +23,13 @@ from conset.units import count_of
 
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 """What a run executes, in the order of its table."""
+__all__ = ["DEFAULT_REPEAT", "RunResult", "exchange_deadline_s", "run_plan", "run_schedule"]
+
+DEFAULT_REPEAT = 20
+"""Timed repetitions unless asked otherwise."""
+
+_PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
+_ENTRY = ("-m", "conset.execution.rank")
 
 
 def count_cores(cores: int) -> str:
@@ -155,15 +162,6 @@ class RunResult:
             "elapsed_s": self.elapsed_s,
             "notes": list(self.notes),
         }
-
-
-__all__ = ["DEFAULT_REPEAT", "RunResult", "exchange_deadline_s", "run_plan", "run_schedule"]
-
-DEFAULT_REPEAT = 20
-"""Timed repetitions unless asked otherwise."""
-
-_PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
-_ENTRY = ("-m", "conset.execution.rank")
 
 
 def run_schedule(

@@ -30,6 +30,9 @@ from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+Bytes = NDArray[np.uint8]
+Tamper = Callable[[str, int, NDArray[np.uint8]], None]
+"""Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
 
 
 def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
@@ -65,9 +68,6 @@ def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ran
         f"byte {at - ranges.offset[k]} from rank {ranges.peer[k]} is {received[at]:#04x}, must be {expected[at]:#04x}"
     )
     return int(wrong.size), text
-
-
-Bytes = NDArray[np.uint8]
 
 
 class Exchange(Protocol):
@@ -160,10 +160,6 @@ def _dense(ranges: PairRanges, ranks: int) -> tuple[list[int], list[int]]:
     counts[ranges.peer] = ranges.bytes
     displacements[ranges.peer] = ranges.offset
     return counts.tolist(), displacements.tolist()
-
-
-Tamper = Callable[[str, int, NDArray[np.uint8]], None]
-"""Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 _HEAD = ("machine", "method", "sync", "limits", "limits_asked")
 _BLOCK = 1 << 15
 _PER_LINE = 8
+_HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
+_ALWAYS = (
+    "source", "target", "size", "phase_offsets",
+    "transfer_source", "transfer_target", "transfer_size", "transfer_message",
+)  # fmt: skip
+_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "channels", "timetable")
 
 
 def write_json(document: Document, file: IO[bytes]) -> None:
@@ -150,14 +156,6 @@ def document_of_object(found: Any) -> Document:
         pattern_name=pattern.name,
         **head.optional(),
     )  # fmt: skip
-
-
-_HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
-_ALWAYS = (
-    "source", "target", "size", "phase_offsets",
-    "transfer_source", "transfer_target", "transfer_size", "transfer_message",
-)  # fmt: skip
-_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "channels", "timetable")
 
 
 def write_npz(document: Document, file: IO[bytes]) -> None:

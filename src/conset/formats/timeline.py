@@ -43,6 +43,25 @@ _TOGETHER = {
     "rate_time_s": ("rate_message", "rate_Bps"),
 }
 """Entries that the first of each requires."""
+SUFFIXES = (".json", ".npz")
+MAX_CHANGES = 50_000
+"""Changes of rates that a file keeps: 1 MB, 3 MB as text."""
+MAX_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
+"""Messages up to which a model's rates are worth recording: every event of `flow` may change all of them."""
+STOPS = ("record", "until_s", "max_work")
+"""Settings that say what is kept and when a simulation gives up, not how it is executed."""
+HEADER = ("model", "sync", "in_flight", "machine", "mean_latency_s", "events", "figures")
+MESSAGES = ("source", "target", "bytes", "time_s", "phase_offsets")
+"""Columns that say what was played."""
+EXTRAS = ("sender", "receiver", "order", "dep_offsets", "deps", "link_offsets", "links")
+"""Columns of a workload that are left out where they say nothing."""
+RESULTS = (
+    "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",
+    "held_by",
+)  # fmt: skip
+TIMES = ("sent_s", "first_byte_s", "left_s")
+"""Times of messages that models may leave out."""
+RATES = ("rate_time_s", "rate_message", "rate_Bps")
 
 
 def check_columns(file: TimelineFile) -> None:
@@ -88,27 +107,6 @@ def check_fits(timeline: Timeline, machine: Machine) -> None:
         limits |= {name: (getattr(work, name), 0, MAX_RANKS) for name in ("sender", "receiver")}
     for name, (values, low, below) in limits.items():
         check_within(name, values, low, below, f" on {machine.name}")
-
-
-SUFFIXES = (".json", ".npz")
-MAX_CHANGES = 50_000
-"""Changes of rates that a file keeps: 1 MB, 3 MB as text."""
-MAX_RECORDED = {"flow": 5_000, "wormhole": 100_000, "circuit": 100_000}
-"""Messages up to which a model's rates are worth recording: every event of `flow` may change all of them."""
-STOPS = ("record", "until_s", "max_work")
-"""Settings that say what is kept and when a simulation gives up, not how it is executed."""
-HEADER = ("model", "sync", "in_flight", "machine", "mean_latency_s", "events", "figures")
-MESSAGES = ("source", "target", "bytes", "time_s", "phase_offsets")
-"""Columns that say what was played."""
-EXTRAS = ("sender", "receiver", "order", "dep_offsets", "deps", "link_offsets", "links")
-"""Columns of a workload that are left out where they say nothing."""
-RESULTS = (
-    "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",
-    "held_by",
-)  # fmt: skip
-TIMES = ("sent_s", "first_byte_s", "left_s")
-"""Times of messages that models may leave out."""
-RATES = ("rate_time_s", "rate_message", "rate_Bps")
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,11 @@ KINDS = ("mesh", "torus", "hypercube", "ring", "crossbar")
 DEFAULT_SIZE = {"mesh": "8x8", "torus": "8x8", "hypercube": "6", "ring": "8", "crossbar": "64"}
 MAX_DIMENSIONS = 24
 """Of a hypercube: 2^24 nodes are more than any machine and still fit in memory."""
+PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
+"""Machines of the texts; each is `presets/<name>.toml`."""
+
+NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
+FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
 
 
 @cache
@@ -189,13 +194,6 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
         target = replace(with_mode(target, dict(settings)["mode"]), name=target.name)
         settings = [pair for pair in settings if pair[0] != "mode"]
     return target.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))
-
-
-PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
-"""Machines of the texts; each is `presets/<name>.toml`."""
-
-NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
-FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
 
 
 def parse_machine(spec: str | Mapping[str, Any]) -> Machine:

@@ -44,6 +44,7 @@ Links = tuple[NDArray[np.int64], NDArray[np.int32]]
 """(offsets, links) of routes a compiler chose; both empty where the machine's routing is used."""
 
 NO_LINKS: Links = (np.zeros(0, np.int64), np.zeros(0, np.int32))
+Seconds = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +188,6 @@ def profile_phases(
         work.out, work.into, work.node, work.exchange, work.link, work.width, work.tolerance, work.blocking,
         match_all_exchanges,
     )  # fmt: skip
-
-
-Seconds = NDArray[np.float64]
 
 
 class Times(NamedTuple):

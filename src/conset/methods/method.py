@@ -17,6 +17,10 @@ from conset.machine.limits import Limits
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
 
+ANY = Limits(send=1, receive=1, link=1)
+"""What "any limits" means unless options change it."""
+PORTS = Limits(send=1, receive=1)
+
 
 def applies_anywhere(problem: Problem) -> None:
     """Of a method that takes any problem."""
@@ -55,11 +59,6 @@ def require(refusal: str | None) -> None:
     """Raises `InputError` where there is a reason why a method does not apply."""
     if refusal is not None:
         raise InputError(refusal)
-
-
-ANY = Limits(send=1, receive=1, link=1)
-"""What "any limits" means unless options change it."""
-PORTS = Limits(send=1, receive=1)
 
 
 @dataclass(frozen=True)

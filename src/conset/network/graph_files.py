@@ -13,6 +13,11 @@ from conset.errors import InputError, unknown_name
 from conset.files import read_text, shown, whole_number
 from conset.network.graph import Edge, Graph, both_ways, build_graph, edge_from_attributes, is_switch, numbered
 
+_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
+
+Pairs = list[tuple[str, Any, int]]
+"""A list of (key, text or list, line)."""
+
 
 def read_edge_list(text: str, name: str = "edges") -> Graph:
     """`u v [width=2] [rate=10GB/s]` per line, `#` comments; every edge is two links unless a line says `directed`.
@@ -71,12 +76,6 @@ def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
             raise InputError(f"{where}: {unknown_name('word', word, ('width', 'rate'))}")
         attributes[word] = value
     return parts[0], parts[1], attributes
-
-
-_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
-
-Pairs = list[tuple[str, Any, int]]
-"""A list of (key, text or list, line)."""
 
 
 def read_gml(text: str, name: str = "gml") -> Graph:

@@ -30,6 +30,8 @@ DISTRIBUTIONS: Mapping[str, tuple[tuple[str, str], str]] = {
 """Name of a distribution → its arguments and what it draws; a plain size (`4KiB`) makes all messages equal."""
 
 _CALL = re.compile(r"\s*([A-Za-z][A-Za-z-]*)\s*\((.*)\)\s*$")
+DEFAULT_SIZE = "1KiB"
+"""Size of a generated message where the spec does not say."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,6 @@ def parse_sizes(text: str) -> Sizes:
     if high < low:
         raise UsageError(f"size '{text}': a must be at most b, a is {low} B and b is {high} B")
     return Sizes(kind, low, high)
-
-
-DEFAULT_SIZE = "1KiB"
-"""Size of a generated message where the spec does not say."""
 
 
 def parse_pattern(

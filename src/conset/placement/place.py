@@ -21,6 +21,21 @@ from conset.placement.bisection import place_bisection
 from conset.placement.plain import place_gray, place_identity, place_random
 from conset.placement.site import PlacementProblem
 
+PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
+    "identity": place_identity,
+    "gray": place_gray,
+    "random": place_random,
+    "bisection": place_bisection,
+    "annealed": place_annealed,
+    "annealed-bytes": place_annealed_bytes,
+}
+"""Placements by name."""
+
+AUTO = "auto"
+"""The best of several, each compiled: the compiler's choice, as nothing else can tell which one is best."""
+TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
+"""What `auto` tries beside the identity, where it can be applied."""
+
 
 def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: int) -> NDArray[np.int32]:
     """shape=(ranks), int32: the node of each rank as a file says.
@@ -70,22 +85,6 @@ def _line_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:
             raise InputError(f"{path}:{number}: '{word}': one node id per line required") from None
         lines.append(number)
     return ids, lambda rank: f"{path}:{lines[rank]}"
-
-
-PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
-    "identity": place_identity,
-    "gray": place_gray,
-    "random": place_random,
-    "bisection": place_bisection,
-    "annealed": place_annealed,
-    "annealed-bytes": place_annealed_bytes,
-}
-"""Placements by name."""
-
-AUTO = "auto"
-"""The best of several, each compiled: the compiler's choice, as nothing else can tell which one is best."""
-TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
-"""What `auto` tries beside the identity, where it can be applied."""
 
 
 def require_placement(name_or_file: str) -> None:

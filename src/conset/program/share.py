@@ -32,6 +32,9 @@ from conset.program.connections import Connections, Ids
 from conset.program.program import Block
 from conset.schedule.schedule import Schedule
 
+TRIED = 16
+"""Phases of a schedule, the lightest ones, that may come first or last."""
+
 
 def number_contexts(
     schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
@@ -71,10 +74,6 @@ def _numbered(
                     used[context, node] += 1
             channels[offsets[k] : offsets[k + 1]] = known[key]
     return replace(schedule, channels=channels)
-
-
-TRIED = 16
-"""Phases of a schedule, the lightest ones, that may come first or last."""
 
 
 class Slot(NamedTuple):

@@ -30,6 +30,8 @@ MAX_NAME = 300
 """Letters of the name of a pattern in a file."""
 
 IntArray = NDArray[np.int64] | NDArray[np.int32]
+MAX_REPEAT = 2**31 - 1
+"""How often a block may run in a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +141,6 @@ def _bandwidths(schedule: Schedule) -> float | list[float] | None:
     if rates is None or not rates.size:
         return None
     return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()
-
-
-MAX_REPEAT = 2**31 - 1
-"""How often a block may run in a row."""
 
 
 @dataclass(frozen=True)

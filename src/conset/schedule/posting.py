@@ -11,6 +11,15 @@ from conset.errors import InputError, unknown_name
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
 
+InFlight = int | Literal["all"]
+
+ORDERS = ("ascending", "rotated", "random", "longest-first")
+"""What `naive` may be ordered by; the words of `order_messages`."""
+POSTINGS = ("schedule", *ORDERS)
+"""`schedule`: the list stands as its method made it."""
+MAX_IN_FLIGHT = 999_999_999
+"""What `--in-flight` takes at most."""
+
 
 def order_of_transfers(
     before: NDArray[np.int32] | None, message: NDArray[np.int32]
@@ -61,16 +70,6 @@ def most_posted(
     keys, counts = np.unique(key, return_counts=True)
     worst = int(np.argmax(counts))
     return int(counts[worst]), int(keys[worst]) // groups
-
-
-InFlight = int | Literal["all"]
-
-ORDERS = ("ascending", "rotated", "random", "longest-first")
-"""What `naive` may be ordered by; the words of `order_messages`."""
-POSTINGS = ("schedule", *ORDERS)
-"""`schedule`: the list stands as its method made it."""
-MAX_IN_FLIGHT = 999_999_999
-"""What `--in-flight` takes at most."""
 
 
 def check_in_flight(value: Any) -> InFlight:

@@ -28,6 +28,11 @@ from conset.simulation.workload import Workload
 
 SHOWN = 8
 """Messages of a cycle that are named."""
+NS = 1e9
+"""Nanoseconds in a second."""
+NOTHING = np.zeros(0)
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence[str]) -> str:
@@ -62,13 +67,6 @@ def _place_wait(topology: Topology, place: int) -> str:
     if place < slots + 2 * nodes:
         return f"waits for a receive at {topology.node_name((place - slots) % nodes)} of"
     return f"waits for room in the buffer of {topology.node_name(place - slots - 2 * nodes)} beside"
-
-
-NS = 1e9
-"""Nanoseconds in a second."""
-NOTHING = np.zeros(0)
-
-Number = TypeVar("Number", bound=np.generic)
 
 
 def to_ns(seconds: float) -> float:

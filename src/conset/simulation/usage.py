@@ -28,6 +28,15 @@ from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
 
+BINS = 360
+"""Bins of time."""
+MAX_CELLS = 4_000_000
+"""Resources in use times bins; beyond, there are fewer bins."""
+MAX_USES = 4_000_000
+"""Changes of rates times hops that are looked at together."""
+
+Floats = NDArray[np.float64]
+
 
 def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
     """(time [s], witness): the largest of all bounds that hold for these messages under these settings."""
@@ -41,16 +50,6 @@ def resources_on(workload: Workload, machine: Machine, settings: Settings, model
     if not offsets.size:
         offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
     return Resources.of(workload, machine, settings, model, offsets, links)
-
-
-BINS = 360
-"""Bins of time."""
-MAX_CELLS = 4_000_000
-"""Resources in use times bins; beyond, there are fewer bins."""
-MAX_USES = 4_000_000
-"""Changes of rates times hops that are looked at together."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,9 @@ from conset.schedule.schedule import Schedule
 from conset_papers.bokhari_nicol.exchange import SLICE_B, Pair, bounded, machine
 from conset_papers.item import read_published
 
+FORMULA = "hop=0,per_transfer=0,in_flight=1"
+"""What the text's formula has: no latency, and the steps of a node one after the other."""
+
 
 @lru_cache
 def printed(quantity: str) -> tuple[float, float]:
@@ -44,10 +47,6 @@ def printed_bounds_us(side: int, link: int, size: int, *, of_nodes: bool = False
     barriers = groups * barrier_us(side, of_nodes=of_nodes)
     message = message_us(size)
     return barriers + max(side * side, groups) * message, barriers + steps * message
-
-
-FORMULA = "hop=0,per_transfer=0,in_flight=1"
-"""What the text's formula has: no latency, and the steps of a node one after the other."""
 
 
 @lru_cache

@@ -55,6 +55,18 @@ BOXES = {"q20k": (40, 25, 20)}
 """Cells along each side."""
 NEAREST = 0.002
 """Within this distance of a crack the density is even."""
+MESHES = ("m11k", "c10k", "c100k", "q20k")
+LABELS = {"bisection": "bisection", "metis": "METIS"}
+"""Ways to cut cells into parts, for people."""
+SYSTOLIC = "port=8MB/s,node=8MB/s"
+"""10 clocks a word at a cell, both ways together."""
+PROCESSORS = "crossbar:64,setup=26.4us," + SYSTOLIC
+"""What AS and the prediction know: processors and 528 clocks a phase."""
+RECEIVING = "port_in=8MB/s"
+"""Message passing: the receiver scatters at 10 clocks a word; the sender spools a buffer."""
+ORDERS = 20
+SETUP = 528
+WORD_CLOCKS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,20 +179,6 @@ def _bisect(centre: NDArray[np.float64]) -> NDArray[np.int64]:
 def halo(mesh: Mesh, part: NDArray[np.int64], name: str) -> Pattern:
     """What the parts exchange after an iteration, in bytes of 4-byte words."""
     return halo_exchange(mesh.cells, part, PARTS, WORD_B, name)
-
-
-MESHES = ("m11k", "c10k", "c100k", "q20k")
-LABELS = {"bisection": "bisection", "metis": "METIS"}
-"""Ways to cut cells into parts, for people."""
-SYSTOLIC = "port=8MB/s,node=8MB/s"
-"""10 clocks a word at a cell, both ways together."""
-PROCESSORS = "crossbar:64,setup=26.4us," + SYSTOLIC
-"""What AS and the prediction know: processors and 528 clocks a phase."""
-RECEIVING = "port_in=8MB/s"
-"""Message passing: the receiver scatters at 10 clocks a word; the sender spools a buffer."""
-ORDERS = 20
-SETUP = 528
-WORD_CLOCKS = 10
 
 
 def cuts() -> tuple[str, ...]:

@@ -27,6 +27,8 @@ CONNECTIONS = "iwarp:8x8"
 """Connections: 528 clocks a phase, 104 a transfer, 4 a hop, as the preset has them."""
 MESSAGES = "iwarp:8x8,tie=checker"
 """Message passing: routes at half a ring go up from cells whose coordinates add to an odd number, else down."""
+CHANNELS = 12
+"""Logical channels of a cell for connections, section 5."""
 
 
 def clocks(seconds: float) -> float:
@@ -42,10 +44,6 @@ def machine(spec: str, words: str = "") -> Machine:
 def bandwidth(total_bytes: float, time: float) -> float:
     """Aggregate bandwidth [MB/s] of `total_bytes` in `time` clocks, as the text computes it in section 5.1."""
     return total_bytes / time * MHZ
-
-
-CHANNELS = 12
-"""Logical channels of a cell for connections, section 5."""
 
 
 def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:

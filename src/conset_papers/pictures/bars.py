@@ -20,6 +20,8 @@ MAX_COLUMNS = 4
 """Names of a legend in one line."""
 WIDTH = 0.82
 """Of all bars of a group, the distance of groups being 1."""
+MAX_LABELS = 48
+"""More cells than this lose their labels."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,6 @@ def _draw(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
     axes.set_ylabel(panel.y)
     axes.set_ylim(0, top)
     axes.grid(axis="y")
-
-
-MAX_LABELS = 48
-"""More cells than this lose their labels."""
 
 
 def picture_errors(

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+IDLE = -1
+UNKNOWN = -2
+LABELLED = 8
+"""Longest side whose cells name their targets."""
+
 
 def picture_exchange(
     before: NDArray[np.int64], arrows: NDArray[np.int64], after: NDArray[np.int64], *, title: str, subtitle: str = ""
@@ -72,12 +77,6 @@ def _draw_graph(axes: Axes, arrows: NDArray[np.int64], count: int) -> None:
     axes.set_xlim(-1.25, 1.25)
     axes.set_ylim(-1.25, 1.25)
     axes.set_title(f"(b) {count_of(len(arrows), 'message')}")
-
-
-IDLE = -1
-UNKNOWN = -2
-LABELLED = 8
-"""Longest side whose cells name their targets."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 NAMES = tuple(algorithm.name for algorithm in TEXT)
 POWERS = 2
 """A border within this many powers of two of the text's agrees."""
+ABOUT = (
+    f"random:degree=d, regular both ways, on ipsc860:64, mean of {SEEDS} drawings (seeds 0 to {SEEDS - 1}) simulated "
+    "by circuit. Sync: ready (S1) for LP and RS_NL, none (S2) for AC and RS_N, as Section 6 has it; 1 send and 1 "
+    "receive in flight, a send and a receive of one node share 0.39 us/B unless they are a synchronized exchange. "
+    "Overheads, hops and the signal's cost are not in the text (tagged so in the preset). AC and RS_N are one "
+    "class: see the claims at the end. A border agrees within two powers of two."
+)
+DEPARTURES = (
+    "Table 1, which held the times, is not in the scan: the borders come from the words of results 1 to 3",
+    "AC's order of sends is not in the text: ascending targets here, others beside",
+)
 
 
 def winners(times: Times, degree: int, names: Sequence[str] = NAMES) -> list[str]:
@@ -78,19 +89,6 @@ def gain(times: Times, degree: int, k: int, name: str, names: Sequence[str] = NA
     """How much longer the best other of `names` takes than `name` at size `k`, as a share of the time of `name`."""
     others = min(times[other, degree][k] for other in names if other != name)
     return others / times[name, degree][k] - 1
-
-
-ABOUT = (
-    f"random:degree=d, regular both ways, on ipsc860:64, mean of {SEEDS} drawings (seeds 0 to {SEEDS - 1}) simulated "
-    "by circuit. Sync: ready (S1) for LP and RS_NL, none (S2) for AC and RS_N, as Section 6 has it; 1 send and 1 "
-    "receive in flight, a send and a receive of one node share 0.39 us/B unless they are a synchronized exchange. "
-    "Overheads, hops and the signal's cost are not in the text (tagged so in the preset). AC and RS_N are one "
-    "class: see the claims at the end. A border agrees within two powers of two."
-)
-DEPARTURES = (
-    "Table 1, which held the times, is not in the scan: the borders come from the words of results 1 to 3",
-    "AC's order of sends is not in the text: ascending targets here, others beside",
-)
 
 
 def reproduce(seeds: int = SEEDS) -> Item:

@@ -44,6 +44,30 @@ if TYPE_CHECKING:
 
 
 NOBODY = -1
+LONG_FROM = 128
+"""The text's ratios are of messages from here on [B]."""
+CLOCK_HZ = 40e6
+"""Of the i860; commonly reported."""
+REPEATS = 3
+"""Compiles of each drawing that are timed; the least counts."""
+MEASURED = "measured in this run, so in no file: the terminal and `--json` have it"
+ABOUT = (
+    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings simulated by "
+    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries looked at, links "
+    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with it RS_N's largest "
+    "ratio from 128 B on is the 0.6 of Figure 10; all else in both figures follows (the i860 at 40 MHz had 25 "
+    "cycles for a step). A step count is the same in every run. What today's compiler takes on today's processor is "
+    "measured beside it. Reuses: how often a schedule must be used until scheduling and communication together "
+    "take less than AC, which schedules nothing."
+)
+DEPARTURES = (
+    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is faster than AC",
+    "Figures 10 and 11 are not in the scan; the limits are those of Section 6's words",
+    "communication is 1990's machine in both; the measured scheduling is today's, tens of times faster: its verdict "
+    "is in the files, its values are printed only, so that files are the same in every run",
+)
+Ratios = dict[int, tuple[float, ...]]
+"""Density → ratio at each of `SIZES`."""
 
 
 @cache
@@ -131,15 +155,6 @@ def _path(x: int, y: int) -> tuple[tuple[int, int], ...]:
     return tuple(path)
 
 
-LONG_FROM = 128
-"""The text's ratios are of messages from here on [B]."""
-CLOCK_HZ = 40e6
-"""Of the i860; commonly reported."""
-REPEATS = 3
-"""Compiles of each drawing that are timed; the least counts."""
-MEASURED = "measured in this run, so in no file: the terminal and `--json` have it"
-
-
 @dataclass(frozen=True)
 class Subject:
     """What a figure is about.
@@ -163,21 +178,6 @@ SUBJECTS = {
     10: Subject(RS_N, False, "rs_n_ratio_most", "rs_n_ratio_2048", 2048),
     11: Subject(RS_NL, True, "rs_nl_ratio_most", "rs_nl_ratio_8192", 8192),
 }
-ABOUT = (
-    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings simulated by "
-    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries looked at, links "
-    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with it RS_N's largest "
-    "ratio from 128 B on is the 0.6 of Figure 10; all else in both figures follows (the i860 at 40 MHz had 25 "
-    "cycles for a step). A step count is the same in every run. What today's compiler takes on today's processor is "
-    "measured beside it. Reuses: how often a schedule must be used until scheduling and communication together "
-    "take less than AC, which schedules nothing."
-)
-DEPARTURES = (
-    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is faster than AC",
-    "Figures 10 and 11 are not in the scan; the limits are those of Section 6's words",
-    "communication is 1990's machine in both; the measured scheduling is today's, tens of times faster: its verdict "
-    "is in the files, its values are printed only, so that files are the same in every run",
-)
 
 
 def reproduce(figure: int, seeds: int = SEEDS) -> Item:
@@ -236,10 +236,6 @@ def _compile_s(pattern: conset.Pattern, algorithm: Algorithm, seed: int) -> floa
 def ratios(times: Times, subject: Subject, degree: int, scheduling_s: float) -> tuple[float, ...]:
     """Scheduling over communication at each of `SIZES`."""
     return tuple(scheduling_s / time for time in times[subject.algorithm.name, degree])
-
-
-Ratios = dict[int, tuple[float, ...]]
-"""Density → ratio at each of `SIZES`."""
 
 
 def _largest(ratio: Ratios, least: int = 0, most: float = inf) -> float:

@@ -22,6 +22,24 @@ from conset.schedule.schedule import Schedule
 from conset_papers.item import read_published
 from conset_papers.parallel import on_threads
 
+UNSCHEDULED_OR_NODES = ("AC", "RS_N")
+"""One class: both S2 and without heed to links; which of the two is first hangs on the order of AC's sends."""
+MACHINE = "ipsc860:64"
+MODEL = "circuit"
+DEGREES = (4, 8, 16, 32, 48)
+"""Densities d of the text's test sets."""
+SIZES = tuple(1 << k for k in range(4, 18))
+"""Message sizes [B]: 16 B to 128 KiB."""
+SEEDS = 5
+"""Drawings of each density; the text took 50."""
+SET_UP = "setup=15us"
+"""A cost of every permutation but none of AC's; the text has no figure, the preset 0."""
+PERMUTATIONS = "synchronization=0,exchange_syncs=ready;barrier"
+"""Permutations one after the other for nothing, their exchanges synchronized: what Section 2.1 assumes."""
+
+Times = dict[tuple[str, int], tuple[float, ...]]
+"""(algorithm, density) → mean time at each of `SIZES` [s]."""
+
 
 def fact(item: str, density: int | None = None) -> float:
     """A number of `published/facts.csv`, which has its unit and place.
@@ -75,26 +93,6 @@ TODAY = (
     Algorithm("negotiated, S2", "negotiated", "none"),
 )
 """What this compiler has beside them: exchanges only, and few permutations free of contention."""
-
-UNSCHEDULED_OR_NODES = ("AC", "RS_N")
-"""One class: both S2 and without heed to links; which of the two is first hangs on the order of AC's sends."""
-
-
-MACHINE = "ipsc860:64"
-MODEL = "circuit"
-DEGREES = (4, 8, 16, 32, 48)
-"""Densities d of the text's test sets."""
-SIZES = tuple(1 << k for k in range(4, 18))
-"""Message sizes [B]: 16 B to 128 KiB."""
-SEEDS = 5
-"""Drawings of each density; the text took 50."""
-SET_UP = "setup=15us"
-"""A cost of every permutation but none of AC's; the text has no figure, the preset 0."""
-PERMUTATIONS = "synchronization=0,exchange_syncs=ready;barrier"
-"""Permutations one after the other for nothing, their exchanges synchronized: what Section 2.1 assumes."""
-
-Times = dict[tuple[str, int], tuple[float, ...]]
-"""(algorithm, density) → mean time at each of `SIZES` [s]."""
 
 
 def simulated(

@@ -53,6 +53,8 @@ from numpy.typing import NDArray
 from conset import _core
 
 Indices = NDArray[np.int64]
+LARGEST_FULL = 257
+"""Longer sides have their folded family only: full ones serve short sides and large contention."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +158,6 @@ def _left_out(side: int, cycle: bool, u: int, flip: int) -> list[tuple[int, int,
         nodes = [u, bar] if u != z else [side - 1 if cycle else z]
         return [(0, x, x) for x in nodes]
     return [(flip, u, bar), (flip, bar, u), (1 - flip, u, u), (1 - flip, bar, bar)]
-
-
-LARGEST_FULL = 257
-"""Longer sides have their folded family only: full ones serve short sides and large contention."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,9 @@ from conset.methods.complete_exchange.families import Factors, build_factors
 from conset.methods.complete_exchange.product import cheapest_plan, merge_steps, reflected, steps_of
 from conset.methods.problem import Phases
 
+FILES = {True: "mesh_5x5.txt", False: "torus_5x5.txt"}
+"""By whether the network is a mesh."""
+
 
 def applies_square_4m(box: Box) -> bool:
     """A square mesh whose side is divisible by 4."""
@@ -214,10 +217,6 @@ def block_of(factors: Factors) -> NDArray[np.int32]:
         x, y = np.nonzero(factors.factor == f)
         result[f, x] = factors.block[x, y]
     return result
-
-
-FILES = {True: "mesh_5x5.txt", False: "torus_5x5.txt"}
-"""By whether the network is a mesh."""
 
 
 def applies_stored(box: Box) -> bool:

@@ -19,6 +19,9 @@ from conset.schedule.linkage import number_channels
 from conset.schedule.loads import chosen_links, phase_loads
 from conset.schedule.schedule import Schedule
 
+Score = tuple[float, ...]
+"""Smaller is better, place by place."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -243,10 +246,6 @@ class Routed:
     def phases(self) -> int:
         """Number of phases, empty ones not counted."""
         return int(np.unique(self.phase).size)
-
-
-Score = tuple[float, ...]
-"""Smaller is better, place by place."""
 
 
 def assemble(routed: Routed) -> Phases:

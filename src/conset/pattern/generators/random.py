@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from conset.pattern.generators.partners import Partners, Setting, partners_of_table, require, require_messages
 
 _MATRIX_RANKS = 8192
+_REPAIR_ROUNDS = 300
 
 
 class UsedPairs:
@@ -67,9 +68,6 @@ class UsedPairs:
         for earlier in self.table[: self.rounds]:
             marked[np.arange(ranks), earlier] = True
         return marked
-
-
-_REPAIR_ROUNDS = 300
 
 
 def generate_random(setting: Setting, *, degree: int) -> Partners:

@@ -14,6 +14,9 @@ from conset.errors import InputError, UsageError
 from conset.pattern.pattern import Pattern
 from conset.units import MAX_SIZE_B
 
+MAX_RANKS = 2**24
+"""Most ranks of a pattern; a file that names more is broken, and would take all memory."""
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -44,10 +47,6 @@ class ReadOptions:
                 raise UsageError(f"{name} = {value}: must be at least 1")
         if self.seed < 0:
             raise UsageError(f"seed = {self.seed}: must be at least 0")
-
-
-MAX_RANKS = 2**24
-"""Most ranks of a pattern; a file that names more is broken, and would take all memory."""
 
 
 def whole_bytes(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[np.int64]:

@@ -32,6 +32,10 @@ _VALUES = {
 }  # fmt: skip
 """Kind of value → its grammar and its name in errors."""
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+_PLUS = re.compile(rb"(?<![eE])\+")
+_BLANK = re.compile(rb"^[ \t\r]*+\n", re.MULTILINE)
+_MAX_ROWS = 2**27
+"""Of a matrix whose graph is partitioned: arrays by row, a gigabyte each."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,6 @@ def checked_text(path: Path) -> Text:
     if content.find(b"+", begin) >= 0:  # SciPy does not read a plus in front of a number
         content = content[:begin] + _PLUS.sub(b"", content[begin:])
     return Text(content, field)
-
-
-_PLUS = re.compile(rb"(?<![eE])\+")
-_BLANK = re.compile(rb"^[ \t\r]*+\n", re.MULTILINE)
 
 
 def _banner(content: bytes, path: Path) -> tuple[str, str, str]:
@@ -130,10 +130,6 @@ def _rule(form: str, field: str) -> str:
 
 def _decoded(text: bytes) -> str:
     return text[:200].decode("utf-8", errors="replace")
-
-
-_MAX_ROWS = 2**27
-"""Of a matrix whose graph is partitioned: arrays by row, a gigabyte each."""
 
 
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:

@@ -43,6 +43,7 @@ CARRIED = 0.9
 """A network that carries less of what is offered is saturated, however short the look."""
 THRESHOLD = 500.0
 """Mean latency [cycles] that no working network has, BookSim2's."""
+Watch = Callable[[str], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +144,6 @@ class LoadSweep:
             cycle_time(self.machine), self.flits, lanes_of(self.machine.costs, self.settings), self.window,
             self.events, self.elapsed_s,
         )  # fmt: skip
-
-
-Watch = Callable[[str], AbstractContextManager[None]]
 
 
 def sweep_load(

@@ -26,6 +26,8 @@ from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
 
 _GATE = -1
+_HOPS = 1 << 21
+_ROUNDING = 1 + 1e-9
 
 
 def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
@@ -127,10 +129,6 @@ def _replay(
         )
         found.append(Violation(*traffic.place_of(k), "linkage", text))
     return found
-
-
-_HOPS = 1 << 21
-_ROUNDING = 1 + 1e-9
 
 
 def demands_of(stated: float | Sequence[float] | None, messages: int) -> NDArray[np.float64] | None:

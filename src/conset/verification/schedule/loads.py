@@ -20,6 +20,20 @@ from conset.verification.schedule.traffic import Groups, Ints, Traffic, in_order
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Walk
 from conset.verification.verification import Violation
 
+KINDS = ("send", "receive", "link", "channels")
+_CELLS = 1 << 18
+_TRANSFERS = 1 << 18
+"""Both so few that the arrays of a chunk stay in a core's cache, and their memory with the process."""
+_HOPS = 1 << 22
+_SHOWN = 8
+_VERB = {
+    "send": "sends {} messages",
+    "receive": "receives {} messages",
+    "link": "carries {} messages",
+    "channels": "carries {} routes",
+}
+_BLOCK = 1 << 20
+
 
 def runs(key: Ints) -> Iterator[tuple[int, int]]:
     """(low, high) of every run of equal keys, none of them negative."""
@@ -111,20 +125,6 @@ class Tally:
             start = np.flatnonzero(np.diff(key[order], prepend=-1))
             key, count = key[order][start], np.add.reduceat(count[order], start) if start.size else none
         return Counts(self.groups, self.resources, key, count)
-
-
-KINDS = ("send", "receive", "link", "channels")
-_CELLS = 1 << 18
-_TRANSFERS = 1 << 18
-"""Both so few that the arrays of a chunk stay in a core's cache, and their memory with the process."""
-_HOPS = 1 << 22
-_SHOWN = 8
-_VERB = {
-    "send": "sends {} messages",
-    "receive": "receives {} messages",
-    "link": "carries {} messages",
-    "channels": "carries {} routes",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,9 +292,6 @@ class _Excess:
         text = f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {', '.join(shown)}), "
         text += f"the limit is {self.limit}{per}"
         return Violation(phase, transfer, rule, text)
-
-
-_BLOCK = 1 << 20
 
 
 def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Violation]:

@@ -23,6 +23,10 @@ from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
 from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
 
+_HOPS = 1 << 21
+_ROUNDING = 1e-9
+_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first")
+
 
 @dataclass(frozen=True, eq=False)
 class _Extent:
@@ -99,10 +103,6 @@ def _violation(traffic: Traffic, pair: int, first: int, second: int) -> Violatio
 def _time(traffic: Traffic, transfer: int, side: int) -> str:
     table = traffic.document.timetable
     return "" if table is None else f", {('starts', 'ends')[side]} at {table[transfer, side]:g} s"
-
-
-_HOPS = 1 << 21
-_ROUNDING = 1e-9
 
 
 def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
@@ -222,9 +222,6 @@ def _overlap(traffic: Traffic, kind: str, resource: int, transfer: int, holders:
     text = f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy with {others}, "
     text += f"the limit is {width} at once"
     return Violation(phase, place, f"timetable-{kind}", text)
-
-
-_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first")
 
 
 def check_posting(traffic: Traffic) -> list[Violation]:

@@ -18,6 +18,8 @@ from conset.verification.verification import Violation
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
@@ -29,10 +31,6 @@ def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[
         return
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(check, parts)
-
-
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

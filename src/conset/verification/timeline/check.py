@@ -38,6 +38,7 @@ from conset.verification.timeline.network import check_capacity, check_conservat
 from conset.verification.timeline.processors import check_processors
 
 __all__ = ["Violation", "check_timeline"]
+Rule = Callable[[CheckContext], list[Violation]]
 
 
 def check_timeline(
@@ -112,8 +113,6 @@ def _busy(e: CheckContext) -> list[Violation]:
             return [Violation("figures", f"{name}[{k}] = {busy[k]:.9g} s: its bytes need {need[k]:.9g} s")]
     return []
 
-
-Rule = Callable[[CheckContext], list[Violation]]
 
 RULES: tuple[Rule, ...] = (
     check_release, check_deps, check_policy, check_sends, check_life, check_set_ups, check_processors, check_receives,
