@@ -1,4 +1,7 @@
-"""The table of all bounds: what each is called and the function that finds it; the first of equals is the witness."""
+"""The table of all bounds, and the largest of them: for a pattern under limits, or for a schedule in its own class.
+
+A name stands beside the function that finds it; the first of equal bounds is the witness.
+"""
 
 from __future__ import annotations
 

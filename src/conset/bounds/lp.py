@@ -1,35 +1,29 @@
-"""Free routes, by linear program: what no routes can avoid, with prices of links and nodes as the proof.
+"""Bounds of free routes by linear program: what no routes avoid, with prices of links and nodes as the proof.
 
-Prices: what a network's scarce links and nodes are worth, by a linear program, and what they prove exactly.
+Statements, where λ is the least factor such that all messages can flow, in fractions and over any routes, with at most
+λ · capacity on every link and through every node:
+- phases ≥ ⌈λ⌉, links taking `link` · width and nodes `channels` messages, jointly;
+- time ≥ λ, links carrying rate · width bytes a second, beside the least lead-in and lead-out of any message;
+- sum of largest loads ≥ ⌈λ⌉, links taking their width.
+Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a link carries at most
+P times its capacity of them, in time T at most T · rate, and the largest loads add up to at least its messages per unit
+of width. Class: any routes, whole or split messages, every policy; asked for (`lp`), as it takes seconds.
 
-Problem: least λ such that every message can flow, in fractions and over any routes, with at most λ · capacity on every
-link and through every node: the maximum concurrent flow, seen from its dual. For prices of links and nodes that are not
-negative, every route costs at least the cheapest one, so that
+Idea: λ is the maximum concurrent flow, seen from its dual. For prices of links and nodes that are not negative, every
+route costs at least the cheapest one, so that
 
     λ ≥ Σ over messages of (cost of the cheapest route) / Σ of capacity · price,
 
 and the program's own prices make this an equality. So the program is believed in nothing: its prices are rounded to
 whole numbers, the cheapest routes are found anew with them, and both sums are exact. Whatever tolerance the solver
-kept, whatever it returned, the quotient is a bound.
+kept, whatever it returned, the quotient is a bound. Witness: these prices.
+When to use it: where links are scarce in one place it is stronger than the supply bounds: the complete exchange on an
+8×8 mesh with 12 channels needs 35 phases where counting channels says 34.
 Complexity: sources × links variables, one commodity for each source; interior point (HiGHS), about a second for the
 complete exchange on 8×8 nodes; the proof O(sources · links · log nodes).
-Reference: Shahrokhi, Matula, The maximum concurrent flow problem, doi:10.1145/77600.77620; HiGHS,
-doi:10.1007/s12532-017-0130-5.
-
-Free routes, by linear program: no routes spread messages better over links and nodes than a fractional flow.
-
-Statements, λ the value of the maximum concurrent flow (`flow_prices`) with these capacities:
-- phases ≥ ⌈λ⌉, links `link` · width and nodes `channels` messages, jointly;
-- time ≥ λ, links rate · width bytes a second, beside the least lead-in and lead-out of any message;
-- sum of largest loads ≥ ⌈λ⌉, links their width.
-Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a link carries at most
-P times its capacity of them, in time T at most T · rate, and the largest loads add up to at least its messages per unit
-of width. Class: any routes, whole or split messages, every policy; asked for (`lp`), as it takes seconds. Witness:
-prices of links and nodes, rounded to whole numbers, whose cheapest routes are summed exactly: solver tolerances do not
-enter. Stronger than the supply bounds where links are scarce in one place: the complete exchange on an 8×8 mesh with 12
-channels needs 35 phases where counting channels says 34.
-Source: Feldmann, Stricker, Warfel count channels; the program is the one of fractional routing, as Leighton and Rao
-use it, doi:10.1145/331524.331526.
+Reference: Shahrokhi, Matula, The maximum concurrent flow problem, doi:10.1145/77600.77620; fractional routing as
+Leighton and Rao use it, doi:10.1145/331524.331526; HiGHS, doi:10.1007/s12532-017-0130-5. Feldmann, Stricker, Warfel
+count channels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Watch: callbacks that report what is done next; the command line shows it.
-
-Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
+"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
 
 Rows are sorted by the time that decides: what the machine's model says, or another, or the formula. Effort is counted:
 a simulation takes no more work than a whole choice by `auto` may, methods that search are left out above `LARGE`

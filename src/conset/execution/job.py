@@ -1,4 +1,4 @@
-"""Job: runs a schedule over MPI, in a job of its own or in the one that runs, and says what it showed."""
+"""Job: runs a schedule over MPI, in a job of its own or in the one that runs, and says what it showed, how surely."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Measure: a plan beside its baselines in one job, paired by repetition, every byte checked.
+"""Measure: a plan beside its baselines in one job, paired by repetition, every received byte checked.
 
-Payload: bytes that identify where they come from, and the check of what arrived.
+Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of
+messages, a shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
 
-A byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of messages, a
-shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
-
-Rivals: what an application would call without a schedule, on the same buffers.
+Baselines are what an application would call without a schedule, on the same buffers:
 
 - `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
 - `alltoallv`: `MPI_Alltoallv`.

@@ -1,4 +1,7 @@
-"""Arrays in files: lists of JSON and columns of archives, held to kind, shape and range."""
+"""Arrays in files: columns of archives and lists of JSON, held to kind, shape and range by NumPy.
+
+A million rows of JSON are looked at as sets of types and lengths, singly only to name a fault.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The two forms of a schedule's file: JSON for people, one phase a line, and an archive of flat arrays.
+"""The two forms of a schedule's file: JSON for people, an archive of flat arrays for size.
 
-The `.npz` form of a schedule: a JSON header beside flat arrays, the same bytes every time.
+JSON: one phase to the line, messages a few to the line, written block by block.
 
-`header` is a text of the object without its long lists; `source`, `target` and `size` are the messages' columns,
-`transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the transfers of phase p. `before`,
-`placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are there only where the JSON form
-is not null.
+`.npz`: the same bytes every time. `header` is a text of the object without its long lists; `source`, `target` and
+`size` are the messages' columns, `transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the
+transfers of phase p. `before`, `placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are
+there only where the JSON form is not null.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Is what a timeline's file says of one piece? What goes together, lengths and ranges of columns.
-
-Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
+"""Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
 
 A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
 checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
 machine that simulated and paths stay out of it. Of every message its times are kept, as far as the model says them:
-slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`.
+slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`. Reading
+checks that a file is of one piece: what goes together, lengths and ranges of columns.
 """
 
 from __future__ import annotations

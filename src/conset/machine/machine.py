@@ -1,9 +1,8 @@
 """Machine: a network, its routing, its hard limits and its costs, mode by mode.
 
-Modes: named ways to move data between memory and network, each with set-up, rate and overlap of its own.
-
-A machine file lists them as tables of the words for costs (`[modes.spooling]`) and names the one in use (`mode =
-"streaming"`). How much of a computation a mode hides is one rule for formulas and simulations.
+Modes are named ways to move data between memory and network, each with set-up, rate and overlap of its own. A machine
+file lists them as tables of the words for costs (`[modes.spooling]`) and names the one in use (`mode = "streaming"`).
+How much of a computation a mode hides is one rule for formulas and simulations.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Times of messages alone, and how long they keep ports, nodes and links.
 
-Work: how long messages keep ports, nodes and links busy, as methods that search for short phases weigh them.
+Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing.
 
-Formulas and bounds tell overheads from latencies (`conset.prediction.terms`, `conset.bounds.problem`); a search asks
-for one number per message at a port, and takes overheads and latencies of both ends together.
-
-Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing. Work of a message of b
-bytes, overhead taken at its size:
+Work, as methods that search for short phases weigh it. They ask for one number per message at a port and take overheads
+and latencies of both ends together, which formulas and bounds tell apart (`conset.prediction.terms`,
+`conset.bounds.problem`). Of a message of b bytes, overhead taken at its size:
 
     port        overhead + b / rate of the port, at the source's port out and at the target's port in
     node        overhead / 2 + w · b / `node_Bps`, at both ends, where in and out share a rate; w is `exchange_weight`
@@ -16,10 +14,9 @@ bytes, overhead taken at its size:
 
 A message inside a node uses none of them. Latency of hops is not part of it: flow that fills a machine hides it.
 
-Times of messages alone: when each reaches a port, a processor or a slot at the earliest, and how long it has to go.
-
-Every resource takes at least its least lead-in, its work and its least lead-out; formulas (in the core) and bounds
-(here) work that out apart, so that each is held against the other.
+Times alone: when each message reaches a port, a processor or a slot at the earliest, and how long it has to go. Every
+resource takes at least its least lead-in, its work and its least lead-out; formulas (in the core) and bounds (here)
+work that out apart, so that each is held against the other.
 """
 
 from __future__ import annotations

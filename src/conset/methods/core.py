@@ -1,6 +1,4 @@
-"""The border to the C++ core, seen from the methods: its arguments, and timed phases.
-
-Timing: phases as what the schedulers of timetables take, from the core's side of the border.
+"""The border to the C++ core, seen from the methods: what its functions take, made of a problem or of timed phases.
 
 In a timetable a transfer holds the port out of its source, the port into its target and one unit of width of every
 link of its route from its start to its end, and nobody else has them. It stands there for its overhead and for its

@@ -1,8 +1,7 @@
-"""Method: one row of the table of methods, an algorithm and its domain as data, and what a domain refuses.
+"""Method: one row of the table of methods, an algorithm and its domain as data; and what a domain may refuse.
 
-What a method requires: each function says in one line what was required and what was given, or None.
-
-`applies_<method>` of a method's file joins those that concern it; `require` turns its line into an error.
+`applies_<method>` of a method's file joins the refusals that concern it, each one line that says what was required and
+what was given, or None; `require` turns the line into an error.
 """
 
 from __future__ import annotations

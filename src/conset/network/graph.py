@@ -1,4 +1,7 @@
-"""Any directed graph as a network, and what readers of graphs share: keys on nodes and edges."""
+"""Any directed graph as a network: from nodes and edges as read to a checked Topology.
+
+Readers of graphs share what keys on nodes and edges say, and how nodes are numbered (`build_graph`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that hold a graph: edge lists, GML, GraphML; which reader takes which file."""
+"""Files that hold a graph: readers of edge lists, GML and GraphML, by suffix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pattern specs: one text, a generator's name with options and sizes, or a file."""
+"""Pattern specs: one text, a generator's name with options or a file, to a Pattern; and the sizes it may ask for.
+
+Sizes are equal, or drawn from a distribution (`DISTRIBUTIONS`).
+"""
 
 from __future__ import annotations
 

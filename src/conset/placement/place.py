@@ -1,4 +1,7 @@
-"""Placements from files: a JSON list of node ids, or one to the line."""
+"""Place: the node of each rank, by the name of a way or from a file; the table of all ways.
+
+A file is a JSON list of node ids, or one to the line.
+"""
 
 from __future__ import annotations
 

@@ -1,16 +1,13 @@
-"""Terms of a prediction: costs of messages as the core takes them, chains of the order, timetables.
+"""Terms of a prediction: what messages cost as the core's formulas take it, chains of the order, timetables.
 
-Chains of the pattern's order: messages that must follow one another take at least their times alone, added up.
+Chains: messages that must follow one another take at least their times alone, added up, as every message starts when
+those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
 
-Every message starts when those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
-
-Timetables in predictions: a phase lasts until its last transfer has ended.
-
-A timetable is kept as an order: every port and every unit of a link takes its transfers in the order of their starts,
-each as soon as it is free and what must come before has ended. On the schedule's own machine that gives its times back,
-and a phase is never said to be shorter than its table; elsewhere, or with other costs, the same order is timed anew.
-Where phases are not kept apart by barriers the order runs through all of them. Messages that a timetable keeps apart on
-a link do not block each other. O(transfers · hops).
+Timetables: a phase lasts until its last transfer has ended. A timetable is kept as an order: every port and every unit
+of a link takes its transfers in the order of their starts, each as soon as it is free and what must come before has
+ended. On the schedule's own machine that gives its times back, and a phase is never said to be shorter than its table;
+elsewhere, or with other costs, the same order is timed anew. Where phases are not kept apart by barriers the order runs
+through all of them. Messages that a timetable keeps apart on a link do not block each other. O(transfers · hops).
 """
 
 from __future__ import annotations

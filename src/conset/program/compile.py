@@ -1,6 +1,4 @@
-"""Compile a program, every block by its method on one machine, and predict how long it takes.
-
-How long a program takes by formula: the work of its phases, and what its switches cost.
+"""Compile a program: every block by its method on one placement, then phases put into contexts; and predict its time.
 
     T = Σ over blocks of repeat · (work of the phases under barriers) + (switches + 1) · set-up + switches · S
 

@@ -1,9 +1,4 @@
-"""Channel numbers of contexts: a connection has the same channel at a node in every phase that shares it.
-
-Schedules number channels phase by phase; phases that are open together need numbers that differ between connections and
-agree on the ones they share.
-
-Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
+"""Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
 
 Problem: a program executes phases in an order that is free in places; a switch is due between phases of different
 contexts; put phases into contexts, under the limits, so that few switches are due.
@@ -11,6 +6,8 @@ Idea: a block that is repeated turns round: it runs its phases forth and back, s
 it begins with again. Where one block follows another, one of the lightest phases of the one becomes its last and one of
 the other its first, if their connections may be open together with all that the two contexts already hold; of several
 such pairs the one with the fewest connections in all. What follows more often in the program is looked at first.
+Afterwards channels are numbered anew: schedules number them phase by phase; phases that are open together need numbers
+that differ between connections, while a connection that several phases share has one number at a node in all of them.
 Invariant: all connections of a context together keep the strictest limits of all schedules.
 Complexity: at most 16 × 16 pairs for each pair of schedules that follow one another, O(connections · hops) each.
 When it does nothing: blocks whose pattern has an order keep their phases' order and never turn.

@@ -1,16 +1,12 @@
 """Documents: schedule and program files as they stand, before anything in them is believed.
 
-Document: a schedule file as it stands, before anything in it is believed.
-
 A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat arrays that say what
 the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
-ProgramDocument: a program file as it stands, before anything in it is believed.
-
-A program runs blocks one after the other, each a number of times; a block is a schedule of the list. Every phase of
-every schedule belongs to one *context*: the connections that are open together. What a phase needs is in its context,
-so a switch is due only between phases of different contexts.
+A `ProgramDocument` is the same of a program, which runs blocks one after the other, each a number of times; a block is
+a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
+What a phase needs is in its context, so a switch is due only between phases of different contexts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Posting: in which order each rank posts its messages, how many receives, and which must wait for which."""
+"""Posting: in which order each rank posts its messages, how many are open at once, and which must wait for which.
+
+Receives are posted first, before anything is sent to them.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Wait-for cycles: messages that wait for each other, as a deadlock reports them.
+"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
 
-The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
-
-What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates.
+What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates; and what a
+deadlock says: the cycle of messages that wait for each other.
 """
 
 from __future__ import annotations

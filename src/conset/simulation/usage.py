@@ -1,6 +1,6 @@
-"""Usage: what of its capacity each link and port used over time, and the bounds over the routes as the core walks them.
+"""Usage: what of its capacity each link and port used over time, and the work of the busiest beside its bound.
 
-Usage: what of its capacity each link and port used over time, and the work of the busiest beside its bound.
+Routes are those the core walks. `least_time` is the bound that pictures and texts show beside a timeline.
 
 Idea. A message's rate is a step function of time; the bytes a link has carried are the integral of a sum of such steps.
 A step of r at time t has carried r · (e - t) at every later time e, so two sums per link and bin (of r and of r · t),

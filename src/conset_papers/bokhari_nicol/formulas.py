@@ -1,8 +1,8 @@
-"""Costs and bounds of a synchronization and a message: as the text prints them, and as the pipeline has them.
+"""Costs and bounds of a synchronization and a message, twice: as the text prints them, and as the pipeline has them.
 
-Table 1's formulas as the text prints them, and the bounds it draws with them in Figures 12 to 15.
-
-Nothing here comes from the machine's preset or from a schedule: it is what those are held against.
+Printed: Table 1's formulas, and the bounds drawn with them in Figures 12 to 15; nothing of it comes from the machine's
+preset or from a schedule: it is what those are held against. The pipeline's: predicted from the preset, counted in
+compiled schedules.
 """
 
 from __future__ import annotations

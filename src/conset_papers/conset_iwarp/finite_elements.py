@@ -1,18 +1,15 @@
-"""Finite-element patterns of section 5.2: regenerated meshes, their partitions and compiled exchanges.
+"""Finite-element patterns of section 5.2: regenerated meshes, their partitions, compiled exchanges, their times.
 
-Finite-element meshes of the sizes that Table 4 gives; the text's own are lost.
+Meshes have the sizes that Table 4 gives; the text's own are lost. m11k: 10,000 random points in the unit square and
+1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the boundary, the density inside as distance^-1.5 to
+a crack from the left edge to the centre. All three are Delaunay triangles, whose number Euler's formula gives:
+2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the only elements of which 20,000 have about 22,451
+nodes. Cells are cut into 64 parts by bisection of the wider coordinate or by METIS; part a sends part b one word for
+every node that both have.
 
-m11k: 10,000 random points in the unit square and 1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the
-boundary, the density inside as distance^-1.5 to a crack from the left edge to the centre. All three are Delaunay
-triangles, whose number Euler's formula gives: 2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the
-only elements of which 20,000 have about 22,451 nodes. Cells are cut into 64 parts by bisection of the wider coordinate
-or by METIS; part a sends part b one word for every node that both have.
-
-The finite-element patterns of section 5.2 on regenerated meshes: structure, predictions, simulations.
-
-A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access, section 5.2).
-The text's compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a
-phase and 10 for each word of the timetable. Today's balances words over phases and orders them by an event list.
+A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access). The text's
+compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a phase and
+10 for each word of the timetable. Today's balances words over phases and orders them by an event list.
 """
 
 from __future__ import annotations

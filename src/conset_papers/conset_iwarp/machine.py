@@ -1,4 +1,7 @@
-"""The text's machine and compiler: clocks and words, sequential routing in phases, list scheduling."""
+"""The text's machine and its compiler: clocks of 50 ns and words of 4 bytes; sequential routes, then lists of cells.
+
+The compiler (section 4.4) routes connections one by one into phases (APR), then orders the lists of cells (AS).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of bars, and of the errors of a table's cells."""
+"""Pictures of bars, series side by side over named groups; and of errors, every cell a dot off its published number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of permutations: a complete exchange as a transposition, permutations on a mesh."""
+"""Pictures of permutations: a complete exchange as a transposition of blocks, and grids of nodes by their targets."""
 
 from __future__ import annotations
 

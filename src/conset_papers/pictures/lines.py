@@ -1,4 +1,4 @@
-"""Pictures of lines and of steps: one panel or several."""
+"""Pictures of lines, each panel a family of curves over one quantity, and of steps, filled, beside formulas."""
 
 from __future__ import annotations
 

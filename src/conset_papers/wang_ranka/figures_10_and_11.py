@@ -1,9 +1,10 @@
-"""Steps of scheduling, counted in the text's own pseudo-code (Figures 3 and 4), run as it is printed.
+"""Figures 10 and 11: scheduling time over communication time for RS_N and RS_NL, and the reuses at which they pay.
 
-A measured time is that of today's processor and differs from run to run; a number of steps does neither. One step is
-an entry of a row that is looked at (is it active, is its target free), a link of a path that is looked at or marked, an
-entry of Tsend, Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is
-done once, in parallel, for as long as its messages take (Section 4.2 gives its order only).
+Steps of scheduling are counted in the text's own pseudo-code (Figures 3 and 4), run as it is printed: a measured time
+is that of today's processor and differs from run to run; a number of steps does neither. One step is an entry of a row
+that is looked at (is it active, is its target free), a link of a path that is looked at or marked, an entry of Tsend,
+Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is done once, in
+parallel, for as long as its messages take (Section 4.2 gives its order only).
 
 This is the text's algorithm as a yardstick, not the compiler's: `conset.methods.random_schedule` makes the schedules.
 PATHS is reset with every permutation, as there; Figure 4 resets it once, so that links would stay claimed for ever.

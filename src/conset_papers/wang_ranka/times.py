@@ -1,9 +1,8 @@
-"""Times over message size by the text's four algorithms and today's; the numbers in the text's words.
+"""Times over message size by the text's four algorithms and today's, and the numbers in the text's words.
 
-Times over message size: schedules compiled once for each drawing, then simulated or predicted at every size.
-
-Phases do not depend on the size where all messages are equal, so one compile serves all sizes. Means over drawings; the
-pattern of drawing s and every random choice of its compile have seed s.
+Schedules are compiled once for each drawing, then simulated or predicted at every size: phases do not depend on the
+size where all messages are equal. Means over drawings; the pattern of drawing s and every random choice of its compile
+have seed s.
 """
 
 from __future__ import annotations

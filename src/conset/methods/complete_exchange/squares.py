@@ -1,19 +1,15 @@
-"""Squares: closed forms for sides 4m, 4m+2 and 4m+3, and two stored schedules of 25 nodes.
+"""Square meshes: closed forms for sides 4m, 4m+2 and 4m+3, and two stored schedules of 25 nodes.
 
-Squares of side n = 4m: the closed form, ⌈n³/4c⌉ phases for every contention c ≤ n/4, which is optimal.
-
-The algorithm, its proof in short, its complexity and its sources stand in
-`cpp/include/conset/scheduling/complete_exchange/complete_exchange.hpp`.
+Side n = 4m: the closed form, ⌈n³/4c⌉ phases for every contention c ≤ n/4, which is optimal. The algorithm, its proof in
+short, its complexity and its sources stand in `cpp/include/conset/scheduling/complete_exchange/complete_exchange.hpp`.
 Steps are numbered from 0 to n³/4 - 1; phase p of a schedule of contention c holds the steps c·p … c·p + c - 1. Beyond
-c = n/4 the schedule stays at n/4, so that every phase keeps one send and one receive.
+c = n/4 the schedule stays at n/4, so that every phase keeps one send and one receive. `partner_at` and `step_of` are
+for applications: each rank computes its own part in O(1) per step, without a table and without a word to anybody.
 
-`partner_at` and `step_of` are for applications: each rank computes its own part in O(1) per step, without a table and
-without a word to anybody.
-
-Squares of side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1.
-
-Problem: a factor of a path of n = 4m+2 nodes has m tiles and one vertex left out, which stays in one type and flips in
-the other. As permutations the types load m and m+1, and their products need more steps than the bound.
+Side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1. New.
+Problem: a factor of a path of n nodes (`conset.methods.complete_exchange.families`) has m tiles and one vertex left
+out, which stays in one type and flips in the other. As permutations the types load m and m+1, and their products need
+more steps than the bound.
 Idea: pack both types of a column factor and a row factor together, T = 4m+2 slots for a pair of factors. Column block
 k and row block l, tiles 0 … m-1, the vertex left out m; t the horizontal and t' the vertical type; times modulo T:
     k, l < m             (t, t') at k + l + {0, m, 2m+1, 3m+1}
@@ -27,12 +23,10 @@ left; then windows across pairs merge too (any of at most m-1 steps); they are c
 order.
 Guarantee: the bisection bound ⌈n³/4c⌉ at c = 1, every c ≤ m-1, every c ≤ m that divides n; n² at c = m+1 is a product.
 Complexity: O(messages).
-Reference: none; new.
 
-Squares of side n = 4m+3: products of folded factors, and what moves in one dimension side by side.
-
-Problem: the factors of a path of n = 4m+3 nodes leave out the stays. A product with the identity moves data along rows
-only, or along columns only, and wastes half of the links.
+Side n = 4m+3: products of folded factors, and what moves in one dimension side by side. New.
+Problem: the factors leave out the stays. A product with the identity moves data along rows only, or along columns only,
+and wastes half of the links.
 Idea: the h = 2m+1 factors of M = m+1 tiles make h² · 4M steps as any product. For each factor i let the P_t (columns
 move in type t, rows stay) and the Q_t (rows move, columns stay) run together in 2M slots: with k and l the blocks of
 factor i that the column and the row of a node are in, P_t at k + l + M t and Q_t at k + l + M t + ⌊M/2⌋ modulo 2M.
@@ -40,16 +34,13 @@ Invariant: a row sees one k in a slot, a column one l, a cell's four items stand
 Guarantee: n(n²-1)/4 steps at c = 1, the bisection bound; c of them in a phase in windows of at most m steps. At c =
 m+1 the product of the n permutations, n² - 1 phases, is the port bound itself.
 Complexity: O(messages).
-Reference: none; new.
 
-Stored schedules: two networks of 25 nodes whose fewest phases no construction and no search of ours finds.
-
-`mesh_5x5.txt` (30 phases, the bisection bound) and `torus_5x5.txt` (24 phases, the port bound) hold the phase of the
-message from node s to node t in line s, column t; "-" is no message. They were found by the SAT solver CaDiCaL 1.5.3
-(python-sat) in less than a second, from variables "message m is in phase p": each message in exactly one phase, at
-most one message for each sender, receiver and link in a phase, and at least one for those that are needed in every
-phase; the half turn of the network takes phase p to phase p + K/2 modulo K. Without "at least one" it did not end in
-four minutes.
+Stored: two networks of 25 nodes whose fewest phases no construction and no search of ours finds. `mesh_5x5.txt` (30
+phases, the bisection bound) and `torus_5x5.txt` (24 phases, the port bound) hold the phase of the message from node s
+to node t in line s, column t; "-" is no message. They were found by the SAT solver CaDiCaL 1.5.3 (python-sat) in less
+than a second, from variables "message m is in phase p": each message in exactly one phase, at most one message for each
+sender, receiver and link in a phase, and at least one for those that are needed in every phase; the half turn of the
+network takes phase p to phase p + K/2 modulo K. Without "at least one" it did not end in four minutes.
 """
 
 from __future__ import annotations

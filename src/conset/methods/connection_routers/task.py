@@ -1,4 +1,4 @@
-"""Task and Routed: what every router is given and gives back, and the phases made of it."""
+"""Task and Routed: what every router of connections is given and gives back; the phases made of it, and their score."""
 
 from __future__ import annotations
 

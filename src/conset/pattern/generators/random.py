@@ -1,9 +1,10 @@
-"""Random messages: rows regular, or rows and columns.
+"""Random messages: every rank sends to exactly d distinct others (`random-rows`), and receives from d (`random`).
 
-Random messages, regular both ways: every rank sends to and receives from exactly d distinct others.
+If only the rows are regular the largest column dominates every schedule and hides the differences; so `random` is
+regular both ways:
 
 Problem: a random directed graph without loops or repeated edges, in and out degree d everywhere (Wang and Ranka's
-test sets; if only the rows are regular the largest column dominates every schedule and hides the differences).
+test sets).
 Idea: d permutations, one after the other. Each starts uniform; positions that hit the own rank or an earlier
 permutation are repaired by swapping with random positions where both come out well. For d above half the ranks the
 complement is drawn instead, so a random swap always succeeds with a fair chance.

@@ -1,4 +1,7 @@
-"""What readers share: options, and numbers of a file to whole bytes and arrays."""
+"""Entries: what readers share: options, numbers of a file as whole bytes, and arrays of them as a pattern.
+
+Errors name the place in the file.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The text of a Matrix Market file, checked line by line before a parser sees it.
+"""Matrix Market (`.mtx`): a matrix of bytes, or a sparse matrix whose rows are distributed over ranks.
 
-SciPy's parser ends the process where the last line ends in a blank without a newline, and reads `2.0x` as 2, `0x10` as
-0, `1D2` as 1 and `4-5` as 4. So every line must be of the format's grammar first: one regular expression over the whole
-text, whose possessive repeats never step back: 0.1 to 0.3 s for a million lines.
+The text is checked line by line before a parser sees it. SciPy's parser ends the process where the last line ends in a
+blank without a newline, and reads `2.0x` as 2, `0x10` as 0, `1D2` as 1 and `4-5` as 4. So every line must be of the
+format's grammar first: one regular expression over the whole text, whose possessive repeats never step back: 0.1 to
+0.3 s for a million lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Injection: latency over load at flit level, as networks are compared; and the load at which one saturates.
+"""Load sweep: latency over load at flit level, as networks are compared; and the load at which one saturates.
 
 Every node starts a packet in each cycle with probability load / flits (Bernoulli injection: gaps between packets are
 geometric), to a partner drawn uniformly; a packet that cannot enter waits in its node, and the wait counts. Packets

@@ -1,15 +1,12 @@
 """Connections: linkage tables followed from gate to gate, and minimum bandwidths.
 
-Linkage tables, replayed: every connection is followed from gate to gate through what the nodes would be loaded with.
-
 The tables are built here from the stated channels: a node's channel leads to a channel of the next node, or out of
 the gate. Of two entries for one channel the later one stands, as in a machine: then another connection is lost, which
 the replay shows. The replay knows of a connection only where it enters and on which channel; what comes out must be
 its target.
 
-Minimum bandwidths: what ports and links leave a connection while everything of its phase or context is open.
-
-A port or link that u connections share gives each at least 1/u of its rate, whatever the others do.
+A port or link that u connections of a phase or context share gives each at least 1/u of its rate, whatever the others
+do.
 """
 
 from __future__ import annotations

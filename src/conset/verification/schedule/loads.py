@@ -1,6 +1,7 @@
-"""Loads of groups of transfers on ports, links and channels, counted and held against limits, and the duplex rule.
+"""Loads of groups of transfers on ports, links and channels, held against the limits; and the duplex rule.
 
-Loads of groups of transfers (phases, or windows of them) on ports, links and channels, against the limits.
+A group is a phase, or a window of several. Duplex `exchange`: a node that both sends and receives in a group does so
+with one partner.
 
 Memory is bounded: groups come in chunks of so many (group, resource) cells and transfers, a single group of very many
 transfers in blocks. Where transfers are few and the network is large, counts are kept sparse.

@@ -1,12 +1,15 @@
-"""Order: between messages, in timetables, and in what each rank posts.
+"""Order: the partial order between messages, timetables, and the order in which each rank posts.
 
-Timetables: inside a phase, what overlaps in time shares no port and no unit of a link's width.
+Messages keep their order across phases, and inside one by its timetable.
 
-At any instant a node sends at most one message, receives at most one, and a link carries at most one per unit of its
-width, whatever the limits of the phase say: a timetable is what makes many connections of a phase one after the other.
-Intervals that only touch do not overlap, and one of no length overlaps nothing. Transfers inside a node are free.
-A window is as long as its bytes need at the slowest of its ports and of one unit of every link, or it is none.
+In a timetable what overlaps in time shares no port and no unit of a link's width: at any instant a node sends at most
+one message, receives at most one, and a link carries at most one per unit of its width, whatever the limits of the
+phase say: a timetable is what makes many connections of a phase one after the other. Intervals that only touch do not
+overlap, and one of no length overlaps nothing. Transfers inside a node are free. A window is as long as its bytes need
+at the slowest of its ports and of one unit of every link, or it is none.
 Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
+
+A rank posts in the order that the file names.
 """
 
 from __future__ import annotations

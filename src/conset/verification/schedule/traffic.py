@@ -1,4 +1,4 @@
-"""Parallel: parts of a check on several threads, what they find in the order of the parts."""
+"""Traffic: the transfers of a document put on the nodes of its machine, as far as they can be, and groups of them."""
 
 from __future__ import annotations
 

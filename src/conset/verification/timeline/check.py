@@ -1,4 +1,4 @@
-"""Check: is a timeline possible? Everything is computed again from the workload, by array code that knows no events.
+"""Checker of timelines: is one possible? All is computed again from the workload, by array code that knows no events.
 
 Nothing of the simulators is used: routes are the verifier's, times and rates the timeline's. Where it keeps its rates
 (`Settings.record`), conservation, capacities, lanes and fairness are checked at every time; without them, what starts
