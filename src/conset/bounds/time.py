@@ -69,6 +69,7 @@ from conset.schedule.schedule import Schedule
 from conset.units import count_of, format_time
 
 NO_LIMIT = np.iinfo(np.int64).max
+"""Messages between barriers where a port has no limit."""
 ENDS, HOP = 5, 4
 """Cycles of a lone header: at both ends together, and for every link."""
 

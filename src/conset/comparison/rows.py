@@ -33,11 +33,6 @@ SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list"
 """Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
 
 
-def quiet(what: str) -> AbstractContextManager[None]:
-    """Says nothing."""
-    return nullcontext()
-
-
 @dataclass(frozen=True)
 class Comparison:
     """What came out.
@@ -234,3 +229,8 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool
         result.rows.append({**summary, "method_by_auto": by_auto})
         result.terms.append(dict(predict(schedule).terms))
         result.schedules.append(schedule)
+
+
+def quiet(what: str) -> AbstractContextManager[None]:
+    """Says nothing."""
+    return nullcontext()

@@ -23,8 +23,6 @@ from conset.units import count_of
 
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 """What a run executes, in the order of its table."""
-__all__ = ["DEFAULT_REPEAT", "RunResult", "exchange_deadline_s", "run_plan", "run_schedule"]
-
 DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
@@ -71,7 +69,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Times of a schedule and its rivals in one job, and the check of every byte.
+    """Times of a schedule and its baselines in one job, and the check of every byte.
 
     Attributes:
         ranks: size of the job.
@@ -173,7 +171,7 @@ def run_schedule(
     mpiexec: str | None = None,
     timeout: float | None = None,
 ) -> RunResult:
-    """Executes a schedule beside its rivals, every received byte checked.
+    """Executes a schedule beside its baselines, every received byte checked.
 
     Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
     and every rank has the result. A schedule is not verified here: `conset.verification` does that.

@@ -145,7 +145,7 @@ BASELINES: dict[str, Callable[[MPI.Intracomm, Plan, Bytes, Bytes, Waiter], Excha
     "alltoallv": Alltoallv,
     "neighbor_alltoallv": NeighborAlltoallv,
 }
-"""All rivals by the name in results."""
+"""By the name in results."""
 
 
 def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
@@ -194,7 +194,7 @@ class Measurement:
 def measure_plan(
     comm: MPI.Intracomm, plan: Plan, *, repeat: int, timeout_s: float | None = None, tamper: Tamper | None = None
 ) -> Measurement | None:
-    """Runs the plan and every rival `repeat` times after one repetition that is dropped; the result on rank 0.
+    """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
     several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 
 _HEAD = ("machine", "method", "sync", "limits", "limits_asked")
+"""Keys of the JSON form before the pattern."""
 _BLOCK = 1 << 15
+"""Rows that are written at once."""
 _PER_LINE = 8
+"""Messages to the line."""
 _HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
 _ALWAYS = (
     "source", "target", "size", "phase_offsets",
@@ -160,10 +163,10 @@ def document_of_object(found: Any) -> Document:
 
 def write_npz(document: Document, file: IO[bytes]) -> None:
     """Writes the archive; see `conset.archives.write_archive`."""
-    write_archive(file, _entries(document))
+    write_archive(file, _npz_entries(document))
 
 
-def _entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
+def _npz_entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
     head = {key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER}
     head |= {"pattern_name": document.pattern_name, **optional_keys(document)}
     yield "header", header_entry(head)

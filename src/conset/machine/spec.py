@@ -42,7 +42,7 @@ from typing import Any, overload
 
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs, Provenance
-from conset.machine.machine import Machine
+from conset.machine.machine import Machine, with_mode
 from conset.machine.words import ALIASES, GIVEN, WORDS, changed_costs, current_word, split_options, stated_costs
 from conset.network.graph import without
 from conset.network.routing import RULES, TIES, Routing
@@ -186,8 +186,6 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     if isinstance(target, Costs):
         return stated_costs(target, settings, GIVEN)
     if "mode" in dict(settings):
-        from conset.machine.machine import with_mode
-
         target = replace(with_mode(target, dict(settings)["mode"]), name=target.name)
         settings = [pair for pair in settings if pair[0] != "mode"]
     return target.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))

@@ -60,12 +60,7 @@ from conset.methods.problem import Phases, Problem
 
 def applies_pex(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "pex")
-        or refuse_shared_nodes(problem, "pex")
-        or refuse_limits(problem, "pex", "send", "receive", "duplex")
-        or _refuse_sides(problem)
-    )
+    return _refuse(problem, "pex", "send", "receive", "duplex") or _refuse_sides(problem)
 
 
 def schedule_pex(problem: Problem) -> Phases:
@@ -76,28 +71,12 @@ def schedule_pex(problem: Problem) -> Phases:
             pattern has an order; links or channels are limited.
     """
     require(applies_pex(problem))
-    pattern = problem.pattern
-    return Phases.of((pattern.source ^ pattern.target) - 1)
-
-
-def _refuse_sides(problem: Problem) -> str | None:
-    topology = problem.machine.topology
-    for side in topology.sides if topology.is_box else ():
-        if side & (side - 1):
-            return f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
-    ranks = problem.pattern.ranks
-    if ranks & (ranks - 1):
-        return f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any"
-    return None
+    return _exchange(problem, 0)
 
 
 def applies_pex_gen(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "pex-gen")
-        or refuse_shared_nodes(problem, "pex-gen")
-        or refuse_limits(problem, "pex-gen", "send", "receive", "duplex")
-    )
+    return _refuse(problem, "pex-gen", "send", "receive", "duplex")
 
 
 def schedule_pex_gen(problem: Problem) -> Phases:
@@ -107,17 +86,12 @@ def schedule_pex_gen(problem: Problem) -> Phases:
         InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
     """
     require(applies_pex_gen(problem))
-    pattern = problem.pattern
-    return Phases.of((pattern.source ^ pattern.target) - 1)
+    return _exchange(problem, 0)
 
 
 def applies_pex_gen_shift(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "pex-gen-shift")
-        or refuse_shared_nodes(problem, "pex-gen-shift")
-        or refuse_limits(problem, "pex-gen-shift", "send", "receive", "duplex")
-    )
+    return _refuse(problem, "pex-gen-shift", "send", "receive", "duplex")
 
 
 def schedule_pex_gen_shift(problem: Problem) -> Phases:
@@ -127,19 +101,13 @@ def schedule_pex_gen_shift(problem: Problem) -> Phases:
         InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
     """
     require(applies_pex_gen_shift(problem))
-    pattern = problem.pattern
-    ranks = pattern.ranks
-    shift = np.int32(((1 << (ranks - 1).bit_length()) - ranks) // 2)
-    return Phases.of(((pattern.source + shift) ^ (pattern.target + shift)) - 1)
+    ranks = problem.pattern.ranks
+    return _exchange(problem, ((1 << (ranks - 1).bit_length()) - ranks) // 2)
 
 
 def applies_gen(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "gen")
-        or refuse_shared_nodes(problem, "gen")
-        or refuse_limits(problem, "gen", "send", "receive")
-    )
+    return _refuse(problem, "gen", "send", "receive")
 
 
 def schedule_gen(problem: Problem) -> Phases:
@@ -151,6 +119,30 @@ def schedule_gen(problem: Problem) -> Phases:
     require(applies_gen(problem))
     pattern = problem.pattern
     return Phases.of((pattern.target - pattern.source) % pattern.ranks - 1)
+
+
+def _exchange(problem: Problem, shift: int) -> Phases:
+    """Step (source + shift) XOR (target + shift) of every message, empty steps left out."""
+    source, target = (ranks + np.int32(shift) for ranks in (problem.pattern.source, problem.pattern.target))
+    return Phases.of((source ^ target) - 1)
+
+
+def _refuse(problem: Problem, method: str, *kept: str) -> str | None:
+    """`method` takes neither an order nor ranks that share a node, and keeps the limits `kept` only."""
+    return (
+        refuse_order(problem, method) or refuse_shared_nodes(problem, method) or refuse_limits(problem, method, *kept)
+    )
+
+
+def _refuse_sides(problem: Problem) -> str | None:
+    topology = problem.machine.topology
+    for side in topology.sides if topology.is_box else ():
+        if side & (side - 1):
+            return f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
+    ranks = problem.pattern.ranks
+    if ranks & (ranks - 1):
+        return f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any"
+    return None
 
 
 def pex_contention(sides: Sequence[int]) -> NDArray[np.int64]:

@@ -33,46 +33,6 @@ TRIED = 16
 """Phases of a schedule, the lightest ones, that may come first or last."""
 
 
-def number_contexts(
-    schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
-) -> tuple[Schedule, ...]:  # fmt: skip
-    """The schedules with channels numbered anew in every context that several phases share."""
-    members = Counter(context for phases in contexts for context in phases)
-    known: dict[tuple[int, bytes, int], list[int]] = {}
-    used: dict[tuple[int, int], int] = defaultdict(int)
-    return tuple(
-        _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
-    )
-
-
-def _numbered(
-    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
-    used: dict[tuple[int, int], int],
-) -> Schedule:  # fmt: skip
-    offsets, nodes = schedule.route_offsets, schedule.route_nodes
-    if schedule.channels is None or offsets is None or nodes is None:
-        return schedule
-    channels = np.array(schedule.channels)
-    for p, context in enumerate(contexts):
-        if members[context] == 1:
-            continue
-        at = schedule.phase(p)
-        same: Counter[bytes] = Counter()
-        for k in range(at.start, at.stop):
-            route = nodes[offsets[k] : offsets[k + 1]]
-            if route.size < 2:
-                continue
-            way = route.tobytes()
-            key = (context, way, same[way])
-            same[way] += 1
-            if key not in known:
-                known[key] = [used[context, node] for node in route.tolist()]
-                for node in route.tolist():
-                    used[context, node] += 1
-            channels[offsets[k] : offsets[k + 1]] = known[key]
-    return replace(schedule, channels=channels)
-
-
 class Slot(NamedTuple):
     """The first or the last phase of a schedule."""
 
@@ -195,3 +155,43 @@ def reorder(schedule: Schedule, order: Sequence[int]) -> Schedule:
     at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], stops)
     channels = None if schedule.channels is None else schedule.channels[at]
     return replace(changed, route_offsets=offsets, route_nodes=schedule.route_nodes[at], channels=channels)
+
+
+def number_contexts(
+    schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
+) -> tuple[Schedule, ...]:  # fmt: skip
+    """The schedules with channels numbered anew in every context that several phases share."""
+    members = Counter(context for phases in contexts for context in phases)
+    known: dict[tuple[int, bytes, int], list[int]] = {}
+    used: dict[tuple[int, int], int] = defaultdict(int)
+    return tuple(
+        _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
+    )
+
+
+def _numbered(
+    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
+    used: dict[tuple[int, int], int],
+) -> Schedule:  # fmt: skip
+    offsets, nodes = schedule.route_offsets, schedule.route_nodes
+    if schedule.channels is None or offsets is None or nodes is None:
+        return schedule
+    channels = np.array(schedule.channels)
+    for p, context in enumerate(contexts):
+        if members[context] == 1:
+            continue
+        at = schedule.phase(p)
+        same: Counter[bytes] = Counter()
+        for k in range(at.start, at.stop):
+            route = nodes[offsets[k] : offsets[k + 1]]
+            if route.size < 2:
+                continue
+            way = route.tobytes()
+            key = (context, way, same[way])
+            same[way] += 1
+            if key not in known:
+                known[key] = [used[context, node] for node in route.tolist()]
+                for node in route.tolist():
+                    used[context, node] += 1
+            channels[offsets[k] : offsets[k + 1]] = known[key]
+    return replace(schedule, channels=channels)

@@ -105,40 +105,6 @@ def machine_of(document: Document) -> Machine:
     return machine_of_record(document.machine)
 
 
-def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
-    """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
-    pattern = schedule.pattern
-    ranks = schedule.source_node, schedule.target_node
-    if schedule.placement is not None:
-        ranks = pattern.source[schedule.message], pattern.target[schedule.message]
-    return Document(
-        machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
-        limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
-        ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
-        placement=schedule.placement, phase_offsets=schedule.phase_offsets,
-        transfer_source=ranks[0], transfer_target=ranks[1],
-        transfer_size=schedule.size, transfer_message=schedule.message,
-        route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
-        figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
-        in_flight=schedule.in_flight, posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=_final_name(pattern.name),
-    )  # fmt: skip
-
-
-def _final_name(name: str) -> str:
-    """A name for a file: no folders, one line, at most `MAX_NAME` letters."""
-    final = name.rpartition("/")[2]
-    return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
-
-
-def _bandwidths(schedule: Schedule) -> float | list[float] | None:
-    """One number where all messages are to have the same."""
-    rates = schedule.min_bandwidth_Bps
-    if rates is None or not rates.size:
-        return None
-    return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()
-
-
 @dataclass(frozen=True)
 class BlockDocument:
     """One block as a file says it.
@@ -180,3 +146,37 @@ class ProgramDocument:
     schedules: tuple[Document, ...]
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
+
+
+def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
+    """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
+    pattern = schedule.pattern
+    ranks = schedule.source_node, schedule.target_node
+    if schedule.placement is not None:
+        ranks = pattern.source[schedule.message], pattern.target[schedule.message]
+    return Document(
+        machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
+        limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
+        ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
+        placement=schedule.placement, phase_offsets=schedule.phase_offsets,
+        transfer_source=ranks[0], transfer_target=ranks[1],
+        transfer_size=schedule.size, transfer_message=schedule.message,
+        route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
+        figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
+        in_flight=schedule.in_flight, posting=schedule.posting,
+        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=_final_name(pattern.name),
+    )  # fmt: skip
+
+
+def _final_name(name: str) -> str:
+    """A name for a file: no folders, one line, at most `MAX_NAME` letters."""
+    final = name.rpartition("/")[2]
+    return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
+
+
+def _bandwidths(schedule: Schedule) -> float | list[float] | None:
+    """One number where all messages are to have the same."""
+    rates = schedule.min_bandwidth_Bps
+    if rates is None or not rates.size:
+        return None
+    return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()

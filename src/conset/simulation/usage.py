@@ -38,20 +38,6 @@ MAX_USES = 4_000_000
 Floats = NDArray[np.float64]
 
 
-def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
-    """(time [s], witness): the largest of all bounds that hold for these messages under these settings."""
-    resources = resources_on(workload, machine, settings, model)
-    return lower_bound(Demand.of(workload, machine, settings, model, resources))
-
-
-def resources_on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
-    """What messages share over the routes that a compiler chose, or the machine's own."""
-    offsets, links = workload.link_offsets, workload.links
-    if not offsets.size:
-        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
-    return Resources.of(workload, machine, settings, model, offsets, links)
-
-
 @dataclass(frozen=True, eq=False)
 class Usage:
     """Links and ports over time; shares are of capacity.
@@ -148,6 +134,20 @@ def flowing_until(timeline: Timeline) -> Floats:
     last = np.full(timeline.messages, -inf)
     np.maximum.at(last, timeline.rates.message, timeline.rates.time_s)
     return np.where(np.isfinite(last), last, timeline.end_s)
+
+
+def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
+    """(time [s], witness): the largest of all bounds that hold for these messages under these settings."""
+    resources = resources_on(workload, machine, settings, model)
+    return lower_bound(Demand.of(workload, machine, settings, model, resources))
+
+
+def resources_on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
+    """What messages share over the routes that a compiler chose, or the machine's own."""
+    offsets, links = workload.link_offsets, workload.links
+    if not offsets.size:
+        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
+    return Resources.of(workload, machine, settings, model, offsets, links)
 
 
 def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1) -> Floats:

@@ -63,7 +63,7 @@ def picture_bars(
     most = max(len(panel.series) for panel in panels)
     for k, axes in enumerate(grid.ravel()):
         if k < len(panels):
-            _draw(axes, panels[k], most, top)
+            _draw_bars(axes, panels[k], most, top)
         else:
             axes.set_axis_off()
     legends = [axes.get_legend_handles_labels() for axes in grid.ravel()]
@@ -78,7 +78,7 @@ def picture_bars(
     return figure
 
 
-def _draw(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
+def _draw_bars(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
     at = np.arange(len(panel.groups))
     wide = WIDTH / len(panel.series)
     colours = style.colour_map()(np.linspace(0.12, 0.92, most))

@@ -139,7 +139,7 @@ def border_claim(times: Times, degree: int) -> Claim:
     ours = last_of_class(times, degree)
     off = powers_off(ours, published)
     return Claim(f"result 1: AC or RS_N is fastest up to {format_size(published)} at d = {degree}", abs(off) <= POWERS,
-                 f"up to {format_bytes(ours)}, {_off_words(off)}")  # fmt: skip
+                 f"up to {format_bytes(ours)}, {_describe_off(off)}")  # fmt: skip
 
 
 def lp_claim(times: Times, degree: int) -> Claim:
@@ -147,7 +147,7 @@ def lp_claim(times: Times, degree: int) -> Claim:
     published = int(fact("lp_above", 32))
     ours = above(times, degree, "LP")
     off = powers_off(ours, published)
-    figures = f"above {format_bytes(ours)}, {_off_words(off)}"
+    figures = f"above {format_bytes(ours)}, {_describe_off(off)}"
     return Claim(f"result 2: LP is fastest above {format_size(published)} at d = {degree}", abs(off) <= POWERS, figures)
 
 
@@ -166,7 +166,7 @@ def between_claim(times: Times, degree: int) -> Claim:
     )  # fmt: skip
 
 
-def _off_words(off: float) -> str:
+def _describe_off(off: float) -> str:
     if off == 0:
         return "exactly"
     return f"{abs(off):.0f} power{'s' * (abs(off) != 1)} of two {'above' if off > 0 else 'below'}"

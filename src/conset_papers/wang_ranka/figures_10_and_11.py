@@ -79,7 +79,7 @@ def count_steps(degree: int, links: bool, seeds: int = SEEDS) -> tuple[float, fl
 
 
 class _Run:
-    """One drawing."""
+    """One drawing, scheduled as the text has it."""
 
     def __init__(self, degree: int, links: bool, seed: int) -> None:
         pattern = conset.load_pattern(f"random:degree={degree}", MACHINE, seed=seed)

@@ -7,7 +7,7 @@ have seed s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -21,8 +21,6 @@ from conset.schedule.schedule import Schedule
 from conset_papers.item import read_published
 from conset_papers.parallel import on_threads
 
-UNSCHEDULED_OR_NODES = ("AC", "RS_N")
-"""One class: both S2 and without heed to links; which of the two is first hangs on the order of AC's sends."""
 MACHINE = "ipsc860:64"
 MODEL = "circuit"
 DEGREES = (4, 8, 16, 32, 48)
@@ -93,6 +91,9 @@ TODAY = (
 )
 """What this compiler has beside them: exchanges only, and few permutations free of contention."""
 
+UNSCHEDULED_OR_NODES = ("AC", "RS_N")
+"""One class: both S2 and without heed to links; which of the two is first hangs on the order of AC's sends."""
+
 
 def simulated(
     algorithms: Sequence[Algorithm], degrees: Sequence[int] = DEGREES, *, setting: str = "", seeds: int = SEEDS
@@ -139,8 +140,7 @@ def _simulated(algorithm: Algorithm, degree: int, setting: str, seeds: int) -> t
     def time_s(schedule: Schedule) -> float:
         return conset.simulate(schedule, machine, model=MODEL).time_s
 
-    rows = [[time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES] for seed in range(seeds)]
-    return tuple(float(mean) for mean in np.mean(rows, axis=0))
+    return _mean_times(algorithm, degree, seeds, time_s)
 
 
 @cache
@@ -151,6 +151,13 @@ def _predicted(algorithm: Algorithm, degree: int, by_permutation: bool, seeds: i
         sync = "barrier" if by_permutation and schedule.phases > 1 else None
         return conset.predict(schedule, sync=sync, machine=machine, by="formula").time_s
 
+    return _mean_times(algorithm, degree, seeds, time_s)
+
+
+def _mean_times(
+    algorithm: Algorithm, degree: int, seeds: int, time_s: Callable[[Schedule], float]
+) -> tuple[float, ...]:
+    """Means over drawings of the time at each of `SIZES` [s]."""
     rows = [[time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES] for seed in range(seeds)]
     return tuple(float(mean) for mean in np.mean(rows, axis=0))
 

@@ -64,7 +64,7 @@ FILES = {True: "mesh_5x5.txt", False: "torus_5x5.txt"}
 
 def applies_square_4m(box: Box) -> bool:
     """A square mesh whose side is divisible by 4."""
-    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube() and box.sides[0] % 4 == 0
+    return _is_square_mesh(box) and box.sides[0] % 4 == 0
 
 
 def schedule_square_4m(box: Box, seed: int) -> Phases:
@@ -87,8 +87,8 @@ def partner_at(side: int, rank: int, step: int) -> int | None:
         InputError: a number out of range.
     """
     square = _square(side)
-    _require("rank", rank, side * side)
-    _require("step", step, square.steps)
+    _require_below("rank", rank, side * side)
+    _require_below("step", step, square.steps)
     partner = square.partner(rank, step)
     return None if partner < 0 else partner
 
@@ -100,8 +100,8 @@ def step_of(side: int, source: int, target: int) -> int:
         InputError: a number out of range.
     """
     square = _square(side)
-    _require("source", source, side * side)
-    _require("target", target, side * side)
+    _require_below("source", source, side * side)
+    _require_below("target", target, side * side)
     return square.step(source, target)
 
 
@@ -112,27 +112,26 @@ def _square(side: int) -> _core.SquareExchange:
     return _core.SquareExchange(side)
 
 
-def _require(what: str, value: int, end: int) -> None:
+def _require_below(what: str, value: int, end: int) -> None:
     if not 0 <= value < end:
         raise InputError(f"{what} {value}: must be from 0 to {end - 1}")
 
 
 def applies_square_4m2(box: Box) -> bool:
     """A square mesh of side 4m+2, m at least 1."""
-    side = box.sides[0]
-    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube() and side % 4 == 2 and side > 2
+    return _is_square_mesh(box) and box.sides[0] % 4 == 2 and box.sides[0] > 2
 
 
 def schedule_square_4m2(box: Box, seed: int) -> Phases:
     """The packing; steps merged in windows, or in each pair of factors where that gives fewer phases."""
-    windows = merge_steps(box, _steps(box, 1))
+    windows = merge_steps(box, _slot_steps(box, 1))
     if box.contention == 1 or box.contention > box.sides[0] // 4 or windows.offsets.size - 1 <= box.bound:
         return windows
-    aligned = Phases(*_core.group_phases(_steps(box, box.contention)))
+    aligned = Phases(*_core.group_phases(_slot_steps(box, box.contention)))
     return aligned if aligned.offsets.size < windows.offsets.size else windows
 
 
-def _steps(box: Box, merge: int) -> NDArray[np.int32]:
+def _slot_steps(box: Box, merge: int) -> NDArray[np.int32]:
     """shape=(messages): the step of every message when `merge` slots of a pair of factors share one."""
     side = box.sides[0]
     factors = build_factors(side, False)
@@ -150,7 +149,7 @@ def _steps(box: Box, merge: int) -> NDArray[np.int32]:
     return _core.product_steps(
         np.array([side, side], np.int32), np.array([side, 1], np.int32), 1, *table, np.array([1, count], np.int32),
         np.zeros(count, np.int32), base.ravel(), np.full(count * count, slots, np.int32), shift.ravel(),
-        _cells(side // 4).ravel(), 2 * (side // 4 + 1), merge,
+        _slot_cells(side // 4).ravel(), 2 * (side // 4 + 1), merge,
     )  # fmt: skip
 
 
@@ -161,7 +160,7 @@ def _classes(factors: Factors) -> NDArray[np.int32]:
     return (2 * np.where(factors.block == 0, m, tile) + factors.kind).astype(np.int32)
 
 
-def _cells(m: int) -> NDArray[np.int32]:
+def _slot_cells(m: int) -> NDArray[np.int32]:
     """shape=(2m+2, 2m+2), int32: the slot of (row class, column class); at least 0, to be taken modulo T."""
     slots = 4 * m + 2
     cell = np.zeros((m + 1, 2, m + 1, 2), np.int64)  # [l, t', k, t]
@@ -179,8 +178,7 @@ def _cells(m: int) -> NDArray[np.int32]:
 
 def applies_square_4m3(box: Box) -> bool:
     """A square mesh of side 4m+3, m at least 1."""
-    side = box.sides[0]
-    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube() and side % 4 == 3 and side > 3
+    return _is_square_mesh(box) and box.sides[0] % 4 == 3 and box.sides[0] > 3
 
 
 def schedule_square_4m3(box: Box, seed: int) -> Phases:
@@ -220,3 +218,7 @@ def schedule_stored(box: Box, seed: int) -> Phases:
     text = resources.files(__package__).joinpath(FILES[box.is_mesh]).read_text(encoding="ascii")
     words = [word for line in text.splitlines() for word in line.split() if word != "-"]
     return Phases(*_core.group_phases(np.array(words, np.int32)))
+
+
+def _is_square_mesh(box: Box) -> bool:
+    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube()

@@ -23,7 +23,9 @@ from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
 
 _GATE = -1
+"""In place of a next channel: out to the processor."""
 _HOPS = 1 << 21
+"""Of a chunk of phases."""
 _ROUNDING = 1 + 1e-9
 
 

@@ -26,14 +26,17 @@ _CELLS = 1 << 18
 _TRANSFERS = 1 << 18
 """Both so few that the arrays of a chunk stay in a core's cache, and their memory with the process."""
 _HOPS = 1 << 22
+"""Of a block."""
 _SHOWN = 8
+"""Transfers that a violation names."""
 _VERB = {
     "send": "sends {} messages",
     "receive": "receives {} messages",
     "link": "carries {} messages",
     "channels": "carries {} routes",
 }
-_BLOCK = 1 << 20
+_DUPLEX_TRANSFERS = 1 << 20
+"""Of a chunk in which the rule of duplex is checked."""
 
 
 def runs(key: Ints) -> Iterator[tuple[int, int]]:
@@ -301,16 +304,16 @@ def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Viol
     O(t log t) for t transfers of a chunk; a group is never cut.
     """
     found = []
-    for low, high in groups.chunks(groups.count, _BLOCK):
+    for low, high in groups.chunks(groups.count, _DUPLEX_TRANSFERS):
         blocks = list(groups.blocks(low, high, max(1, groups.transfers)))
         for ids, group in blocks:
             used = traffic.networked(ids)
-            for g, node, users, partners in _conflicts(traffic, ids[used], group[used]):
-                found.append(_violation(traffic, g + low, node, users, partners, window))
+            for g, node, users, partners in _duplex_conflicts(traffic, ids[used], group[used]):
+                found.append(_duplex_violation(traffic, g + low, node, users, partners, window))
     return found
 
 
-def _conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, int, list[int], list[int]]]:
+def _duplex_conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, int, list[int], list[int]]]:
     """(group, node, its transfers in list order, their other ends) of every node that breaks the rule."""
     if not ids.size:
         return
@@ -333,7 +336,9 @@ def _conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, 
         yield g, node, users[rank].tolist(), partner[of_node][rank].tolist()
 
 
-def _violation(traffic: Traffic, g: int, node: int, users: list[int], partners: list[int], window: int) -> Violation:
+def _duplex_violation(
+    traffic: Traffic, g: int, node: int, users: list[int], partners: list[int], window: int
+) -> Violation:
     other = next(k for k, partner in zip(users, partners, strict=True) if partner != partners[0])
     phase, transfer = traffic.place_of(other)
     if window == 1:

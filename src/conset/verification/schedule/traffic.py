@@ -22,17 +22,6 @@ Ints = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
-    """What `check` finds in each of `parts`, in their order; NumPy lets threads run while it counts."""
-    parts = list(parts)
-    threads = min(len(parts), os.cpu_count() or 1)
-    if threads <= 1:
-        yield from map(check, parts)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(check, parts)
-
-
 @dataclass(frozen=True, eq=False)
 class Traffic:
     """What uses the network in which phase.
@@ -177,3 +166,14 @@ def _check_ranks(document: Document, machine: Machine) -> list[Violation]:
         text = f"placement[{rank}] = {place[rank]}: must be a node from 0 to {topology.endpoints - 1}"
         found.append(Violation(None, None, "placement", text))
     return found
+
+
+def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
+    """What `check` finds in each of `parts`, in their order; NumPy lets threads run while it counts."""
+    parts = list(parts)
+    threads = min(len(parts), os.cpu_count() or 1)
+    if threads <= 1:
+        yield from map(check, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(check, parts)
