@@ -44,9 +44,9 @@ def picture_exchange(
     return figure
 
 
-def _shades(count: int, darkest: float, strength: float) -> NDArray[np.float64]:
-    """shape=(count, 3): pale colours, from `darkest` of the colour map on; `strength` 1 is the map's own."""
-    colours = style.colour_map()(np.linspace(darkest, 1.0, max(count, 2)))[:, :3]
+def _shades(count: int, low: float, strength: float) -> NDArray[np.float64]:
+    """shape=(count, 3): pale colours, from place `low` of the colour map on; `strength` 1 is the map's own."""
+    colours = style.colour_map()(np.linspace(low, 1.0, max(count, 2)))[:, :3]
     return np.asarray(1 - (1 - colours) * strength, np.float64)
 
 
