@@ -56,6 +56,7 @@ SOURCES = {
 """Where f(i) comes from, and its words."""
 GAMMAS = (0, 1, 2)
 RMS = 0.15
+"""What the fit is allowed over all cells."""
 FAR = 0.12
 """What the simulation is allowed for the mean of a machine size."""
 ABOUT = (

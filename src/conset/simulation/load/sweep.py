@@ -44,6 +44,7 @@ CARRIED = 0.9
 THRESHOLD = 500.0
 """Mean latency [cycles] that no working network has, BookSim2's."""
 Watch = Callable[[str], AbstractContextManager[None]]
+"""Called with what is done next; entered for as long as that takes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,98 +39,6 @@ _DUPLEX_TRANSFERS = 1 << 20
 """Of a chunk in which the rule of duplex is checked."""
 
 
-def runs(key: Ints) -> Iterator[tuple[int, int]]:
-    """(low, high) of every run of equal keys, none of them negative."""
-    cuts = np.flatnonzero(np.diff(key, prepend=-1)).tolist()
-    return pairwise([*cuts, key.size]) if cuts else iter(())
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Messages per (group, resource).
-
-    Attributes:
-        groups: number of groups.
-        resources: number of resources.
-        key: `group * resources + resource` of each count, rising; None: every one, in order.
-        count: messages.
-    """
-
-    groups: int
-    resources: int
-    key: Ints | None
-    count: Ints
-
-    def peaks(self, width: NDArray[np.int32] | int = 1) -> Ints:
-        """shape=(groups): the most messages of any resource, per unit of its width, rounded up."""
-        if self.key is None:
-            count = self.count.reshape(self.groups, self.resources)
-            if not (isinstance(width, int) and width == 1):
-                count = -(-count // width)
-            peaks: Ints = count.max(axis=1, initial=0)
-            return peaks
-        peaks = np.zeros(self.groups, np.intp)
-        if self.key.size:
-            unit = width if isinstance(width, int) else width[self.key % self.resources]
-            group = self.key // self.resources
-            start = np.flatnonzero(np.diff(group, prepend=-1))
-            peaks[group[start]] = np.maximum.reduceat(-(-self.count // unit), start)
-        return peaks
-
-    def above(self, limit: int, width: NDArray[np.int32] | int = 1) -> tuple[Ints, Ints, Ints]:
-        """(group, resource, count) of every resource that carries more than `limit` per unit of its width."""
-        if self.key is None:
-            most = limit * width if isinstance(width, int) else limit * width.astype(np.intp)
-            at = np.flatnonzero(self.count.reshape(self.groups, self.resources) > most)
-            return at // self.resources, at % self.resources, self.count.ravel()[at]
-        unit = width if isinstance(width, int) else width.astype(np.intp)[self.key % self.resources]
-        at = np.flatnonzero(self.count > limit * unit)
-        return self.key[at] // self.resources, self.key[at] % self.resources, self.count[at]
-
-
-class Tally:
-    """Adds up uses of resources, block by block."""
-
-    def __init__(self, groups: int, resources: int, dense: bool) -> None:
-        self.groups, self.resources = groups, resources
-        self._dense: Ints | None = np.zeros(groups * resources, np.intp) if dense else None
-        self._keys: list[Ints] = []
-        self._counts: list[Ints] = []
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every (group, resource) has a cell."""
-        return self._dense is not None
-
-    def add(self, group: Ints, resource: NDArray[np.int32] | Ints) -> None:
-        """One use of each `resource[k]` in `group[k]`."""
-        key = group * self.resources
-        key += resource
-        if self._dense is not None:
-            self._dense += np.bincount(key, minlength=self._dense.size)
-        else:
-            unique, count = np.unique(key, return_counts=True)
-            self._keys.append(unique)
-            self._counts.append(count)
-
-    def add_counts(self, counts: Ints) -> None:
-        """Uses already counted, for a dense tally."""
-        assert self._dense is not None  # whoever counts whole phases asked for a dense one
-        self._dense += counts.ravel()
-
-    def counts(self) -> Counts:
-        """What was added so far."""
-        if self._dense is not None:
-            return Counts(self.groups, self.resources, None, self._dense)
-        none = np.zeros(0, np.intp)
-        key, count = np.concatenate([none, *self._keys]), np.concatenate([none, *self._counts])
-        if len(self._keys) > 1:
-            order = np.argsort(key, kind="stable")
-            start = np.flatnonzero(np.diff(key[order], prepend=-1))
-            key, count = key[order][start], np.add.reduceat(count[order], start) if start.size else none
-        return Counts(self.groups, self.resources, key, count)
-
-
 @dataclass(frozen=True, eq=False)
 class Measured:
     """What was found.
@@ -279,21 +187,13 @@ class _Excess:
         return self.limit * (width if isinstance(width, int) else int(width[resource]))
 
     def _violation(self, g: int, resource: int, count: int, users: list[int]) -> Violation:
-        topology, offsets = self.traffic.topology, self.traffic.offsets
+        topology = self.traffic.topology
         name = topology.link_name(resource) if self.kind == "link" else topology.node_name(resource)
         phase, transfer = self.traffic.place_of(users[self._allowed(resource)])
-        if self.window == 1:
-            when, rule = f"phase {g}", self.kind
-            shown = [str(k - int(offsets[phase])) for k in users[:_SHOWN]]
-        else:
-            last = g + min(self.window, self.traffic.phases) - 1
-            when, rule = f"phases {g} to {last} together", f"window-{self.kind}"
-            shown = ["{}:{}".format(*self.traffic.place_of(k)) for k in users[:_SHOWN]]
-        if count > len(shown):
-            shown.append("…")
+        when, rule, shown = _describe_group(self.traffic, g, self.kind, users, count, self.window)
         width = self._allowed(resource) // self.limit if self.limit else 1
         per = f" per unit of width, the width {width}" if width > 1 else ""
-        text = f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {', '.join(shown)}), "
+        text = f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {shown}), "
         text += f"the limit is {self.limit}{per}"
         return Violation(phase, transfer, rule, text)
 
@@ -341,15 +241,122 @@ def _duplex_violation(
 ) -> Violation:
     other = next(k for k, partner in zip(users, partners, strict=True) if partner != partners[0])
     phase, transfer = traffic.place_of(other)
-    if window == 1:
-        when, rule = f"phase {g}", "duplex"
-        shown = [str(traffic.place_of(k)[1]) for k in users[:_SHOWN]]
-    else:
-        when = f"phases {g} to {g + min(window, traffic.phases) - 1} together"
-        rule, shown = "window-duplex", ["{}:{}".format(*traffic.place_of(k)) for k in users[:_SHOWN]]
-    if len(users) > _SHOWN:
-        shown.append("…")
+    when, rule, shown = _describe_group(traffic, g, "duplex", users, len(users), window)
     name, count = traffic.topology.node_name(node), len(set(partners))
-    text = f"{when}: {name} sends and receives with {count} partners (transfers {', '.join(shown)}), "
+    text = f"{when}: {name} sends and receives with {count} partners (transfers {shown}), "
     text += "duplex exchange allows 1"
     return Violation(phase, transfer, rule, text)
+
+
+def _describe_group(
+    traffic: Traffic, g: int, rule: str, users: list[int], count: int, window: int
+) -> tuple[str, str, str]:
+    """(when, rule, transfers): a phase by its number, a window of several by its first and last.
+
+    Args:
+        traffic: whose transfers.
+        g: the group.
+        rule: of a single phase.
+        users: transfers of the group, at least those that are named.
+        count: how many there are.
+        window: phases of a group.
+    """
+    places = [traffic.place_of(k) for k in users[:_SHOWN]]
+    if window == 1:
+        when, shown = f"phase {g}", [str(place) for _, place in places]
+    else:
+        when = f"phases {g} to {g + min(window, traffic.phases) - 1} together"
+        rule, shown = f"window-{rule}", [f"{phase}:{place}" for phase, place in places]
+    return when, rule, ", ".join([*shown, "…"] if count > len(shown) else shown)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Messages per (group, resource).
+
+    Attributes:
+        groups: number of groups.
+        resources: number of resources.
+        key: `group * resources + resource` of each count, rising; None: every one, in order.
+        count: messages.
+    """
+
+    groups: int
+    resources: int
+    key: Ints | None
+    count: Ints
+
+    def peaks(self, width: NDArray[np.int32] | int = 1) -> Ints:
+        """shape=(groups): the most messages of any resource, per unit of its width, rounded up."""
+        if self.key is None:
+            count = self.count.reshape(self.groups, self.resources)
+            if not (isinstance(width, int) and width == 1):
+                count = -(-count // width)
+            peaks: Ints = count.max(axis=1, initial=0)
+            return peaks
+        peaks = np.zeros(self.groups, np.intp)
+        if self.key.size:
+            unit = width if isinstance(width, int) else width[self.key % self.resources]
+            group = self.key // self.resources
+            start = np.flatnonzero(np.diff(group, prepend=-1))
+            peaks[group[start]] = np.maximum.reduceat(-(-self.count // unit), start)
+        return peaks
+
+    def above(self, limit: int, width: NDArray[np.int32] | int = 1) -> tuple[Ints, Ints, Ints]:
+        """(group, resource, count) of every resource that carries more than `limit` per unit of its width."""
+        if self.key is None:
+            most = limit * width if isinstance(width, int) else limit * width.astype(np.intp)
+            at = np.flatnonzero(self.count.reshape(self.groups, self.resources) > most)
+            return at // self.resources, at % self.resources, self.count.ravel()[at]
+        unit = width if isinstance(width, int) else width.astype(np.intp)[self.key % self.resources]
+        at = np.flatnonzero(self.count > limit * unit)
+        return self.key[at] // self.resources, self.key[at] % self.resources, self.count[at]
+
+
+class Tally:
+    """Adds up uses of resources, block by block."""
+
+    def __init__(self, groups: int, resources: int, dense: bool) -> None:
+        self.groups, self.resources = groups, resources
+        self._dense: Ints | None = np.zeros(groups * resources, np.intp) if dense else None
+        self._keys: list[Ints] = []
+        self._counts: list[Ints] = []
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every (group, resource) has a cell."""
+        return self._dense is not None
+
+    def add(self, group: Ints, resource: NDArray[np.int32] | Ints) -> None:
+        """One use of each `resource[k]` in `group[k]`."""
+        key = group * self.resources
+        key += resource
+        if self._dense is not None:
+            self._dense += np.bincount(key, minlength=self._dense.size)
+        else:
+            unique, count = np.unique(key, return_counts=True)
+            self._keys.append(unique)
+            self._counts.append(count)
+
+    def add_counts(self, counts: Ints) -> None:
+        """Uses already counted, for a dense tally."""
+        assert self._dense is not None  # whoever counts whole phases asked for a dense one
+        self._dense += counts.ravel()
+
+    def counts(self) -> Counts:
+        """What was added so far."""
+        if self._dense is not None:
+            return Counts(self.groups, self.resources, None, self._dense)
+        none = np.zeros(0, np.intp)
+        key, count = np.concatenate([none, *self._keys]), np.concatenate([none, *self._counts])
+        if len(self._keys) > 1:
+            order = np.argsort(key, kind="stable")
+            start = np.flatnonzero(np.diff(key[order], prepend=-1))
+            key, count = key[order][start], np.add.reduceat(count[order], start) if start.size else none
+        return Counts(self.groups, self.resources, key, count)
+
+
+def runs(key: Ints) -> Iterator[tuple[int, int]]:
+    """(low, high) of every run of equal keys, none of them negative."""
+    cuts = np.flatnonzero(np.diff(key, prepend=-1)).tolist()
+    return pairwise([*cuts, key.size]) if cuts else iter(())
