@@ -95,21 +95,33 @@ def compiled(method: str, instance: Instance, seed: int) -> conset.Schedule:
     return conset.compile(instance.pattern, instance.machine, method=method, seed=seed, **dict(instance.options))
 
 
-def section(row: Method) -> list[str]:
-    """What the table says of a method, and what was measured."""
-    lines = [
+def source_of(row: Method) -> str:
+    """The file of a method: `src/conset/methods/naive.py`."""
+    return f"src/{row.schedule.__module__.replace('.', '/')}.py"
+
+
+def describe(row: Method) -> list[str]:
+    """What the table says of a method."""
+    return [
         f"## `{row.name}`",
         f"{row.title[0].upper()}{row.title[1:]}.",
         "",
         f"- **limits** on a mesh: {row.limits(conset.Topology.mesh(8, 8))}; "
         f"at other values: {', '.join(sorted(row.adjustable_limits)) or 'none'}; "
-        f"a partial order between messages is {'honoured' if row.ordered else 'refused'}"
+        f"a partial order between messages is {'kept' if row.ordered else 'refused'}"
         f"{'; routes may be chosen' if row.free_routes else ''}",
         f"- **domain**: {row.domain}",
         f"- **guarantee**: {row.guarantee}",
         f"- **complexity**: {row.complexity}",
         f"- **reference**: {row.reference}",
-        f"- **file**: `src/conset/methods/{row.name.replace('-', '_')}.py`",
+        f"- **file**: `{source_of(row)}`",
+    ]
+
+
+def section(row: Method) -> list[str]:
+    """What the table says of a method, and what was measured."""
+    lines = [
+        *describe(row),
         "",
         "| instance | phases | bound | time / bound | ΣL | compiled in |",
         "| --- | --- | --- | --- | --- | --- |",

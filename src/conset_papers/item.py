@@ -1,7 +1,8 @@
 """Item: one table, figure or claim of a text as the pipeline makes it, with the error of every cell.
 
-What a text prints is a `Cell`'s published number, what it says in words a `Claim`. Nothing is tuned until it agrees: a
-cell that the text itself has wrong carries a `departure`, a claim that does not hold says so with its figures.
+What a text prints is a `Cell`'s published number, read from a CSV file beside the code that makes it again; what it
+says in words is a `Claim`. Nothing is tuned until it agrees: a cell that the text itself has wrong carries a
+`departure`, a claim that does not hold says so with its figures.
 """
 
 from __future__ import annotations

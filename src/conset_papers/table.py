@@ -1,4 +1,7 @@
-"""The table of items: paper, item, what makes it; modules are imported when an item is made."""
+"""The table of items: paper, item, what makes it, in the order of each text.
+
+What stands in a text's words only has a name of ours. Modules are imported when an item is made.
+"""
 
 from __future__ import annotations
 

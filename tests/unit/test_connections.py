@@ -1,4 +1,4 @@
-"""connections: routers over networks, patterns and limits, judged by the verifier; domains, orders, bandwidths."""
+"""connections: routers over networks, patterns and limits, checked by the verifier; domains, orders, bandwidths."""
 
 from __future__ import annotations
 

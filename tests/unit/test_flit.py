@@ -1,4 +1,4 @@
-"""Flit level against an obvious slow one, and what surrounds it: policies, idle time, circles of waits."""
+"""Flit level against an obvious slow one, and what surrounds it: policies, idle time, wait-for cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every method of the table on several networks and patterns, judged by the verifier; domains; refusals."""
+"""Every method of the table on several networks and patterns, checked by the verifier; domains; refusals."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_wrong_files(tmp_path: Path, text: str, line: str) -> None:
 def test_more_ranks_than_places() -> None:
     with pytest.raises(InputError) as caught:
         place("identity", ranks=33, topology=MESH, ranks_per_node=2)
-    assert str(caught.value) == "33 ranks on 16 nodes with 2 a node: at most 32 fit; ranks_per_node 3 would do"
+    assert str(caught.value) == "33 ranks need ranks_per_node 3 on 16 nodes, given 2"
 
 
 def test_wrong_names_and_domains() -> None:

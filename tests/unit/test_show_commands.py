@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from conset.cli import compare, doctor, methods, show
+from conset.cli.inputs import spell_options
 from conset.comparison import compare as compare_methods
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
@@ -114,7 +115,7 @@ def test_what_does_not_fit_is_refused(words: str, code: int, message: str) -> No
     with pytest.raises(ConsetError) as error:
         Ran(words)
     assert error.value.exit_code == code
-    assert message in str(error.value)
+    assert message in spell_options(str(error.value), error.value.options)
 
 
 def test_a_phase_that_is_not_there_is_refused(schedule_file: Path) -> None:

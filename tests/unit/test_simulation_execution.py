@@ -1,4 +1,4 @@
-"""Execution as settings: lists, policies, set-ups, signals, and waiting in a circle.
+"""Execution as settings: lists, policies, set-ups, signals, and wait-for cycles.
 
 The worked examples are those of a row of nodes whose links and ports pass one word every 2 clocks; a clock is 1 us
 here and a word a byte. All ends were found with a pencil.

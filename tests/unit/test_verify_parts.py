@@ -1,4 +1,4 @@
-"""A schedule judged in many parts, on several threads, is judged as in one: the same violations in the same order."""
+"""A schedule checked in many parts, on several threads, is checked as in one: the same violations in the same order."""
 
 from __future__ import annotations
 

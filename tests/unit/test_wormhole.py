@@ -1,4 +1,4 @@
-"""Wormhole and circuit: the worked examples to the digit, deadlocks with their circle, policies, and what holds always.
+"""Wormhole and circuit: worked examples to the digit, deadlocks with their wait-for cycle, policies, what always holds.
 
 Times of the examples are from a prototype and were computed with a pencil first (`../shared/notes/machines.md` 2.5,
 `../shared/golden/machines/examples.csv`); one from an older one (`../shared/notes/simulators.md` 3).

@@ -1,34 +1,32 @@
-"""Bounds of logical channels: at the ends of routes, along them, and in all nodes together.
+"""Bounds of logical channels: at the ends of routes, along them, in all nodes together.
+
+A route takes one channel in every node it visits, both ends included: the reading of Feldmann, Stricker, Warfel,
+ConSet. All hold for split messages as for whole ones.
 
 Channel ends: a node's own messages take its channels, whatever the routes.
-
-Statement: phases ≥ ⌈(messages out of v + into v) / channels⌉ for every node v. Proof: every route has a channel in
-both its ends. Class: any routes, whole or split messages. Witness: the node. O(messages).
-Source: Feldmann, Stricker, Warfel, ConSet: the reading in which a route takes one channel in every node it visits.
+    Statement: phases ≥ ⌈(messages out of v + into v) / channels⌉ for every node v. Proof: every route has a channel in
+    both its ends. Class: any routes. Witness: the node. O(messages).
 
 Channel supply: a phase has only so many channels, whatever the routes.
-
-Statement: phases ≥ ⌈Σ (shortest hops + 1) / (nodes · channels)⌉. Proof: a route takes a channel in each node it
-visits, one more than its hops. Class: free routes, whole or split messages. Witness: both sums. O(sum of hops).
-The complete exchange on an 8×8 torus with 12 channels: 20416 / 768, 27 phases, which is reached.
+    Statement: phases ≥ ⌈Σ (shortest hops + 1) / (nodes · channels)⌉. Proof: a route visits one more node than its hops.
+    Class: free routes. Witness: both sums. O(sum of hops). The complete exchange on an 8×8 torus with 12 channels:
+    20416 / 768, 27 phases, which is reached.
 
 Channels: a node lets a limited number of routes through.
-
-Statement: phases ≥ ⌈routes that visit v / channels⌉ for every node v, its own messages' ends included. Proof: a phase
-holds at most `channels` of them. Class: the machine's routes, whole or split messages. Witness: the node. A route
-visits its source and enters one node over each of its links, so visits are messages out of v plus messages on the
-links into v: O(links) beside the loads of links.
+    Statement: phases ≥ ⌈routes that visit v / channels⌉ for every node v, its own messages' ends included. Proof: a
+    phase holds at most `channels` of them. Class: the machine's routes. Witness: the node. A route visits its source
+    and enters one node over each of its links, so visits are messages out of v plus messages on the links into v:
+    O(links) beside the loads of links.
 
 Channel sum: few phases must be full, and full phases have high loads.
-
-Statement: let C be the channels that all routes take together (hops + 1 each), K the limit of a node's channels, N the
-nodes, E those that may hold ranks, W the widths of all links together. A phase whose largest load is L carries at most
-min(K · N, L · (W + E)) channels, so ΣL in P phases is at least the least ΣL_p with Σ min(K · N, L_p · (W + E)) ≥ C.
-Proof: the phase has at most L · E messages and L · W hops, and K · N channels. The gain of one more unit of load never
-grows, so the least sum fills every phase evenly. Class: whole or split messages, any routes or the machine's; of the
-schedule's own number of phases, or of any. Witness: the sums. O(sum of hops).
-The complete exchange on an 8×8 torus with 12 channels: C = 20416, K · N = 768, W + E = 320: 79 at 27 phases, 76 at 28,
-64 from 32 on; 79 and 64 are reached. Source: the argument for that case in the notes on connection sets, made general.
+    Statement: let C be the channels that all routes take together (hops + 1 each), K the limit of a node's channels, N
+    the nodes, E those that may hold ranks, W the widths of all links together. A phase whose largest load is L carries
+    at most min(K · N, L · (W + E)) channels, so ΣL in P phases is at least the least ΣL_p with
+    Σ min(K · N, L_p · (W + E)) ≥ C. Proof: the phase has at most L · E messages and L · W hops, and K · N channels. The
+    gain of one more unit of load never grows, so the least sum fills every phase evenly. Class: any routes or the
+    machine's; of the schedule's own number of phases, or of any. Witness: the sums. O(sum of hops). The complete
+    exchange on an 8×8 torus with 12 channels: C = 20416, K · N = 768, W + E = 320: 79 at 27 phases, 76 at 28, 64 from
+    32 on; 79 and 64 are reached. Source: the argument for that case in the notes on connection sets, made general.
 """
 
 from __future__ import annotations

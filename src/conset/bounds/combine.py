@@ -1,4 +1,7 @@
-"""The table of all bounds: what each is called and the function that finds it; the first of equals is the witness."""
+"""The table of all bounds, and the largest of them: for a pattern under limits, or for a schedule in its own class.
+
+A name stands beside the function that finds it; the first of equal bounds is the witness.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +77,12 @@ LOAD_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
 
 ROUNDING = 1e-12
 """Relative: bounds and predictions add the same terms in different orders."""
+SYNC_LABELS = {
+    "none": "everything posted in schedule order",
+    "local": "a rank's own transfers of a phase end before its next",
+    "ready": "as local, with a ready signal per message",
+    "barrier": "barrier after every phase",
+}
 
 
 def bound(
@@ -222,14 +231,6 @@ def _load_class(problem: BoundProblem) -> str:
     limit = problem.limits.channels
     few = f", {problem.phases} phases of {limit} channels" if limit is not None and problem.phases is not None else ""
     return f"{_describe_routes(problem)}, whole or split messages{few}"
-
-
-SYNC_LABELS = {
-    "none": "everything posted in schedule order",
-    "local": "a rank's own transfers of a phase end before its next",
-    "ready": "as local, with a ready signal per message",
-    "barrier": "barrier after every phase",
-}
 
 
 def _time_class(problem: BoundProblem) -> str:

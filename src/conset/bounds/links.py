@@ -1,39 +1,36 @@
-"""Bounds of links over the machine's routes, and of all links together whatever the routes.
+"""Bounds of links: what one link of the machine's routes carries, or all together whatever the routes.
+
+They hold for split messages as for whole ones. Where routes are the machine's the witness is a link, where they are
+free both sums. O(sum of hops) each.
 
 Link load: a link takes a limited number of messages at once.
-
-Statement: phases ≥ ⌈messages over l / (link · width of l)⌉ for every link l of the machine's routes. Proof: a phase
-holds at most `link` per unit of width of them. Class: the machine's routes, whole or split messages. Witness: the
-link. Time O(sum of hops), memory O(links).
+    Statement: phases ≥ ⌈messages over l / (link · width of l)⌉ for every link l of the machine's routes. Proof: a phase
+    holds at most `link` per unit of width of them. Memory O(links).
 
 Link sum: the largest loads of all phases add up to at least what one link carries.
-
-Statement: ΣL ≥ ⌈messages over l / width of l⌉ for every link l of the machine's routes; with free routes
-ΣL ≥ ⌈Σ shortest hops / Σ width⌉, the mean instead of the largest. Proof: as for ports; the load of a link counts per
-unit of its width. Class: any limits, whole or split messages; the machine's routes, or any. Witness: the link, or both
-sums. O(sum of hops). On an 8×8 torus the complete exchange takes 16384 hops on 256 links: 64, which is reached.
+    Statement: ΣL ≥ ⌈messages over l / width of l⌉ for every link l of the machine's routes; with free routes
+    ΣL ≥ ⌈Σ shortest hops / Σ width⌉, the mean instead of the largest. Proof: as for ports; the load of a link counts
+    per unit of its width. Class: any limits. On an 8×8 torus the complete exchange takes 16384 hops on 256 links: 64,
+    which is reached.
 
 Link supply: a phase has only so many links, whatever the routes.
-
-Statement: phases ≥ ⌈Σ shortest hops of messages / Σ link · width over the links⌉. Proof: a message takes at least its
-shortest hops, and all links together take `link` per unit of width in a phase. Class: free routes, whole or split
-messages. Witness: both sums. Time O(sum of hops), memory O(messages). A linear program over cuts would be stronger
-where links are scarce in one place (a mesh's middle).
+    Statement: phases ≥ ⌈Σ shortest hops of messages / Σ link · width over the links⌉. Proof: a message takes at least
+    its shortest hops, and all links together take `link` per unit of width in a phase. Class: free routes. Memory
+    O(messages). The linear program over cuts (`conset.bounds.lp`) is stronger where links are scarce in one place, as
+    in the middle of a mesh.
 
 Link time: a link carries its bytes at its rate.
-
-Statement: time ≥ the least lead-in + bytes over l / (rate · width of l) + the least lead-out, for every link l of the
-machine's routes, where a message leads in with its set-up (or signal), send overhead and latency, and out with its
-receive overhead, the other way round where this goes before. Proof: in step 5 of a message's life no model exceeds the
-rate of a link, and no byte flows before the steps ahead of it. With barriers leads are paid in every group the link has
-messages in. Class: the machine's routes, any limits, every policy. Witness: the link. O(sum of hops).
+    Statement: time ≥ the least lead-in + bytes over l / (rate · width of l) + the least lead-out, for every link l of
+    the machine's routes, where a message leads in with its set-up (or signal), send overhead and latency, and out with
+    its receive overhead, the other way round where this goes before. Proof: in step 5 of a message's life no model
+    exceeds the rate of a link, and no byte flows before the steps ahead of it. With barriers leads are paid in every
+    group the link has messages in. Class: any limits, every policy.
 
 Link supply in time: all links together carry only so much, whatever the routes.
-
-Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link l carries at most
-T · rate · width bytes; a message is carried over at least its shortest hops. Class: free routes, any limits, every
-policy. All bytes flow between the least lead-in and the least lead-out of any message, with barriers in every group.
-Witness: both sums. O(sum of hops).
+    Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link l carries at most
+    T · rate · width bytes; a message is carried over at least its shortest hops; all bytes flow between the least
+    lead-in and the least lead-out of any message, with barriers in every group. Class: free routes, any limits, every
+    policy.
 """
 
 from __future__ import annotations

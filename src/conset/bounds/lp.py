@@ -1,35 +1,29 @@
-"""Free routes, by linear program: what no routes can avoid, with prices of links and nodes as the proof.
+"""Bounds of free routes by linear program: what no routes avoid, with prices of links and nodes as the proof.
 
-Prices: what a network's scarce links and nodes are worth, by a linear program, and what they prove exactly.
+Statements, where λ is the least factor such that all messages can flow, in fractions and over any routes, with at most
+λ · capacity on every link and through every node:
+- phases ≥ ⌈λ⌉, links taking `link` · width and nodes `channels` messages, jointly;
+- time ≥ λ, links carrying rate · width bytes a second, beside the least lead-in and lead-out of any message;
+- sum of largest loads ≥ ⌈λ⌉, links taking their width.
+Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a link carries at most
+P times its capacity of them, in time T at most T · rate, and the largest loads add up to at least its messages per unit
+of width. Class: any routes, whole or split messages, every policy; asked for (`lp`), as it takes seconds.
 
-Problem: least λ such that every message can flow, in fractions and over any routes, with at most λ · capacity on every
-link and through every node: the maximum concurrent flow, seen from its dual. For prices of links and nodes that are not
-negative, every route costs at least the cheapest one, so that
+Idea: λ is the maximum concurrent flow, seen from its dual. For prices of links and nodes that are not negative, every
+route costs at least the cheapest one, so that
 
     λ ≥ Σ over messages of (cost of the cheapest route) / Σ of capacity · price,
 
 and the program's own prices make this an equality. So the program is believed in nothing: its prices are rounded to
 whole numbers, the cheapest routes are found anew with them, and both sums are exact. Whatever tolerance the solver
-kept, whatever it returned, the quotient is a bound.
+kept, whatever it returned, the quotient is a bound. Witness: these prices.
+When to use it: where links are scarce in one place it is stronger than the supply bounds: the complete exchange on an
+8×8 mesh with 12 channels needs 35 phases where counting channels says 34.
 Complexity: sources × links variables, one commodity for each source; interior point (HiGHS), about a second for the
 complete exchange on 8×8 nodes; the proof O(sources · links · log nodes).
-Reference: Shahrokhi, Matula, The maximum concurrent flow problem, doi:10.1145/77600.77620; HiGHS,
-doi:10.1007/s12532-017-0130-5.
-
-Free routes, by linear program: no routes spread messages better over links and nodes than a fractional flow.
-
-Statements, λ the value of the maximum concurrent flow (`flow_prices`) with these capacities:
-- phases ≥ ⌈λ⌉, links `link` · width and nodes `channels` messages, jointly;
-- time ≥ λ, links rate · width bytes a second, beside the least lead-in and lead-out of any message;
-- sum of largest loads ≥ ⌈λ⌉, links their width.
-Proof: one part of each message, or all its bytes, over the route it takes is a flow; in P phases a link carries at most
-P times its capacity of them, in time T at most T · rate, and the largest loads add up to at least its messages per unit
-of width. Class: any routes, whole or split messages, every policy; asked for (`lp`), as it takes seconds. Witness:
-prices of links and nodes, rounded to whole numbers, whose cheapest routes are summed exactly: solver tolerances do not
-enter. Stronger than the supply bounds where links are scarce in one place: the complete exchange on an 8×8 mesh with 12
-channels needs 35 phases where counting channels says 34.
-Source: Feldmann, Stricker, Warfel count channels; the program is the one of fractional routing, as Leighton and Rao
-use it, doi:10.1145/331524.331526.
+Reference: Shahrokhi, Matula, The maximum concurrent flow problem, doi:10.1145/77600.77620; fractional routing as
+Leighton and Rao use it, doi:10.1145/331524.331526; HiGHS, doi:10.1007/s12532-017-0130-5. Feldmann, Stricker, Warfel
+count channels.
 """
 
 from __future__ import annotations
@@ -48,6 +42,7 @@ from conset.errors import InputError
 from conset.network.topology import Topology
 
 MAX_VARIABLES = 1 << 19
+"""Of a linear program, at most."""
 SCALE = 1 << 20
 """The highest price."""
 SHOWN = 3
@@ -97,14 +92,52 @@ class Proof:
     supply: Fraction
 
 
-def demands(
-    topology: Topology, source: NDArray[np.int32], target: NDArray[np.int32], amount: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """(source, target, demand) of the distinct pairs of nodes, `amount` added up."""
-    key, position = np.unique(source.astype(np.int64) * topology.nodes + target, return_inverse=True)
-    total = np.zeros(key.size, np.int64)
-    np.add.at(total, position, amount)
-    return key // topology.nodes, key % topology.nodes, total
+def bound_free_link_lp(problem: BoundProblem) -> BoundValue | None:
+    """Phases; None unless asked for, with the machine's routes, or where neither links nor channels have a limit."""
+    limits = problem.limits
+    if not _applies(problem) or (limits.link is None and limits.channels is None):
+        return None
+    capacity = _capacities(problem, inf if limits.link is None else float(limits.link))
+    found = _solve(problem, np.ones(problem.source.size, np.int64), capacity, limits.channels)
+    return None if found is None else BoundValue(ceil(found[0]), found[1])
+
+
+def bound_free_link_lp_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """Seconds; None unless asked for, with the machine's routes, or where links cost nothing."""
+    work = problem.link_work
+    if not _applies(problem) or work.size == 0 or not work.any():
+        return None
+    with np.errstate(divide="ignore"):
+        rate = np.broadcast_to(1 / work, problem.topology.link_slots).astype(np.float64)
+    found = _solve(problem, np.ascontiguousarray(problem.size, np.int64), rate)
+    return None if found is None else BoundValue(problem.all_bytes(float(found[0]), phases), found[1])
+
+
+def bound_free_link_lp_load(problem: BoundProblem) -> BoundValue | None:
+    """Sum over phases of the largest load; None unless asked for, or with the machine's routes."""
+    if not _applies(problem):
+        return None
+    found = _solve(problem, np.ones(problem.source.size, np.int64), _capacities(problem, 1.0))
+    return None if found is None else BoundValue(ceil(found[0]), found[1])
+
+
+def _applies(problem: BoundProblem) -> bool:
+    return problem.lp and problem.free and problem.topology.links > 0
+
+
+def _capacities(problem: BoundProblem, limit: float) -> NDArray[np.float64]:
+    return problem.topology.widths().astype(np.float64) * limit
+
+
+def _solve(
+    problem: BoundProblem, amount: NDArray[np.int64], link: NDArray[np.float64], node: int | None = None
+) -> tuple[Fraction, str] | None:
+    """(λ, its witness)."""
+    topology = problem.topology
+    source, target, demand = demands(topology, problem.source, problem.target, amount)
+    flow = Flow(topology, source, target, demand, link, None if node is None else float(node))
+    proof = prove(flow)
+    return None if proof is None else (proof.value, witness(flow, proof))
 
 
 def prove(flow: Flow) -> Proof | None:
@@ -151,20 +184,14 @@ def witness(flow: Flow, proof: Proof) -> str:
     return f"with prices on {names}{more}, the cheapest routes cost {float(proof.value):.6g} times what there is"
 
 
-def _cheapest(flow: Flow, link_price: Ints, node_price: Ints) -> Ints:
-    """shape=(pairs): the least price of links and of nodes entered, from source to target."""
-    sparse, csgraph = import_module("scipy.sparse"), import_module("scipy.sparse.csgraph")
-    nodes = flow.topology.nodes
-    exists = np.flatnonzero(flow.topology.link_exists)
-    tail, head = (end[exists] for end in flow.topology.ends)
-    # a sparse graph has no links of length 0: each gets one more, together less than one unit
-    unit = nodes + 1
-    length = (link_price[exists] + node_price[head]) * unit + 1
-    graph = sparse.csr_array((length.astype(np.float64), (tail, head)), shape=(nodes, nodes))
-    sources, position = np.unique(flow.source, return_inverse=True)
-    distance = csgraph.dijkstra(graph, indices=sources)[position, flow.target]
-    cost: Ints = distance.astype(np.int64) // unit
-    return cost
+def demands(
+    topology: Topology, source: NDArray[np.int32], target: NDArray[np.int32], amount: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """(source, target, demand) of the distinct pairs of nodes, `amount` added up."""
+    key, position = np.unique(source.astype(np.int64) * topology.nodes + target, return_inverse=True)
+    total = np.zeros(key.size, np.int64)
+    np.add.at(total, position, amount)
+    return key // topology.nodes, key % topology.nodes, total
 
 
 def _equal_prices(flow: Flow) -> tuple[Floats, Floats]:
@@ -219,54 +246,22 @@ def _program_prices(flow: Flow) -> tuple[Floats, Floats]:
     return link, node
 
 
+def _cheapest(flow: Flow, link_price: Ints, node_price: Ints) -> Ints:
+    """shape=(pairs): the least price of links and of nodes entered, from source to target."""
+    sparse, csgraph = import_module("scipy.sparse"), import_module("scipy.sparse.csgraph")
+    nodes = flow.topology.nodes
+    exists = np.flatnonzero(flow.topology.link_exists)
+    tail, head = (end[exists] for end in flow.topology.ends)
+    # a sparse graph has no links of length 0: each gets one more, together less than one unit
+    unit = nodes + 1
+    length = (link_price[exists] + node_price[head]) * unit + 1
+    graph = sparse.csr_array((length.astype(np.float64), (tail, head)), shape=(nodes, nodes))
+    sources, position = np.unique(flow.source, return_inverse=True)
+    distance = csgraph.dijkstra(graph, indices=sources)[position, flow.target]
+    cost: Ints = distance.astype(np.int64) // unit
+    return cost
+
+
 def _mark(row: NDArray[Any], column: NDArray[Any], shape: tuple[int, int]) -> Any:
     """A sparse matrix of ones."""
     return import_module("scipy.sparse").coo_array((np.ones(row.size), (row, column)), shape=shape).tocsr()
-
-
-def bound_free_link_lp(problem: BoundProblem) -> BoundValue | None:
-    """Phases; None unless asked for, with the machine's routes, or where neither links nor channels have a limit."""
-    limits = problem.limits
-    if not _asked(problem) or (limits.link is None and limits.channels is None):
-        return None
-    capacity = _capacities(problem, inf if limits.link is None else float(limits.link))
-    found = _prove(problem, np.ones(problem.source.size, np.int64), capacity, limits.channels)
-    return None if found is None else BoundValue(ceil(found[0]), found[1])
-
-
-def bound_free_link_lp_time(problem: BoundProblem, phases: int) -> BoundValue | None:
-    """Seconds; None unless asked for, with the machine's routes, or where links cost nothing."""
-    work = problem.link_work
-    if not _asked(problem) or work.size == 0 or not work.any():
-        return None
-    with np.errstate(divide="ignore"):
-        rate = np.broadcast_to(1 / work, problem.topology.link_slots).astype(np.float64)
-    found = _prove(problem, np.ascontiguousarray(problem.size, np.int64), rate)
-    return None if found is None else BoundValue(problem.all_bytes(float(found[0]), phases), found[1])
-
-
-def bound_free_link_lp_load(problem: BoundProblem) -> BoundValue | None:
-    """Sum over phases of the largest load; None unless asked for, or with the machine's routes."""
-    if not _asked(problem):
-        return None
-    found = _prove(problem, np.ones(problem.source.size, np.int64), _capacities(problem, 1.0))
-    return None if found is None else BoundValue(ceil(found[0]), found[1])
-
-
-def _asked(problem: BoundProblem) -> bool:
-    return problem.lp and problem.free and problem.topology.links > 0
-
-
-def _capacities(problem: BoundProblem, limit: float) -> NDArray[np.float64]:
-    return problem.topology.widths().astype(np.float64) * limit
-
-
-def _prove(
-    problem: BoundProblem, amount: NDArray[np.int64], link: NDArray[np.float64], node: int | None = None
-) -> tuple[Fraction, str] | None:
-    """(λ, its witness)."""
-    topology = problem.topology
-    source, target, demand = demands(topology, problem.source, problem.target, amount)
-    flow = Flow(topology, source, target, demand, link, None if node is None else float(node))
-    proof = prove(flow)
-    return None if proof is None else (proof.value, witness(flow, proof))

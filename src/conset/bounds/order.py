@@ -1,15 +1,12 @@
-"""Bounds of order: messages that follow one another need a phase each.
+"""Bounds of order: where there is a message there is a phase, and messages that follow one another need one each.
 
-Presence: where there is a message there is a phase.
-
-Statement: a pattern of at least one message needs at least 1 phase. Proof: every message, also one inside a node,
-stands in some phase. Class: any. Witness: the number of messages.
+Presence: a pattern of at least one message needs at least 1 phase.
+    Proof: every message, also one inside a node, stands in some phase. Class: any. Witness: that there are messages.
 
 Order: messages that must follow one another need a phase each.
-
-Statement: phases ≥ messages on the longest chain of `before`. Proof: each ends in an earlier phase than the next one.
-Class: no timetables (inside a phase a timetable may keep the order), any routes, whole or split messages. Witness: the
-chain. Time and memory O(pairs).
+    Statement: phases ≥ messages on the longest chain of `before`. Proof: each ends in an earlier phase than the next
+    one. Class: no timetables (inside a phase a timetable may keep the order), any routes, whole or split messages.
+    Witness: the chain. Time and memory O(pairs).
 """
 
 from __future__ import annotations
@@ -21,14 +18,13 @@ from numpy.typing import NDArray
 
 from conset.bounds.problem import BoundProblem, BoundValue
 
+SHOWN = 6
+"""Messages of a chain that are named."""
+
 
 def bound_nonempty(problem: BoundProblem) -> BoundValue:
     """1 phase for any message."""
     return BoundValue(1, "any exchange needs at least 1 phase")
-
-
-SHOWN = 6
-"""Messages of a chain that are named."""
 
 
 def bound_order(problem: BoundProblem) -> BoundValue | None:

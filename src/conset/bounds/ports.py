@@ -1,34 +1,32 @@
-"""Bounds of ports: what one port, one node's partners and a port's bytes allow.
+"""Bounds of ports: messages, partners and bytes that one node can send and receive.
+
+The witness of each is a node. They hold for any routes, and for split messages as for whole ones.
 
 Port degree: a port takes a limited number of messages at once.
-
-Statement: phases ≥ ⌈messages out of v / send⌉ and ≥ ⌈messages into v / receive⌉ for every node v. Proof: a phase holds
-at most `send` (`receive`) of them, and each, or some part of it, stands in a phase. Class: any routes, whole or split.
-Witness: the node. With one side of the pattern's graph for sources and one for targets this is the largest degree, and
-at send 1, receive 1 without other limits it is reached (König 1916). Time O(messages), memory O(nodes).
+    Statement: phases ≥ ⌈messages out of v / send⌉ and ≥ ⌈messages into v / receive⌉ for every node v. Proof: a phase
+    holds at most `send` (`receive`) of them, and each, or some part of it, stands in a phase. With one side of the
+    pattern's graph for sources and one for targets this is the largest degree, and at send 1, receive 1 without other
+    limits it is reached (König 1916). Time O(messages), memory O(nodes).
 
 Port sum: the largest loads of all phases add up to at least what one port sends or receives.
+    Statement: ΣL ≥ messages out of v and ≥ messages into v for every node v, where L is the largest load of any port or
+    link of a phase. Proof: a port's loads add up to its messages, and L is at least its load in every phase. Class: any
+    limits. O(messages).
 
-Statement: ΣL ≥ messages out of v and ≥ messages into v for every node v, where L is the largest load of any port or
-link of a phase. Proof: a port's loads add up to its messages, and L is at least its load in every phase. Class: any
-routes, any limits, whole or split messages. Witness: the node. O(messages).
-
-Partners: a node that sends and receives in one phase does so with one partner (duplex = exchange).
-
-Statement: phases ≥ ⌈distinct partners of v / k⌉, k the larger of `send` and `receive`; and ≥ 2 where v both sends and
-receives and has more than one partner. Proof: in a phase v either exchanges with one partner, or only sends to at most
-`send`, or only receives from at most `receive`; with two partners and both directions one phase would break the rule.
-Class: duplex exchange, any routes, whole or split messages. Witness: the node. Time O(messages), after which a table of
-nodes² bits or a sort of the pairs. Source: the half-duplex rule of the iPSC/860 (Wang, Ranka, section 2.2).
+Partners: a node that sends and receives in one phase does so with one partner (duplex exchange).
+    Statement: phases ≥ ⌈distinct partners of v / k⌉, k the larger of `send` and `receive`; and ≥ 2 where v both sends
+    and receives and has more than one partner. Proof: in a phase v either exchanges with one partner, or only sends to
+    at most `send`, or only receives from at most `receive`; with two partners and both directions one phase would break
+    the rule. Time O(messages), after which a table of nodes² bits or a sort of the pairs. Source: the half-duplex rule
+    of the iPSC/860 (Wang, Ranka, section 2.2).
 
 Port time: bytes pass a port, or a half-duplex node, at its rate.
-
-Statement: time ≥ the least lead-in + Σ bytes / rate + the least lead-out over the messages out of v, and over those
-into v; where in and out share a rate, over both, a byte of messages that may meet in an exchange under the policy
-counting `exchange_weight`. Proof: in step 5 of a message's life no model exceeds a rate, and no byte flows before the
-steps ahead of it; which bytes meet is for the schedule to choose, so all of a pair with messages both ways may. With
-barriers leads are paid in every group that v has messages in. Class: any limits, any routes, every policy; split
-messages lead in and out with the least a part may. Witness: the node. O(messages).
+    Statement: time ≥ the least lead-in + Σ bytes / rate + the least lead-out over the messages out of v, and over those
+    into v; where in and out share a rate, over both, a byte of messages that may meet in an exchange under the policy
+    counting `exchange_weight`. Proof: in step 5 of a message's life no model exceeds a rate, and no byte flows before
+    the steps ahead of it; which bytes meet is for the schedule to choose, so all of a pair with messages both ways may.
+    With barriers leads are paid in every group that v has messages in. Class: any limits, every policy; split messages
+    lead in and out with the least a part may. O(messages).
 """
 
 from __future__ import annotations

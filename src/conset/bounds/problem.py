@@ -1,4 +1,4 @@
-"""Question: what is to be sent under which rules, with the sums that several bounds share, each made once."""
+"""BoundProblem: what is to be sent under which rules, with the sums that several bounds share, each made once."""
 
 from __future__ import annotations
 

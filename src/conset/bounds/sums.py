@@ -2,7 +2,7 @@
 
 Lead-ins and lead-outs are the least over the messages of a resource. Where messages may be split, a part is only known
 to pay the least overhead of any size up to the whole, and its bytes may be few: they lead nothing in or out.
-The core counts parts of the messages, several at once; time and memory as in `cpp/include/conset/bounds_sums.hpp`.
+The core counts parts of the messages, several at once; time and memory as in `cpp/include/conset/bounds/sums.hpp`.
 """
 
 from __future__ import annotations

@@ -1,59 +1,54 @@
-"""Bounds on time that are not of ports or links: messages alone, chains, processors, slots, barriers, cycles.
+"""Bounds on time beside those of ports and links: messages alone, chains, processors, slots, barriers, cycles.
+
+They hold for any limits, any routes and every policy but where a class is given.
 
 Message time: no message is faster than alone.
-
-Statement: time ≥ set-up (or signal) + send overhead + latency + bytes / the slowest of its ports, node and links +
-receive overhead, for every message. Proof: these are steps 3 to 7 of its life, one after the other in every model, and
-no rate is exceeded. With barriers every further group of phases takes the shortest message. Class: whole messages, any
-limits, every policy; free routes count the fewest hops and the fastest link there is. Witness: the message.
-O(messages), and O(sum of hops) where links differ.
+    Statement: time ≥ set-up (or signal) + send overhead + latency + bytes / the slowest of its ports, node and links +
+    receive overhead, for every message. Proof: these are steps 3 to 7 of its life, one after the other in every model,
+    and no rate is exceeded. With barriers every further group of phases takes the shortest message. Class: whole
+    messages; free routes count the fewest hops and the fastest link there is. Witness: the message. O(messages), and
+    O(sum of hops) where links differ.
 
 Chain time: messages that must follow one another take their times alone, added up.
-
-Statement: time ≥ the largest sum, over chains of the pattern's order, of send overhead + latency + bytes / slowest
-rate + receive overhead; with a barrier after every phase, which each message of the chain then has for itself, their
-set-ups too. Proof: in every model a message is released when those before it are delivered, and takes at least its time
-alone from then on. Class: whole messages, any limits, any routes, every policy. Witness: the chain.
-Time and memory O(messages + pairs).
+    Statement: time ≥ the largest sum, over chains of the pattern's order, of send overhead + latency + bytes / slowest
+    rate + receive overhead; with a barrier after every phase, which each message of the chain then has for itself,
+    their set-ups too. Proof: in every model a message is released when those before it are delivered, and takes at
+    least its time alone from then on. Class: whole messages. Witness: the chain. Time and memory O(messages + pairs).
 
 Processor time: a processor works on one message after the other.
-
-Statement: time ≥ setup · (phases of the rank) + Σ send overheads of rank r + the least of what a message it sends has
-to go after its overhead; ≥ the larger of these set-ups and the least way of a message to r, + Σ receive overheads of r
-+ the least rest of a message; where one processor pays for both and handlers do not overlap (`preempts`), ≥ set-ups +
-all overheads of r + the least rest of any. Under `ready`, half a signal for each message is work at either end. Proof:
-in every model steps 3 and 7 of a message's life and set-ups take turns on the processor, a set-up goes before all
-messages of its phase, and a message is not delivered before its remaining steps. With barriers the rests are paid in
-every group that r has messages in. Class: every policy, any limits, any routes; split messages pay the least overhead a
-part may have. Witness: the rank. O(messages).
+    Statement: time ≥ setup · (phases of the rank) + Σ send overheads of rank r + the least of what a message it sends
+    has to go after its overhead; ≥ the larger of these set-ups and the least way of a message to r, + Σ receive
+    overheads of r + the least rest of a message; where one processor pays for both and handlers do not overlap
+    (`preempts`), ≥ set-ups + all overheads of r + the least rest of any. Under `ready`, half a signal for each message
+    is work at either end. Proof: in every model steps 3 and 7 of a message's life and set-ups take turns on the
+    processor, a set-up goes before all messages of its phase, and a message is not delivered before its remaining
+    steps. With barriers the rests are paid in every group that r has messages in. Split messages pay the least overhead
+    a part may have. Witness: the rank. O(messages).
 
 Slots: a rank has only so many messages in flight.
-
-Statement: time ≥ least set-up or signal before a message of rank r + Σ (send overhead + latency + [receive overhead,
-where it goes before bytes that find their receive] + bytes / the slowest of its way) / in_flight + the least rest of a
-message of r. Proof: in every model a message keeps its slot that long at least, until its last byte has left, and at
-most `in_flight` slots are kept at one time. Class: a rank may have at most `in_flight` messages in flight, which is the
-machine's number unless a schedule asks for more; every policy, any limits, any routes. Witness: the rank. O(messages).
+    Statement: time ≥ least set-up or signal before a message of rank r + Σ (send overhead + latency + [receive
+    overhead, where it goes before bytes that find their receive] + bytes / the slowest of its way) / in_flight + the
+    least rest of a message of r. Proof: in every model a message keeps its slot that long at least, until its last byte
+    has left, and at most `in_flight` slots are kept at one time. Class: a rank may have at most `in_flight` messages in
+    flight, which is the machine's number unless a schedule asks for more. Witness: the rank. O(messages).
 
 Barrier time: with barriers, long messages of one port cannot all hide behind one another.
-
-Statement: time ≥ Σ over i of the largest (L·(i - 1) + 1)-th longest message of any port or link, where L is how many of
-its messages fit between two barriers (`limit` · k under barrier:k, times the width of a link), and a message counts
-with its set-up and what it takes alone; further groups take the shortest message. Proof: take the groups of phases
-between barriers by falling duration. The first i - 1 hold at most L·(i - 1) messages of a port, so one of its
-L·(i - 1) + 1 longest is in the i-th or a later one: the i-th lasts at least as long as the shortest of these. Class:
-barrier or barrier:k, whole messages; links only with the machine's routes. Witness: the sum. Time
-O(messages · log messages + sum of hops), memory O(messages); O(nodes + links) where all messages are of one size: each
-counts as the shortest then. Source: the bound for sums of largest sizes of the permutation schedules (preemptive open
-shop is the case L = 1 of one port).
+    Statement: time ≥ Σ over i of the largest (L·(i - 1) + 1)-th longest message of any port or link, where L is how
+    many of its messages fit between two barriers (`limit` · k under barrier:k, times the width of a link), and a
+    message counts with its set-up and what it takes alone; further groups take the shortest message. Proof: take the
+    groups of phases between barriers by falling duration. The first i - 1 hold at most L·(i - 1) messages of a port, so
+    one of its L·(i - 1) + 1 longest is in the i-th or a later one: the i-th lasts at least as long as the shortest of
+    these. Class: barrier or barrier:k, whole messages; links only with the machine's routes. Witness: the sum. Time
+    O(messages · log messages + sum of hops), memory O(messages); O(nodes + links) where all messages are of one size:
+    each counts as the shortest then. Source: the bound for sums of largest sizes of the permutation schedules
+    (preemptive open shop is the case L = 1 of one port).
 
 Flit time: in routers a message takes cycles, and a link carries one flit in each.
-
-Statement: with a cycle of `flit` / `link` seconds, time ≥ send overhead + (5 + 4 · hops + flits) cycles + receive
-overhead for every message, and ≥ flits over l cycles for every link l. Proof: a header needs 5 cycles at the ends and 4
-for every link, its flits follow one a cycle, and overheads are paid before and after; a link is a wire of one flit a
-cycle. Ports, nodes and latencies are not read there. Class: the model `flit`, whole messages, the machine's routes or
-those a schedule has, every policy. Witness: the message or the link. O(sum of hops).
+    Statement: with a cycle of `flit` / `link` seconds, time ≥ send overhead + (5 + 4 · hops + flits) cycles + receive
+    overhead for every message, and ≥ flits over l cycles for every link l. Proof: a header needs 5 cycles at the ends
+    and 4 for every link, its flits follow one a cycle, and overheads are paid before and after; a link is a wire of one
+    flit a cycle. Ports, nodes and latencies are not read there. Class: the model `flit`, whole messages, the machine's
+    routes or those a schedule has. Witness: the message or the link. O(sum of hops).
 """
 
 from __future__ import annotations
@@ -72,6 +67,11 @@ from conset.network.routes import route_hops, route_links
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 from conset.units import count_of, format_time
+
+NO_LIMIT = np.iinfo(np.int64).max
+"""Messages between barriers where a port has no limit."""
+ENDS, HOP = 5, 4
+"""Cycles of a lone header: at both ends together, and for every link."""
 
 
 def bound_message_time(problem: BoundProblem, phases: int) -> BoundValue | None:
@@ -150,9 +150,6 @@ def bound_slots_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     return BoundValue(float(time[rank]), witness)
 
 
-NO_LIMIT = np.iinfo(np.int64).max
-
-
 def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest message of every round, added up [s]; None without barriers or with split messages."""
     if problem.sync.kind != "barrier" or problem.split or problem.source.size == 0:
@@ -207,10 +204,6 @@ def _rank_rounds(problem: BoundProblem) -> NDArray[np.float64]:
         problem.network, problem.source, problem.target, order, alone, send, receive, link
     )
     return rounds
-
-
-ENDS, HOP = 5, 4
-"""Cycles of a lone header: at both ends together, and for every link."""
 
 
 def bound_flit_time(schedule: Schedule) -> Candidate:

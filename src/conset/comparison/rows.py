@@ -1,6 +1,4 @@
-"""Watch: callbacks that report what is done next; the command line shows it.
-
-Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
+"""Rows: one pattern on one machine by several methods under several policies, one row of figures for each.
 
 Rows are sorted by the time that decides: what the machine's model says, or another, or the formula. Effort is counted:
 a simulation takes no more work than a whole choice by `auto` may, methods that search are left out above `LARGE`
@@ -31,13 +29,6 @@ from conset.schedule.schedule import Schedule
 
 Watch = Callable[[str], AbstractContextManager[None]]
 """Called with what is done next; entered for as long as that takes."""
-
-
-def quiet(what: str) -> AbstractContextManager[None]:
-    """Says nothing."""
-    return nullcontext()
-
-
 SEARCHING = ("negotiated", "half-duplex", "decreasing", "birkhoff", "event-list", "connections")
 """Methods that search for long; they are compared up to `LARGE` messages per unit of effort, unless they are named."""
 
@@ -238,3 +229,8 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool
         result.rows.append({**summary, "method_by_auto": by_auto})
         result.terms.append(dict(predict(schedule).terms))
         result.schedules.append(schedule)
+
+
+def quiet(what: str) -> AbstractContextManager[None]:
+    """Says nothing."""
+    return nullcontext()

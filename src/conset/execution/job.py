@@ -1,4 +1,4 @@
-"""Job: runs a schedule over MPI, in a job of its own or in the one that runs, and says what it showed."""
+"""Job: runs a schedule over MPI, in a job of its own or in the one that runs, and says what it showed, how surely."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ from conset.units import count_of
 
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 """What a run executes, in the order of its table."""
+DEFAULT_REPEAT = 20
+"""Timed repetitions unless asked otherwise."""
+
+_PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
+_ENTRY = ("-m", "conset.execution.rank")
 
 
 def count_cores(cores: int) -> str:
@@ -64,7 +69,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RunResult:
-    """Times of a schedule and its rivals in one job, and the check of every byte.
+    """Times of a schedule and its baselines in one job, and the check of every byte.
 
     Attributes:
         ranks: size of the job.
@@ -157,15 +162,6 @@ class RunResult:
         }
 
 
-__all__ = ["DEFAULT_REPEAT", "RunResult", "exchange_deadline_s", "run_plan", "run_schedule"]
-
-DEFAULT_REPEAT = 20
-"""Timed repetitions unless asked otherwise."""
-
-_PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
-_ENTRY = ("-m", "conset.execution.rank")
-
-
 def run_schedule(
     schedule: Schedule | str | Path,
     *,
@@ -175,7 +171,7 @@ def run_schedule(
     mpiexec: str | None = None,
     timeout: float | None = None,
 ) -> RunResult:
-    """Executes a schedule beside its rivals, every received byte checked.
+    """Executes a schedule beside its baselines, every received byte checked.
 
     Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
     and every rank has the result. A schedule is not verified here: `conset.verification` does that.

@@ -1,11 +1,9 @@
-"""Measure: a plan beside its baselines in one job, paired by repetition, every byte checked.
+"""Measure: a plan beside its baselines in one job, paired by repetition, every received byte checked.
 
-Payload: bytes that identify where they come from, and the check of what arrived.
+Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of
+messages, a shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
 
-A byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of messages, a
-shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
-
-Rivals: what an application would call without a schedule, on the same buffers.
+Baselines are what an application would call without a schedule, on the same buffers:
 
 - `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
 - `alltoallv`: `MPI_Alltoallv`.
@@ -30,6 +28,9 @@ from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+Bytes = NDArray[np.uint8]
+Tamper = Callable[[str, int, NDArray[np.uint8]], None]
+"""Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
 
 
 def fill_payload(source: int, target: int, size: int) -> NDArray[np.uint8]:
@@ -65,9 +66,6 @@ def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ran
         f"byte {at - ranges.offset[k]} from rank {ranges.peer[k]} is {received[at]:#04x}, must be {expected[at]:#04x}"
     )
     return int(wrong.size), text
-
-
-Bytes = NDArray[np.uint8]
 
 
 class Exchange(Protocol):
@@ -147,7 +145,7 @@ BASELINES: dict[str, Callable[[MPI.Intracomm, Plan, Bytes, Bytes, Waiter], Excha
     "alltoallv": Alltoallv,
     "neighbor_alltoallv": NeighborAlltoallv,
 }
-"""All rivals by the name in results."""
+"""By the name in results."""
 
 
 def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
@@ -160,10 +158,6 @@ def _dense(ranges: PairRanges, ranks: int) -> tuple[list[int], list[int]]:
     counts[ranges.peer] = ranges.bytes
     displacements[ranges.peer] = ranges.offset
     return counts.tolist(), displacements.tolist()
-
-
-Tamper = Callable[[str, int, NDArray[np.uint8]], None]
-"""Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +194,7 @@ class Measurement:
 def measure_plan(
     comm: MPI.Intracomm, plan: Plan, *, repeat: int, timeout_s: float | None = None, tamper: Tamper | None = None
 ) -> Measurement | None:
-    """Runs the plan and every rival `repeat` times after one repetition that is dropped; the result on rank 0.
+    """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
     several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the

@@ -2,5 +2,5 @@
 
 `sniff` says what a file is; `schedule`, `program` and `timeline` write and read one kind each; `models` say what may
 stand in a file, `validate` holds it to them and words what is wrong. Long lists and arrays are checked by NumPy
-(`lists`, `columns`), not element by element. Nouns know nothing of their files.
+(`arrays`), not element by element. Nouns know nothing of their files.
 """

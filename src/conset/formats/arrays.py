@@ -1,4 +1,7 @@
-"""Arrays in files: lists of JSON and columns of archives, held to kind, shape and range."""
+"""Arrays in files: columns of archives and lists of JSON, held to kind, shape and range by NumPy.
+
+A million rows of JSON are looked at as sets of types and lengths, singly only to name a fault.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from conset.errors import InputError
 from conset.formats.json_text import shown
 
 _INTS = (np.dtype(np.int32), np.dtype(np.int64))
+Offsets = NDArray[np.int64]
 
 
 def stored_ints(values: NDArray[Any], columns: int = 1) -> NDArray[Any]:
@@ -109,9 +113,6 @@ def check_within(name: str, values: NDArray[Any], low: int, below: int, on: str 
     if values.size and not low <= values.min() <= values.max() < below:
         k = int(np.argmax((values < low) | (values >= below)))
         raise InputError(f"{name}[{k}] = {values[k]}: must be from {low} to {below - 1}{on}")
-
-
-Offsets = NDArray[np.int64]
 
 
 def require_list(value: Any, place: str) -> list[Any]:

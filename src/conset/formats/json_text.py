@@ -42,7 +42,7 @@ def parse_text(text: str | bytes, *, constants: bool = False) -> Any:
     except UnicodeDecodeError as error:
         raise InputError(f"is not UTF-8 text (byte {error.start})") from None
     except (InputError, ValueError, RecursionError) as error:
-        raise InputError(f"no JSON: {error}") from None
+        raise InputError(f"not valid JSON: {error}") from None
 
 
 def parse_header(entries: dict[str, NDArray[Any]], *, constants: bool = False) -> Any:

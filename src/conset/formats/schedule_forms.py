@@ -1,11 +1,11 @@
-"""The two forms of a schedule's file: JSON for people, one phase a line, and an archive of flat arrays.
+"""The two forms of a schedule's file: JSON for people, an archive of flat arrays for size.
 
-The `.npz` form of a schedule: a JSON header beside flat arrays, the same bytes every time.
+JSON: one phase to the line, messages a few to the line, written block by block.
 
-`header` is a text of the object without its long lists; `source`, `target` and `size` are the messages' columns,
-`transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the transfers of phase p. `before`,
-`placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are there only where the JSON form
-is not null.
+`.npz`: the same bytes every time. `header` is a text of the object without its long lists; `source`, `target` and
+`size` are the messages' columns, `transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the
+transfers of phase p. `before`, `placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are
+there only where the JSON form is not null.
 """
 
 from __future__ import annotations
@@ -32,8 +32,17 @@ if TYPE_CHECKING:
 
 
 _HEAD = ("machine", "method", "sync", "limits", "limits_asked")
+"""Keys of the JSON form before the pattern."""
 _BLOCK = 1 << 15
+"""Rows that are written at once."""
 _PER_LINE = 8
+"""Messages to the line."""
+_HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
+_ALWAYS = (
+    "source", "target", "size", "phase_offsets",
+    "transfer_source", "transfer_target", "transfer_size", "transfer_message",
+)  # fmt: skip
+_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "channels", "timetable")
 
 
 def write_json(document: Document, file: IO[bytes]) -> None:
@@ -152,20 +161,12 @@ def document_of_object(found: Any) -> Document:
     )  # fmt: skip
 
 
-_HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
-_ALWAYS = (
-    "source", "target", "size", "phase_offsets",
-    "transfer_source", "transfer_target", "transfer_size", "transfer_message",
-)  # fmt: skip
-_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "channels", "timetable")
-
-
 def write_npz(document: Document, file: IO[bytes]) -> None:
     """Writes the archive; see `conset.archives.write_archive`."""
-    write_archive(file, _entries(document))
+    write_archive(file, _npz_entries(document))
 
 
-def _entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
+def _npz_entries(document: Document) -> Iterator[tuple[str, NDArray[Any]]]:
     head = {key: SCHEDULE if key == "schema" else getattr(document, key) for key in _HEADER}
     head |= {"pattern_name": document.pattern_name, **optional_keys(document)}
     yield "header", header_entry(head)

@@ -1,11 +1,10 @@
-"""Is what a timeline's file says of one piece? What goes together, lengths and ranges of columns.
-
-Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
+"""Timeline files: `.json` for people, `.npz` for size; what `conset simulate -o` writes and `conset show` draws.
 
 A file holds what happened, what was played, on which machine and how it was executed, so that it can be drawn and
 checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
 machine that simulated and paths stay out of it. Of every message its times are kept, as far as the model says them:
-slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`.
+slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`. Reading
+checks that a file is of one piece: what goes together, lengths and ranges of columns.
 """
 
 from __future__ import annotations
@@ -37,59 +36,6 @@ if TYPE_CHECKING:
     from conset.formats.models import TimelineFile
 
 
-_TOGETHER = {
-    "source": ("target", "bytes", "nodes", "name"),
-    "machine_spec": ("changed",),
-    "rate_time_s": ("rate_message", "rate_Bps"),
-}
-"""Entries that the first of each requires."""
-
-
-def check_columns(file: TimelineFile) -> None:
-    """What goes together is there, columns of one length have one, rates are of messages.
-
-    Raises:
-        InputError: names the first entry that is wrong.
-    """
-    given = file.model_fields_set
-    for first, others in _TOGETHER.items():
-        missing = [name for name in others if name not in given]
-        if first in given and missing:
-            raise InputError(f"entry '{missing[0]}' is missing, '{first}' is there")
-    messages, nodes = file.end_s.size, file.out_bytes.size
-    for name in ("start_s", "sent_s", "first_byte_s", "left_s", "source"):
-        check_length(name, getattr(file, name), messages)
-    phases = file.phase_end_s.size if file.phase_offsets is None else max(file.phase_offsets.size - 1, 1)
-    check_length("phase_end_s", file.phase_end_s, phases)
-    check_length("link_busy_s", file.link_busy_s, file.link_bytes.size)
-    for name in ("out_busy_s", "in_bytes", "in_busy_s"):
-        check_length(name, getattr(file, name), nodes)
-    for name in ("rate_message", "rate_Bps"):
-        check_length(name, getattr(file, name), messages if file.rate_time_s is None else file.rate_time_s.size)
-    if file.rate_message is not None:
-        check_within("rate_message", file.rate_message, 0, messages)
-
-
-def check_fits(timeline: Timeline, machine: Machine) -> None:
-    """Links, nodes and ranks are those of the machine.
-
-    Raises:
-        InputError: names the first that is not.
-    """
-    topology = machine.topology
-    for name, required in (("link_bytes", topology.link_slots), ("out_bytes", topology.nodes)):
-        given = getattr(timeline, name).size
-        if given != required:
-            raise InputError(f"entry '{name}': {required} values required on {machine.name}, given {given}")
-    limits = {"held_by": (timeline.held_by, -1, topology.link_slots + 4 * topology.nodes)}
-    if timeline.workload is not None:
-        work = timeline.workload
-        limits["links"] = (work.links, 0, topology.link_slots)
-        limits |= {name: (getattr(work, name), 0, MAX_RANKS) for name in ("sender", "receiver")}
-    for name, (values, low, below) in limits.items():
-        check_within(name, values, low, below, f" on {machine.name}")
-
-
 SUFFIXES = (".json", ".npz")
 MAX_CHANGES = 50_000
 """Changes of rates that a file keeps: 1 MB, 3 MB as text."""
@@ -109,6 +55,12 @@ RESULTS = (
 TIMES = ("sent_s", "first_byte_s", "left_s")
 """Times of messages that models may leave out."""
 RATES = ("rate_time_s", "rate_message", "rate_Bps")
+_TOGETHER = {
+    "source": ("target", "bytes", "nodes", "name"),
+    "machine_spec": ("changed",),
+    "rate_time_s": ("rate_message", "rate_Bps"),
+}
+"""Entries that the first of each requires."""
 
 
 @dataclass(frozen=True)
@@ -216,13 +168,9 @@ def read_record(path: str | Path) -> Record:
     path = require_file(path)
     require_form(path, "timeline")
     try:
-        return _record(_read_json(path) if path.suffix == ".json" else _read_npz(path))
+        return _record(parse_json(path, constants=True) if path.suffix == ".json" else _read_npz(path))
     except ConsetError as error:
         raise named(error, path) from None
-
-
-def _read_json(path: Path) -> Any:
-    return parse_json(path, constants=True)
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
@@ -248,13 +196,13 @@ def _record(found: Any) -> Record:
     if file.machine_spec is not None:
         machine = machine_of_record(file.machine_spec)
         machine = machine if file.changed is None else with_settings(machine, file.changed)
-        check_fits(timeline, machine)
+        _check_fits(timeline, machine)
     settings = Settings(**found["settings"]) if "settings" in found else None
     return Record(timeline, machine, settings, Manifest(**found.get("manifest", {})))
 
 
 def _timeline(file: TimelineFile, found: Mapping[str, Any]) -> Timeline:
-    check_columns(file)
+    _check_columns(file)
     work = None
     if file.source is not None:
         chosen = {name: getattr(file, name) for name in (*MESSAGES, *EXTRAS) if name in found}
@@ -263,3 +211,48 @@ def _timeline(file: TimelineFile, found: Mapping[str, Any]) -> Timeline:
     fields: dict[str, Any] = {name: found[name] for name in HEADER}
     fields |= {name: getattr(file, name) for name in (*RESULTS, *TIMES) if name in found}
     return Timeline(**fields, rates=rates, workload=work)
+
+
+def _check_columns(file: TimelineFile) -> None:
+    """What goes together is there, columns of one length have one, rates are of messages.
+
+    Raises:
+        InputError: names the first entry that is wrong.
+    """
+    given = file.model_fields_set
+    for first, others in _TOGETHER.items():
+        missing = [name for name in others if name not in given]
+        if first in given and missing:
+            raise InputError(f"entry '{missing[0]}' is missing, '{first}' is there")
+    messages, nodes = file.end_s.size, file.out_bytes.size
+    for name in ("start_s", "sent_s", "first_byte_s", "left_s", "source"):
+        check_length(name, getattr(file, name), messages)
+    phases = file.phase_end_s.size if file.phase_offsets is None else max(file.phase_offsets.size - 1, 1)
+    check_length("phase_end_s", file.phase_end_s, phases)
+    check_length("link_busy_s", file.link_busy_s, file.link_bytes.size)
+    for name in ("out_busy_s", "in_bytes", "in_busy_s"):
+        check_length(name, getattr(file, name), nodes)
+    for name in ("rate_message", "rate_Bps"):
+        check_length(name, getattr(file, name), messages if file.rate_time_s is None else file.rate_time_s.size)
+    if file.rate_message is not None:
+        check_within("rate_message", file.rate_message, 0, messages)
+
+
+def _check_fits(timeline: Timeline, machine: Machine) -> None:
+    """Links, nodes and ranks are those of the machine.
+
+    Raises:
+        InputError: names the first that is not.
+    """
+    topology = machine.topology
+    for name, required in (("link_bytes", topology.link_slots), ("out_bytes", topology.nodes)):
+        given = getattr(timeline, name).size
+        if given != required:
+            raise InputError(f"entry '{name}': {required} values required on {machine.name}, given {given}")
+    limits = {"held_by": (timeline.held_by, -1, topology.link_slots + 4 * topology.nodes)}
+    if timeline.workload is not None:
+        work = timeline.workload
+        limits["links"] = (work.links, 0, topology.link_slots)
+        limits |= {name: (getattr(work, name), 0, MAX_RANKS) for name in ("sender", "receiver")}
+    for name, (values, low, below) in limits.items():
+        check_within(name, values, low, below, f" on {machine.name}")

@@ -1,9 +1,19 @@
-"""Machine specs: the words of the command line, bare networks among them, a file, or a preset.
+"""Machine specs: the words of the command line, a file, or a machine's object, to a Machine; costs changed by words.
 
-Bare networks: a topology by its kind and size, with costs nobody measured.
+    iwarp:8x8   ipsc860:64   delta:16x32   paragon:16x16         presets; sizes have defaults
+    mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   bare networks
+    cluster.toml   net.graphml   net.gml   net.edges              files
 
-The defaults, tagged `default`, are those of no machine: round numbers near a cluster's of today, so that predictions
-on a bare network compare schedules and nothing else. Machine files take them too for words they leave out.
+Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
+machine files and in `--set`), `mode=spooling` for a transfer mode of a preset, and for the network `tie=plus`,
+`routing=no-wrap`, `width=2`, `dead=3;7` (nodes), `dead=3-4` (both links between two nodes).
+
+`dead` leaves the graph of the surviving nodes: numbered densely in their old order, as ranks live on the first
+endpoints, each labelled with its old id, shortest paths for routes. A pattern sees that many fewer ranks.
+
+A bare network is a topology by its kind and size, with costs nobody measured. The defaults, tagged `default`, are those
+of no machine: round numbers near a cluster's of today, so that predictions on a bare network compare schedules and
+nothing else. Machine files take them too for words they leave out.
 
     link             25 GB/s per direction and unit of width
     port             25 GB/s out and 25 GB/s in, independent of each other
@@ -19,19 +29,6 @@ on a bare network compare schedules and nothing else. Machine files take them to
     flit             16 B
     in_flight, receives, outstanding_receives   all; lanes 1; per_transfer 0
     processors   two; receive   after; hop_by_size   none: hop holds for all sizes
-
-Machine specs: the words of the command line, a file, or a machine's object, to a Machine.
-
-    iwarp:8x8   ipsc860:64   delta:16x32   paragon:16x16         presets; sizes have defaults
-    mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   bare networks
-    cluster.toml   net.graphml   net.gml   net.edges              files
-
-Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
-machine files), `mode=spooling` for a transfer mode of a preset, and for the network `tie=plus`, `routing=no-wrap`,
-`width=2`, `dead=3;7` (nodes), `dead=3-4` (both links between two nodes).
-
-`dead` leaves the graph of the surviving nodes: numbered densely in their old order, as ranks live on the first
-endpoints, each labelled with its old id, shortest paths for routes. A pattern sees that many fewer ranks.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from typing import Any, overload
 
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs, Provenance
-from conset.machine.machine import Machine
+from conset.machine.machine import Machine, with_mode
 from conset.machine.words import ALIASES, GIVEN, WORDS, changed_costs, current_word, split_options, stated_costs
 from conset.network.graph import without
 from conset.network.routing import RULES, TIES, Routing
@@ -81,6 +78,11 @@ KINDS = ("mesh", "torus", "hypercube", "ring", "crossbar")
 DEFAULT_SIZE = {"mesh": "8x8", "torus": "8x8", "hypercube": "6", "ring": "8", "crossbar": "64"}
 MAX_DIMENSIONS = 24
 """Of a hypercube: 2^24 nodes are more than any machine and still fit in memory."""
+PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
+"""Machines of the texts; each is `presets/<name>.toml`."""
+
+NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
+FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
 
 
 @cache
@@ -184,18 +186,9 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     if isinstance(target, Costs):
         return stated_costs(target, settings, GIVEN)
     if "mode" in dict(settings):
-        from conset.machine.machine import with_mode
-
         target = replace(with_mode(target, dict(settings)["mode"]), name=target.name)
         settings = [pair for pair in settings if pair[0] != "mode"]
     return target.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))
-
-
-PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
-"""Machines of the texts; each is `presets/<name>.toml`."""
-
-NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
-FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
 
 
 def parse_machine(spec: str | Mapping[str, Any]) -> Machine:

@@ -1,12 +1,10 @@
 """Times of messages alone, and how long they keep ports, nodes and links.
 
-Work: how long messages keep ports, nodes and links busy, as methods that search for short phases weigh them.
+Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing.
 
-Formulas and bounds tell overheads from latencies (`conset.prediction.terms`, `conset.bounds.problem`); a search asks
-for one number per message at a port, and takes overheads and latencies of both ends together.
-
-Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing. Work of a message of b
-bytes, overhead taken at its size:
+Work, as methods that search for short phases weigh it. They ask for one number per message at a port and take overheads
+and latencies of both ends together, which formulas and bounds tell apart (`conset.prediction.terms`,
+`conset.bounds.problem`). Of a message of b bytes, overhead taken at its size:
 
     port        overhead + b / rate of the port, at the source's port out and at the target's port in
     node        overhead / 2 + w · b / `node_Bps`, at both ends, where in and out share a rate; w is `exchange_weight`
@@ -16,10 +14,9 @@ bytes, overhead taken at its size:
 
 A message inside a node uses none of them. Latency of hops is not part of it: flow that fills a machine hides it.
 
-Times of messages alone: when each reaches a port, a processor or a slot at the earliest, and how long it has to go.
-
-Every resource takes at least its least lead-in, its work and its least lead-out; formulas (in the core) and bounds
-(here) work that out apart, so that each is held against the other.
+Times alone: when each message reaches a port, a processor or a slot at the earliest, and how long it has to go. Every
+resource takes at least its least lead-in, its work and its least lead-out; formulas (in the core) and bounds (here)
+work that out apart, so that each is held against the other.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
-from conset.network.routes import core_network, route_hops
+from conset.network.routes import core_network, core_widths, route_hops
 from conset.network.topology import Topology
 
 KINDS = ("port out", "port in", "node", "link", "message")
@@ -44,6 +41,7 @@ Links = tuple[NDArray[np.int64], NDArray[np.int32]]
 """(offsets, links) of routes a compiler chose; both empty where the machine's routing is used."""
 
 NO_LINKS: Links = (np.zeros(0, np.int64), np.zeros(0, np.int32))
+Seconds = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +83,7 @@ def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     topology = machine.topology
     overhead = costs.overhead + (Steps((costs.signal_s,)) if sync == "ready" else costs.requests)
     exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     return Work(
         overhead, 1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps,
         costs.exchange_weight if exchanges else 1.0, link_work(topology, costs, width), width,
@@ -102,44 +100,6 @@ def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDA
     if per_byte.size and (per_byte == per_byte[0]).all():
         per_byte = per_byte[:1].copy()
     return per_byte if per_byte.any() else np.zeros(0)
-
-
-def transfer_s(
-    machine: Machine,
-    work: Work,
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    size: NDArray[np.int64],
-    links: Links = NO_LINKS,
-) -> NDArray[np.float64]:
-    """shape=(transfers), float64 [s]: what each takes alone with its ports and one unit of width of every link.
-
-    That is how long it stands in a timetable; 0 inside a node.
-
-    Args:
-        machine: whose network.
-        work: what messages cost.
-        source: shape=(transfers), int32: nodes.
-        target: shape=(transfers), int32: nodes.
-        size: shape=(transfers), int64 [B].
-        links: routes a compiler chose.
-    """
-    per_byte = np.full(size.shape, max(work.out, work.into, work.node))
-    leaves = source != target
-    slots = machine.topology.link_slots
-    if work.link.size and slots:
-        unit = np.ascontiguousarray(np.broadcast_to(work.link * work.width, slots))
-        offsets, chosen = links
-        if offsets.size:
-            long = np.flatnonzero(np.diff(offsets))
-            per_byte[long] = np.maximum(per_byte[long], np.maximum.reduceat(unit[chosen], offsets[long]))
-        elif np.ptp(unit) == 0:
-            per_byte = np.maximum(per_byte, unit[0])
-        else:
-            network = core_network(machine.topology, machine.routing)
-            out, into = np.ascontiguousarray(source, np.int32), np.ascontiguousarray(target, np.int32)
-            per_byte = np.maximum(per_byte, _core.slowest_links(network, out, into, unit))
-    return np.where(leaves, work.overhead.of(size) + size * per_byte, 0.0)
 
 
 def synchronization_s(machine: Machine, costs: Costs) -> float:
@@ -187,9 +147,6 @@ def profile_phases(
         work.out, work.into, work.node, work.exchange, work.link, work.width, work.tolerance, work.blocking,
         match_all_exchanges,
     )  # fmt: skip
-
-
-Seconds = NDArray[np.float64]
 
 
 class Times(NamedTuple):
@@ -251,37 +208,6 @@ def message_times(
     )  # fmt: skip
 
 
-def slowest_rates(
-    machine: Machine, costs: Costs, source: NDArray[np.int32], target: NDArray[np.int32], links: Links = NO_LINKS
-) -> tuple[NDArray[np.int32], Seconds]:
-    """(links on the way of each transfer, seconds per byte of its slowest port, node or link).
-
-    Args:
-        machine: whose network.
-        costs: of the method.
-        source: shape=(transfers), int32: nodes.
-        target: shape=(transfers), int32: nodes.
-        links: routes a compiler chose.
-    """
-    topology = machine.topology
-    source, target = (np.ascontiguousarray(nodes, np.int32) for nodes in (source, target))
-    per_byte = np.full(source.size, max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps))
-    if topology.link_slots == 0:
-        return np.zeros(source.size, np.int32), per_byte
-    offsets, chosen = links
-    hops = np.diff(offsets).astype(np.int32) if offsets.size else route_hops(topology, machine.routing, source, target)
-    work = link_work(topology, costs, topology.widths())
-    if work.size == 1:
-        per_byte[hops > 0] = np.maximum(per_byte[hops > 0], work[0])
-    elif offsets.size:
-        long = np.flatnonzero(hops)
-        per_byte[long] = np.maximum(per_byte[long], np.maximum.reduceat(work[chosen], offsets[long]))
-    elif work.size:
-        network = core_network(topology, machine.routing)
-        per_byte = np.maximum(per_byte, _core.slowest_links(network, source, target, work))
-    return hops, per_byte
-
-
 def transfer_times(
     machine: Machine,
     costs: Costs,
@@ -302,3 +228,81 @@ def transfer_times(
     """
     hops, per_byte = slowest_rates(machine, costs, source, target, links)
     return message_times(costs, size, source != target, hops, per_byte)
+
+
+def slowest_rates(
+    machine: Machine, costs: Costs, source: NDArray[np.int32], target: NDArray[np.int32], links: Links = NO_LINKS
+) -> tuple[NDArray[np.int32], Seconds]:
+    """(links on the way of each transfer, seconds per byte of its slowest port, node or link).
+
+    Args:
+        machine: whose network.
+        costs: of the method.
+        source: shape=(transfers), int32: nodes.
+        target: shape=(transfers), int32: nodes.
+        links: routes a compiler chose.
+    """
+    topology, offsets = machine.topology, links[0]
+    port = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps)
+    per_byte = _slowest(machine, port, link_work(topology, costs, topology.widths()), source, target, links)
+    if topology.link_slots == 0:
+        return np.zeros(source.size, np.int32), per_byte
+    if offsets.size:
+        return np.diff(offsets).astype(np.int32), per_byte
+    out, into = (np.ascontiguousarray(nodes, np.int32) for nodes in (source, target))
+    return route_hops(topology, machine.routing, out, into), per_byte
+
+
+def transfer_s(
+    machine: Machine,
+    work: Work,
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    size: NDArray[np.int64],
+    links: Links = NO_LINKS,
+) -> NDArray[np.float64]:
+    """shape=(transfers), float64 [s]: what each takes alone with its ports and one unit of width of every link.
+
+    That is how long it stands in a timetable; 0 inside a node.
+
+    Args:
+        machine: whose network.
+        work: what messages cost.
+        source: shape=(transfers), int32: nodes.
+        target: shape=(transfers), int32: nodes.
+        size: shape=(transfers), int64 [B].
+        links: routes a compiler chose.
+    """
+    port = max(work.out, work.into, work.node)
+    unit = work.link * work.width if work.link.size else work.link
+    per_byte = _slowest(machine, port, unit, source, target, links)
+    return np.where(source != target, work.overhead.of(size) + size * per_byte, 0.0)
+
+
+def _slowest(
+    machine: Machine, port: float, link: Seconds, source: NDArray[np.int32], target: NDArray[np.int32], links: Links
+) -> Seconds:
+    """shape=(transfers) [s/B]: the slower of a port and of the links on the way of each.
+
+    Args:
+        machine: whose network.
+        port: of ports and nodes [s/B].
+        link: shape=(link_slots), or (1) where all are alike, or (0) where none costs anything [s/B].
+        source: shape=(transfers), int32: nodes.
+        target: shape=(transfers), int32: nodes.
+        links: routes a compiler chose.
+    """
+    per_byte = np.full(source.size, port)
+    if not link.size or not machine.topology.link_slots:
+        return per_byte
+    offsets, chosen = links
+    if (link == link[0]).all():
+        per_byte[source != target] = max(port, link[0])
+    elif offsets.size:
+        long = np.flatnonzero(np.diff(offsets))
+        per_byte[long] = np.maximum(port, np.maximum.reduceat(link[chosen], offsets[long]))
+    else:
+        network = core_network(machine.topology, machine.routing)
+        out, into = (np.ascontiguousarray(nodes, np.int32) for nodes in (source, target))
+        per_byte = np.maximum(per_byte, _core.slowest_links(network, out, into, np.ascontiguousarray(link)))
+    return per_byte

@@ -1,6 +1,4 @@
-"""The border to the C++ core, seen from the methods: its arguments, and timed phases.
-
-Timing: phases as what the schedulers of timetables take, from the core's side of the border.
+"""The border to the C++ core, seen from the methods: what its functions take, made of a problem or of timed phases.
 
 In a timetable a transfer holds the port out of its source, the port into its target and one unit of width of every
 link of its route from its start to its end, and nobody else has them. It stands there for its overhead and for its
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.machine.times import transfer_s, work_of
 from conset.methods.problem import Phases, Problem
-from conset.network.routes import core_network, links_of_nodes
+from conset.network.routes import core_network, core_widths, links_of_nodes
 from conset.schedule.posting import order_of_transfers
 
 NO_OFFSETS, NO_LINKS = np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -31,7 +29,7 @@ def core_arguments(
     """(network, source node, target node, link widths, limits): routes walked by the formula, 0 for no limit."""
     machine, limits = problem.machine, problem.limits
     topology = machine.topology
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     core_limits = _core.Limits(
         limits.send or 0, limits.receive or 0, limits.link or 0, limits.channels or 0, limits.duplex == "exchange"
     )
@@ -100,7 +98,7 @@ def time_lines(problem: Problem, phases: Phases, *, serial: bool | None = None, 
     first, second = order_of_transfers(problem.pattern.before, message)
     phase = np.repeat(np.arange(phases.offsets.size - 1), np.diff(phases.offsets))
     together = phase[first] == phase[second]
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     lines = _core.TimeLines(
         network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],
         route_links=links[1], width=width, serial=costs.half_duplex if serial is None else serial, duration=duration,

@@ -1,8 +1,7 @@
-"""Method: one row of the table of methods, an algorithm and its domain as data, and what a domain refuses.
+"""Method: one row of the table of methods, an algorithm and its domain as data; and what a domain may refuse.
 
-What a method requires: each function says in one line what was required and what was given, or None.
-
-`applies_<method>` of a method's file joins those that concern it; `require` turns its line into an error.
+`applies_<method>` of a method's file joins the refusals that concern it, each one line that says what was required and
+what was given, or None; `require` turns the line into an error.
 """
 
 from __future__ import annotations
@@ -16,46 +15,6 @@ from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
-
-
-def applies_anywhere(problem: Problem) -> None:
-    """Of a method that takes any problem."""
-
-
-def refuse_order(problem: Problem, method: str) -> str | None:
-    """`method` cannot make a message wait for another."""
-    before = problem.pattern.before
-    if before is None:
-        return None
-    return f"method {method} requires a pattern without an order, given {len(before)} ordered pairs of messages"
-
-
-def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
-    """`method` works on ranks and keeps port limits only where each has a node of its own."""
-    if problem.placement is None:
-        return None
-    nodes, count = np.unique(problem.placement, return_counts=True)
-    if nodes.size == problem.placement.size:
-        return None
-    crowded = int(np.argmax(count))
-    return f"method {method} requires one rank per node, given {count[crowded]} ranks on node {nodes[crowded]}"
-
-
-def refuse_limits(problem: Problem, method: str, *kept: str) -> str | None:
-    """`method` keeps the limits `kept` only."""
-    for name, value in problem.limits.to_object().items():
-        if name == "link" and problem.machine.topology.link_slots == 0:
-            continue  # a crossbar has no links to limit
-        if name not in kept and value not in (None, "full"):
-            return f"method {method} requires {name} without a limit, given {name}={value}"
-    return None
-
-
-def require(refusal: str | None) -> None:
-    """Raises `InputError` where there is a reason why a method does not apply."""
-    if refusal is not None:
-        raise InputError(refusal)
-
 
 ANY = Limits(send=1, receive=1, link=1)
 """What "any limits" means unless options change it."""
@@ -113,3 +72,42 @@ class Method:
                 f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
             )
         return user_limits
+
+
+def applies_anywhere(problem: Problem) -> None:
+    """Of a method that takes any problem."""
+
+
+def refuse_order(problem: Problem, method: str) -> str | None:
+    """`method` cannot make a message wait for another."""
+    before = problem.pattern.before
+    if before is None:
+        return None
+    return f"method {method} requires a pattern without an order, given {len(before)} ordered pairs of messages"
+
+
+def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
+    """`method` works on ranks and keeps port limits only where each has a node of its own."""
+    if problem.placement is None:
+        return None
+    nodes, count = np.unique(problem.placement, return_counts=True)
+    if nodes.size == problem.placement.size:
+        return None
+    crowded = int(np.argmax(count))
+    return f"method {method} requires one rank per node, given {count[crowded]} ranks on node {nodes[crowded]}"
+
+
+def refuse_limits(problem: Problem, method: str, *kept: str) -> str | None:
+    """`method` keeps the limits `kept` only."""
+    for name, value in problem.limits.to_object().items():
+        if name == "link" and problem.machine.topology.link_slots == 0:
+            continue  # a crossbar has no links to limit
+        if name not in kept and value not in (None, "full"):
+            return f"method {method} requires {name} without a limit, given {name}={value}"
+    return None
+
+
+def require(refusal: str | None) -> None:
+    """Raises `InputError` where there is a reason why a method does not apply."""
+    if refusal is not None:
+        raise InputError(refusal)

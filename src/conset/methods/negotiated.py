@@ -48,7 +48,7 @@ from conset.methods.core import core_order
 from conset.methods.first_fit import schedule_first_fit
 from conset.methods.method import require
 from conset.methods.problem import Phases, Problem, Routes
-from conset.network.routes import core_network, route_nodes
+from conset.network.routes import core_network, core_widths, route_nodes
 from conset.network.routing import usable_ends
 
 Limit = int | Sequence[int] | NDArray[np.int32] | None
@@ -143,7 +143,7 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
         InputError: free routes on a network whose table of distances would not fit.
     """
     machine, topology = problem.machine, problem.machine.topology
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     source, target = (np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node))
     first, second = core_order(problem)
     if routes == "fixed" or not topology.link_slots:

@@ -1,86 +1,49 @@
-"""The pairwise exchanges of Thakur, Choudhary and Fox, and the contention their formulas give them.
+"""Pairwise exchanges of Thakur, Choudhary and Fox, pex, pex-gen, pex-gen-shift and gen, and their contention.
 
-pex: pairwise exchange with the partner whose number differs by XOR, on a power of two of ranks.
+Problem: a complete exchange (or any part of one) in steps in which every rank sends to one partner and receives from
+one, fast on a mesh whose links are shared: what the machine's excess bandwidth carries at once need not be taken apart.
+Idea: in step i rank x sends to a fixed function of x and i.
+    pex            x XOR i, i = 1 … p - 1, on a power of two of ranks p.
+    pex-gen        x XOR i where that is below p, i = 1 … q - 1, q = 2^⌈lg p⌉; absent partners are skipped.
+    pex-gen-shift  as pex-gen, between virtual numbers v = x + ⌊(q - p)/2⌋. pex-gen crowds: where p is just above q/2,
+                   nearly all ranks exchange in its first q/2 - 1 steps, few in the others. Now the numbers that nobody
+                   has lie at both ends of 0 … q - 1, and idle ranks are spread over all steps.
+    gen            (x + i) mod p, and from (x - i) mod p, i = 1 … p - 1, on any number of ranks.
+Invariant: each is a permutation of the ranks, so there is one send and one receive per rank and step; x ↦ x XOR i is
+its own inverse, so all but gen exchange with one partner.
+Complexity: O(messages) in time and memory. p - 1 steps of pex and gen, the fewest of any schedule with one send per
+step; at most q - 1 of the others, up to twice p - 1, with many ranks idle where p is just above q/2.
+When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are cheap, pex-gen-shift off
+powers of two (pex-gen is the text's reference), gen where exchanges are not cheaper than other pairs of sends and
+receives; on a ring of processes it is what MPI libraries do. On a hypercube pex has no contention; there `lp`, the same
+steps, also promises it. `bounded` needs as many phases at contention ⌈n/4⌉, half of what pex and gen put on a link.
 
-Problem: a complete exchange (or any part of one) in steps in which every rank exchanges with one partner.
-Idea: in step i = 1 … p - 1 rank x exchanges with rank x XOR i. Links may contend: what the machine's excess bandwidth
-carries at once need not be taken apart.
-Invariant: x ↦ x XOR i is a permutation and its own inverse: one send, one receive, one partner per rank and step.
-Contention: on a mesh 2^⌊lg max(i mod c, ⌊i/c⌋)⌋ messages on the busiest link of step i, at most half the longer side:
-see `thakur_contention`. On a hypercube none; there `lp`, the same steps, also promises it.
-Complexity: O(messages) in time and memory; p - 1 steps.
-When to use it: dense patterns on a power of two of ranks where links have bandwidth to spare and exchanges are cheap.
-`bounded` needs as many phases at contention ⌈n/4⌉, half of what pex puts on a link.
-Departures: the floors in the contention formula, which the scan shows as ceilings; steps without messages vanish, so
-a sparse pattern may take fewer.
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), section 3.1, Figure 1.
+Contention f(i): messages on the busiest link of step i of a complete exchange on an r × c mesh (the text: r rows, c
+columns), ranks row-major, routes taking X (the columns) first. The formulas are held against counted loads on the ten
+meshes of the text.
+    pex, both sides powers of two: digits of i in base c are the XOR of columns (i mod c) and of rows (⌊i/c⌋); in a
+    line, x → x XOR d crosses the middle of every block of 2^(⌊lg d⌋+1) nodes with 2^⌊lg d⌋ messages each way and no
+    link with more, at most half the longer side:
+        f(i) = 2^⌊lg max(i mod c, ⌊i/c⌋)⌋
+    Any number of sides that are powers of two: the digits of i in their mixed radix.
+    gen: with j = i mod c and k = ⌊i/c⌋ a row is turned by j, and columns by k, those messages that wrap around the end
+    of a row by k + 1:
+        f(i) = max(min(j, c - j), V),   V = min(k, r - k) where j = 0, else max(min(k, r - k), min(k + 1, r - k - 1))
+    pex-gen and pex-gen-shift have no formula: absent partners leave gaps, and loads are counted. The text says they
+    never exceed those of pex; off powers of two they do: 9 against 8 on a 16×14 mesh, 18 against 16 on 16×30, in 62 of
+    255 and 266 of 511 steps. Where the number of columns is a power of two it holds.
 
-pex-gen: pairwise exchange with the XOR partner on any number of ranks; absent partners are skipped.
-
-Problem: as for pex, with a number p of ranks that is no power of two.
-Idea: the steps of the next power of two q: in step j = 1 … q - 1 rank x exchanges with x XOR j where that is below p.
-Invariant: one send, one receive, one partner per rank and step.
-Contention: no formula; it is counted. The text says it never exceeds that of pex; off powers of two it does: 9
-against 8 on a 16×14 mesh, 18 against 16 on 16×30, in 62 of 255 and 266 of 511 steps. Where the number of columns is a
-power of two it holds.
-Complexity: O(messages) in time and memory; q - 1 steps, up to twice p - 1, with many ranks idle where p is just above
-q/2.
-When to use it: as the text's reference; `gen` takes p - 1 steps, `pex-gen-shift` spreads the idle ranks over all
-steps.
-Departures: steps without messages vanish.
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), section 3.2, Figure 2.
-
-pex-gen-shift: pairwise exchange on any number of ranks; those that are missing are spread over all steps.
-
-Problem: pex-gen crowds: where p is just above half of q = 2^⌈lg p⌉, nearly all ranks exchange in its first q/2 - 1
-steps, few in the others.
-Idea: rank x takes the virtual number v = x + ⌊(q - p)/2⌋, so the numbers that nobody has lie at both ends of 0 … q -
-1; in step j = 1 … q - 1 v exchanges with v XOR j where somebody has that number.
-Invariant: one send, one receive, one partner per rank and step.
-Contention: no formula; it is counted. It exceeds pex's where pex-gen's does (see there).
-Complexity: O(messages) in time and memory; at most q - 1 steps.
-When to use it: as the text's reference, where exchanges are cheap and p is just below a power of two.
-Departures: the text's pseudo-code takes the virtual number modulo p, which breaks the symmetry: partners disagree
-about each other and ranks send to themselves. Its words and its example (20 ranks are numbered 6 to 25) need modulo
-q, which never acts, as p - 1 + ⌊(q - p)/2⌋ < q. Steps without messages vanish.
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), section 3.3, Figures 3 and 4.
-
-gen: in step i every rank sends i places up and receives from i places down, on any number of ranks.
-
-Problem: a complete exchange on any number p of ranks in p - 1 steps.
-Idea: in step i = 1 … p - 1 rank x sends to (x + i) mod p and receives from (x - i) mod p.
-Invariant: x ↦ x + i mod p is a permutation: one send and one receive per rank and step.
-Contention: on an r × c mesh max(min(j, c - j), V) messages on the busiest link of step i: see `thakur_contention`.
-Complexity: O(messages) in time and memory; p - 1 steps, the fewest any schedule with one send per step has.
-When to use it: any number of ranks, on machines where exchanges are not cheaper than other pairs of sends and
-receives. On a ring of processes it is what MPI libraries do. `bounded` needs as many phases at contention ⌈n/4⌉, half
-of what gen puts on a link.
-Departures: the exact contention in place of the text's upper bound; steps without messages vanish.
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), section 3.4, Figure 5.
-
-Contention of pairwise exchanges by formula: messages on the busiest link of each step, on a mesh.
-
-Ranks stand row-major on an r × c mesh (the text: r rows, c columns), routes take X (the columns) first; step i of a
-complete exchange, 1 ≤ i ≤ p - 1, p = r·c. All formulas are held against counted loads on the ten meshes of the text.
-
-PEX, rank x to x XOR i, both sides powers of two. Digits of i in base c are the XOR of columns (i mod c) and of rows
-(⌊i/c⌋); in a line, x → x XOR d crosses the middle of every block of 2^(⌊lg d⌋+1) nodes with 2^⌊lg d⌋ messages each
-way and no link with more:
-    f(i) = 2^⌊lg max(i mod c, ⌊i/c⌋)⌋
-Correction: the scan shows ceilings, with which f is too high in 461 of 511 steps of a 16×32 mesh and contradicts the
-text's own "limited by max(r, c)/2". Any number of sides that are powers of two: the digits of i in their mixed radix.
-
-GEN, rank x to (x + i) mod p. With j = i mod c and k = ⌊i/c⌋ a row is turned by j, and columns by k, those messages
-that wrap around the end of a row by k + 1:
-    f(i) = max(min(j, c - j), V),   V = min(k, r - k) where j = 0, else max(min(k, r - k), min(k + 1, r - k - 1))
-Correction: the text adds the horizontal and the vertical term. They load different links, so the sum
-(`text_gen_contention`) is an upper bound: never too low, too high in 406 of 511 steps on 16×32.
-
-PEX-GEN and PEX-GEN-SHIFT have no formula off powers of two: absent partners leave gaps, and the text's claim that
-they stay below PEX in every step is wrong there (9 against 8 on 16×14, 18 against 16 on 16×30). Their loads are
-counted.
-
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), sections 3.1 and 3.4.
+Departures:
+- Steps without messages vanish, so a sparse pattern may take fewer.
+- pex: the scan shows ceilings in f, with which it is too high in 461 of 511 steps of a 16×32 mesh and contradicts the
+  text's own "limited by max(r, c)/2".
+- gen: the text adds the horizontal and the vertical term of f. They load different links, so the sum
+  (`text_gen_contention`) is an upper bound: never too low, too high in 406 of 511 steps on 16×32.
+- pex-gen-shift: the text's pseudo-code takes the virtual number modulo p, which breaks the symmetry: partners disagree
+  about each other and ranks send to themselves. Its words and its example (20 ranks are numbered 6 to 25) need modulo
+  q, which never acts, as p - 1 + ⌊(q - p)/2⌋ < q.
+Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), sections 3.1 to 3.4, Figures 1 to
+5.
 """
 
 from __future__ import annotations
@@ -97,12 +60,7 @@ from conset.methods.problem import Phases, Problem
 
 def applies_pex(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "pex")
-        or refuse_shared_nodes(problem, "pex")
-        or refuse_limits(problem, "pex", "send", "receive", "duplex")
-        or _refuse_sides(problem)
-    )
+    return _refuse(problem, "pex", "send", "receive", "duplex") or _refuse_sides(problem)
 
 
 def schedule_pex(problem: Problem) -> Phases:
@@ -113,28 +71,12 @@ def schedule_pex(problem: Problem) -> Phases:
             pattern has an order; links or channels are limited.
     """
     require(applies_pex(problem))
-    pattern = problem.pattern
-    return Phases.of((pattern.source ^ pattern.target) - 1)
-
-
-def _refuse_sides(problem: Problem) -> str | None:
-    topology = problem.machine.topology
-    for side in topology.sides if topology.is_box else ():
-        if side & (side - 1):
-            return f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
-    ranks = problem.pattern.ranks
-    if ranks & (ranks - 1):
-        return f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any"
-    return None
+    return _exchange(problem, 0)
 
 
 def applies_pex_gen(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "pex-gen")
-        or refuse_shared_nodes(problem, "pex-gen")
-        or refuse_limits(problem, "pex-gen", "send", "receive", "duplex")
-    )
+    return _refuse(problem, "pex-gen", "send", "receive", "duplex")
 
 
 def schedule_pex_gen(problem: Problem) -> Phases:
@@ -144,17 +86,12 @@ def schedule_pex_gen(problem: Problem) -> Phases:
         InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
     """
     require(applies_pex_gen(problem))
-    pattern = problem.pattern
-    return Phases.of((pattern.source ^ pattern.target) - 1)
+    return _exchange(problem, 0)
 
 
 def applies_pex_gen_shift(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "pex-gen-shift")
-        or refuse_shared_nodes(problem, "pex-gen-shift")
-        or refuse_limits(problem, "pex-gen-shift", "send", "receive", "duplex")
-    )
+    return _refuse(problem, "pex-gen-shift", "send", "receive", "duplex")
 
 
 def schedule_pex_gen_shift(problem: Problem) -> Phases:
@@ -164,19 +101,13 @@ def schedule_pex_gen_shift(problem: Problem) -> Phases:
         InputError: two ranks share a node, the pattern has an order, or links or channels are limited.
     """
     require(applies_pex_gen_shift(problem))
-    pattern = problem.pattern
-    ranks = pattern.ranks
-    shift = np.int32(((1 << (ranks - 1).bit_length()) - ranks) // 2)
-    return Phases.of(((pattern.source + shift) ^ (pattern.target + shift)) - 1)
+    ranks = problem.pattern.ranks
+    return _exchange(problem, ((1 << (ranks - 1).bit_length()) - ranks) // 2)
 
 
 def applies_gen(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return (
-        refuse_order(problem, "gen")
-        or refuse_shared_nodes(problem, "gen")
-        or refuse_limits(problem, "gen", "send", "receive")
-    )
+    return _refuse(problem, "gen", "send", "receive")
 
 
 def schedule_gen(problem: Problem) -> Phases:
@@ -188,6 +119,30 @@ def schedule_gen(problem: Problem) -> Phases:
     require(applies_gen(problem))
     pattern = problem.pattern
     return Phases.of((pattern.target - pattern.source) % pattern.ranks - 1)
+
+
+def _exchange(problem: Problem, shift: int) -> Phases:
+    """Step (source + shift) XOR (target + shift) of every message, empty steps left out."""
+    source, target = (ranks + np.int32(shift) for ranks in (problem.pattern.source, problem.pattern.target))
+    return Phases.of((source ^ target) - 1)
+
+
+def _refuse(problem: Problem, method: str, *kept: str) -> str | None:
+    """`method` takes neither an order nor ranks that share a node, and keeps the limits `kept` only."""
+    return (
+        refuse_order(problem, method) or refuse_shared_nodes(problem, method) or refuse_limits(problem, method, *kept)
+    )
+
+
+def _refuse_sides(problem: Problem) -> str | None:
+    topology = problem.machine.topology
+    for side in topology.sides if topology.is_box else ():
+        if side & (side - 1):
+            return f"method pex requires sides that are powers of two, given {side}: pex-gen takes any"
+    ranks = problem.pattern.ranks
+    if ranks & (ranks - 1):
+        return f"method pex requires a power of two of ranks, given {ranks}: pex-gen takes any"
+    return None
 
 
 def pex_contention(sides: Sequence[int]) -> NDArray[np.int64]:

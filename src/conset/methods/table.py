@@ -1,4 +1,7 @@
-"""The rows of the table of methods; adding a method is adding its file and its row."""
+"""The table of all methods: name, function, limits, domain, guarantee. Compiler, help, docs and tests read it.
+
+Adding a method is adding its file and its row.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""Timetables: how the transfers of a phase follow one another, by which of two schedulers.
-
-AS: the automatic scheduler of the ConSet text, which fills a global timetable greedily.
+"""Timetables: how the transfers of a phase follow one another, by which of two schedulers; here is AS, the text's own.
 
 Problem: the connections of a phase, each with its amount of data, and optionally a partial order between them; give
 every one a start and an end such that a processor sends one at a time and receives one at a time.
-Idea (the text's algorithm): compute the duration of every connection; until all are scheduled take the processor with
-the largest MIN_TIME, of it the connection with the largest duration, and put that into the first gap of the timetable
-that is large enough on both processors; update MIN_TIME.
+Idea (AS, the automatic scheduler of the ConSet text): compute the duration of every connection; until all are scheduled
+take the processor with the largest MIN_TIME, of it the connection with the largest duration, and put that into the
+first gap of the timetable that is large enough on both processors; update MIN_TIME.
 Invariant: what is in the table overlaps nowhere; it is never moved again.
 Complexity: O(messages · (degree · hops + log messages)) in time, O(messages + sum of hops) in memory.
 When to use it: as the text's reference. `event-list` is 3 to 16 % shorter.

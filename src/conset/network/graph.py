@@ -1,4 +1,7 @@
-"""Any directed graph as a network, and what readers of graphs share: keys on nodes and edges."""
+"""Any directed graph as a network: from nodes and edges as read to a checked Topology.
+
+Readers of graphs share what keys on nodes and edges say, and how nodes are numbered (`build_graph`).
+"""
 
 from __future__ import annotations
 
@@ -118,19 +121,6 @@ def both_ways(edges: Iterable[Edge]) -> list[Edge]:
     ]
 
 
-def _reached(start: int, offsets: NDArray[np.int64], heads: NDArray[np.int32]) -> NDArray[np.bool_]:
-    seen = np.zeros(offsets.size - 1, bool)
-    seen[start] = True
-    queue = deque([start])
-    while queue:
-        node = queue.popleft()
-        for head in heads[offsets[node] : offsets[node + 1]].tolist():
-            if not seen[head]:
-                seen[head] = True
-                queue.append(head)
-    return seen
-
-
 def rows_of(
     tails: NDArray[np.int32], heads: NDArray[np.int32], nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -230,6 +220,30 @@ def is_switch(attributes: dict[str, str], where: str) -> bool:
     return attributes["switch"].lower() in ("true", "1")
 
 
+def edge_from_attributes(ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str) -> Edge:
+    """A link between named nodes with its words `width` and `rate`."""
+    for end in (source, target):
+        if end not in ids:
+            raise InputError(f"{where}: edge to unknown node '{end}'")
+    if source == target:
+        raise InputError(f"{where}: edge joins node '{source}' to itself")
+    rate = _rate(attributes["rate"], where) if "rate" in attributes else nan
+    return Edge(ids[source], ids[target], _width(attributes.get("width", "1"), where), rate, where)
+
+
+def _reached(start: int, offsets: NDArray[np.int64], heads: NDArray[np.int32]) -> NDArray[np.bool_]:
+    seen = np.zeros(offsets.size - 1, bool)
+    seen[start] = True
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        for head in heads[offsets[node] : offsets[node + 1]].tolist():
+            if not seen[head]:
+                seen[head] = True
+                queue.append(head)
+    return seen
+
+
 def _width(value: str, where: str) -> int:
     width = whole_number(value)
     if width is None or not 1 <= width < 2**31:
@@ -242,14 +256,3 @@ def _rate(value: str, where: str) -> float:
         return parse_rate(value)
     except UsageError as error:
         raise InputError(f"{where}: {error}") from None
-
-
-def edge_from_attributes(ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str) -> Edge:
-    """A link between named nodes with its words `width` and `rate`."""
-    for end in (source, target):
-        if end not in ids:
-            raise InputError(f"{where}: edge to unknown node '{end}'")
-    if source == target:
-        raise InputError(f"{where}: edge joins node '{source}' to itself")
-    rate = _rate(attributes["rate"], where) if "rate" in attributes else nan
-    return Edge(ids[source], ids[target], _width(attributes.get("width", "1"), where), rate, where)

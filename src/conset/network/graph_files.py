@@ -1,4 +1,4 @@
-"""Files that hold a graph: edge lists, GML, GraphML; which reader takes which file."""
+"""Files that hold a graph: readers of edge lists, GML and GraphML, by suffix."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from typing import Any
 from conset.errors import InputError, unknown_name
 from conset.files import read_text, shown, whole_number
 from conset.network.graph import Edge, Graph, both_ways, build_graph, edge_from_attributes, is_switch, numbered
+
+_GML_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
+
+GmlPairs = list[tuple[str, Any, int]]
+"""A list of (key, text or list, line)."""
 
 
 def read_edge_list(text: str, name: str = "edges") -> Graph:
@@ -35,7 +40,7 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
         if parts == ["directed"]:
             directed = True
         elif parts[0] == "endpoints":
-            endpoints = _endpoints(parts, where)
+            endpoints = _endpoint_count(parts, where)
         else:
             rows.append((*_edge_row(parts, where), where))
             names.update(dict.fromkeys(parts[:2]))
@@ -52,7 +57,7 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
     return build_graph(switch, edges if directed else both_ways(edges), {}, name)
 
 
-def _endpoints(parts: list[str], where: str) -> int:
+def _endpoint_count(parts: list[str], where: str) -> int:
     count = whole_number(parts[1]) if len(parts) == 2 else None
     if count is None or count < 1:
         raise InputError(f"{where}: 'endpoints' must be followed by a whole number of at least 1")
@@ -73,12 +78,6 @@ def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
     return parts[0], parts[1], attributes
 
 
-_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
-
-Pairs = list[tuple[str, Any, int]]
-"""A list of (key, text or list, line)."""
-
-
 def read_gml(text: str, name: str = "gml") -> Graph:
     """GML: nodes with `id`, `label`, `type` or `switch` as in GraphML; edges with `source`, `target`, `width`, `rate`.
 
@@ -87,12 +86,12 @@ def read_gml(text: str, name: str = "gml") -> Graph:
     Raises:
         InputError: brackets that do not match, no graph, an edge to an unknown node; names file and line.
     """
-    graphs = [value for key, value, _ in _parsed_gml(text, name) if key == "graph" and isinstance(value, list)]
+    graphs = [value for key, value, _ in _parse_gml(text, name) if key == "graph" and isinstance(value, list)]
     if len(graphs) != 1:
         raise InputError(f"{name}: has {len(graphs)} graphs; one is required")
     switch: dict[str, bool] = {}
     labels: dict[str, str] = {}
-    for attributes, where in _elements(graphs[0], "node", ("id",), name):
+    for attributes, where in _gml_elements(graphs[0], "node", ("id",), name):
         if attributes["id"] in switch:
             raise InputError(f"{where}: node '{attributes['id']}' is given twice")
         switch[attributes["id"]] = is_switch(attributes, where)
@@ -100,13 +99,13 @@ def read_gml(text: str, name: str = "gml") -> Graph:
     ids = numbered(switch)
     edges: list[Edge] = [
         edge_from_attributes(ids, attributes["source"], attributes["target"], attributes, where)
-        for attributes, where in _elements(graphs[0], "edge", ("source", "target"), name)
+        for attributes, where in _gml_elements(graphs[0], "edge", ("source", "target"), name)
     ]
     directed = any(key == "directed" and value == "1" for key, value, _ in graphs[0])
     return build_graph(switch, edges if directed else both_ways(edges), labels, name)
 
 
-def _elements(graph: Pairs, kind: str, required: tuple[str, ...], name: str) -> list[tuple[dict[str, str], str]]:
+def _gml_elements(graph: GmlPairs, kind: str, required: tuple[str, ...], name: str) -> list[tuple[dict[str, str], str]]:
     elements = []
     for key, value, line in graph:
         if key != kind:
@@ -119,12 +118,12 @@ def _elements(graph: Pairs, kind: str, required: tuple[str, ...], name: str) -> 
     return elements
 
 
-def _parsed_gml(text: str, name: str) -> Pairs:
-    stack: list[Pairs] = [[]]
+def _parse_gml(text: str, name: str) -> GmlPairs:
+    stack: list[GmlPairs] = [[]]
     key: tuple[str, int] | None = None
     number = 0
     for number, line in enumerate(text.splitlines(), 1):
-        for token in _TOKEN.findall("" if line.lstrip().startswith("#") else line):
+        for token in _GML_TOKEN.findall("" if line.lstrip().startswith("#") else line):
             if token == "]":
                 if len(stack) == 1 or key is not None:
                     raise InputError(f"{name}:{number}: ']' without a list that it ends")
@@ -142,8 +141,71 @@ def _parsed_gml(text: str, name: str) -> Pairs:
     return stack[0]
 
 
+def read_graphml(text: str, name: str = "graphml") -> Graph:
+    """GraphML: node attributes `type` ("switch" or "endpoint") or `switch` (true), `label`; edge `width` and `rate`.
+
+    Nodes are numbered in the order of the file, endpoints before switches. An undirected edge is two links. Read with
+    the standard library's event parser, which knows its line; networkx would not say where.
+
+    Raises:
+        InputError: no well-formed XML, no graph, an edge to an unknown node, a bad width or rate; names file and line.
+    """
+    gathered = _parse_graphml(text, name)
+    switch: dict[str, bool] = {}
+    labels: dict[str, str] = {}
+    for node, own, line in gathered.nodes:
+        if node in switch:
+            raise InputError(f"{name}:{line}: node '{node}' is given twice")
+        words = gathered.attributes("node", own)
+        switch[node] = is_switch(words, f"{name}:{line}")
+        labels[node] = words.get("label") or node
+    ids = numbered(switch)
+    edges: list[Edge] = []
+    for source, target, own_direction, own, line in gathered.edges:
+        edge = edge_from_attributes(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
+        directed = gathered.directed if own_direction is None else own_direction
+        edges += [edge] if directed else both_ways([edge])
+    return build_graph(switch, edges, labels, name)
+
+
+def _parse_graphml(text: str, name: str) -> _GraphMLElements:
+    from xml.parsers.expat import ExpatError, ParserCreate
+
+    gathered = _GraphMLElements(name)
+    parser = ParserCreate("utf-8")  # the text is, whatever it declares
+
+    def start(tag: str, attributes: dict[str, Any]) -> None:
+        gathered.start(tag.rpartition(":")[2], attributes, parser.CurrentLineNumber)
+
+    def characters(data: str) -> None:
+        if gathered.text is not None:
+            gathered.text.append(data)
+
+    def entity(entity: str, *_: object) -> None:
+        # a few that name each other make gigabytes out of a kilobyte, and no graph needs one
+        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shown(entity)}': entities are not read")
+
+    def declaration(version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and not _is_known_encoding(encoding):
+            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shown(encoding)}'")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])
+    parser.CharacterDataHandler = characters
+    parser.EntityDeclHandler = entity
+    parser.XmlDeclHandler = declaration
+    try:
+        parser.Parse(text.encode(), True)
+    except ExpatError as error:
+        reason = str(error).split(":")[0]
+        raise InputError(f"{name}:{error.lineno}: no well-formed XML: {reason}") from None
+    if not gathered.graphs:
+        raise InputError(f"{name}: has no <graph>")
+    return gathered
+
+
 @dataclass
-class _Gathered:
+class _GraphMLElements:
     """What an event parser gathers from GraphML; attributes by name, lines kept for errors."""
 
     name: str
@@ -205,70 +267,7 @@ class _Gathered:
         return given | own
 
 
-def read_graphml(text: str, name: str = "graphml") -> Graph:
-    """GraphML: node attributes `type` ("switch" or "endpoint") or `switch` (true), `label`; edge `width` and `rate`.
-
-    Nodes are numbered in the order of the file, endpoints before switches. An undirected edge is two links. Read with
-    the standard library's event parser, which knows its line; networkx would not say where.
-
-    Raises:
-        InputError: no well-formed XML, no graph, an edge to an unknown node, a bad width or rate; names file and line.
-    """
-    gathered = _parsed_graphml(text, name)
-    switch: dict[str, bool] = {}
-    labels: dict[str, str] = {}
-    for node, own, line in gathered.nodes:
-        if node in switch:
-            raise InputError(f"{name}:{line}: node '{node}' is given twice")
-        words = gathered.attributes("node", own)
-        switch[node] = is_switch(words, f"{name}:{line}")
-        labels[node] = words.get("label") or node
-    ids = numbered(switch)
-    edges: list[Edge] = []
-    for source, target, own_direction, own, line in gathered.edges:
-        edge = edge_from_attributes(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
-        directed = gathered.directed if own_direction is None else own_direction
-        edges += [edge] if directed else both_ways([edge])
-    return build_graph(switch, edges, labels, name)
-
-
-def _parsed_graphml(text: str, name: str) -> _Gathered:
-    from xml.parsers.expat import ExpatError, ParserCreate
-
-    gathered = _Gathered(name)
-    parser = ParserCreate("utf-8")  # the text is, whatever it declares
-
-    def start(tag: str, attributes: dict[str, Any]) -> None:
-        gathered.start(tag.rpartition(":")[2], attributes, parser.CurrentLineNumber)
-
-    def characters(data: str) -> None:
-        if gathered.text is not None:
-            gathered.text.append(data)
-
-    def entity(entity: str, *_: object) -> None:
-        # a few that name each other make gigabytes out of a kilobyte, and no graph needs one
-        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shown(entity)}': entities are not read")
-
-    def declaration(version: str, encoding: str | None, standalone: int) -> None:
-        if encoding is not None and not _is_known(encoding):
-            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shown(encoding)}'")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])
-    parser.CharacterDataHandler = characters
-    parser.EntityDeclHandler = entity
-    parser.XmlDeclHandler = declaration
-    try:
-        parser.Parse(text.encode(), True)
-    except ExpatError as error:
-        reason = str(error).split(":")[0]
-        raise InputError(f"{name}:{error.lineno}: no well-formed XML: {reason}") from None
-    if not gathered.graphs:
-        raise InputError(f"{name}: has no <graph>")
-    return gathered
-
-
-def _is_known(encoding: str) -> bool:
+def _is_known_encoding(encoding: str) -> bool:
     try:
         codecs.lookup(encoding)
     except (LookupError, ValueError):

@@ -26,6 +26,11 @@ def core_network(topology: Topology, routing: Routing) -> _core.Network:
     return known[routing]
 
 
+def core_widths(topology: Topology) -> NDArray[np.int32]:
+    """shape=(link_slots), int32, or (1) where all links are alike: widths as the core takes them."""
+    return np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+
+
 def _build(topology: Topology, routing: Routing) -> _core.Network:
     if topology.is_box:
         wrap = topology.wraps and routing.rule != "no-wrap"

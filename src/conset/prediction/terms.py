@@ -1,16 +1,13 @@
-"""Terms of a prediction: costs of messages as the core takes them, chains of the order, timetables.
+"""Terms of a prediction: what messages cost as the core's formulas take it, chains of the order, timetables.
 
-Chains of the pattern's order: messages that must follow one another take at least their times alone, added up.
+Chains: messages that must follow one another take at least their times alone, added up, as every message starts when
+those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
 
-Every message starts when those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
-
-Timetables in predictions: a phase lasts until its last transfer has ended.
-
-A timetable is kept as an order: every port and every unit of a link takes its transfers in the order of their starts,
-each as soon as it is free and what must come before has ended. On the schedule's own machine that gives its times back,
-and a phase is never said to be shorter than its table; elsewhere, or with other costs, the same order is timed anew.
-Where phases are not kept apart by barriers the order runs through all of them. Messages that a timetable keeps apart on
-a link do not block each other. O(transfers · hops).
+Timetables: a phase lasts until its last transfer has ended. A timetable is kept as an order: every port and every unit
+of a link takes its transfers in the order of their starts, each as soon as it is free and what must come before has
+ended. On the schedule's own machine that gives its times back, and a phase is never said to be shorter than its table;
+elsewhere, or with other costs, the same order is timed anew. Where phases are not kept apart by barriers the order runs
+through all of them. Messages that a timetable keeps apart on a link do not block each other. O(transfers · hops).
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from conset import _core
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.times import Work, link_work, transfer_s, transfer_times
-from conset.network.routes import core_network
+from conset.network.routes import core_network, core_widths
 from conset.schedule.loads import chosen_links
 from conset.schedule.posting import order_of_transfers
 from conset.schedule.schedule import Schedule
@@ -54,7 +51,7 @@ def message_costs(
         blocking: whether links that carry more than `tolerance` lose time, which is an estimate.
     """
     topology = machine.topology
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     ready = sync == "ready"
     latency = costs.inject + costs.eject + Steps((costs.per_transfer_s,)) + (Steps() if ready else costs.requests)
     steps = (costs.send_overhead, costs.receive_overhead, latency, costs.hop)
@@ -127,7 +124,7 @@ def timetable_busy(
     source, target = (np.ascontiguousarray(node, np.int32) for node in (schedule.source_node, schedule.target_node))
     duration = transfer_s(machine, work, source, target, schedule.size, links)
     order = np.lexsort((table[:, 1], table[:, 0], schedule.phase_of)).astype(np.int32)
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     first, second = order_of_transfers(schedule.pattern.before, schedule.message)
     lines = _core.TimeLines(
         network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],

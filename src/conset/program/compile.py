@@ -1,6 +1,4 @@
-"""Compile a program, every block by its method on one machine, and predict how long it takes.
-
-How long a program takes by formula: the work of its phases, and what its switches cost.
+"""Compile a program: every block by its method on one placement, then phases put into contexts; and predict its time.
 
     T = Σ over blocks of repeat · (work of the phases under barriers) + (switches + 1) · set-up + switches · S
 
@@ -30,54 +28,6 @@ from conset.program.words import BlockSpec
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B
-
-
-@dataclass(frozen=True)
-class ProgramPrediction:
-    """What the formula says.
-
-    Attributes:
-        time_s: the sum of the terms [s].
-        terms: `synchronization`, `setup` and `transfer` [s].
-        block_s: what the phases of each block take, switches apart [s].
-        switches: communication context switches.
-        machine: the machine predicted for.
-    """
-
-    time_s: float
-    terms: dict[str, float]
-    block_s: tuple[float, ...]
-    switches: int
-    machine: str
-
-    def to_object(self) -> dict[str, Any]:
-        """As `predict --json` prints it."""
-        return {
-            "time_s": self.time_s, "sync": "barrier", "terms": dict(self.terms), "block_s": list(self.block_s),
-            "switches": self.switches, "machine": self.machine,
-        }  # fmt: skip
-
-
-def predict_program(program: Program, *, machine: Machine | None = None) -> ProgramPrediction:
-    """The time of a program.
-
-    Raises:
-        InputError: a rank lives on a node that another `machine` does not have.
-    """
-    once = [
-        predict(schedule, sync="barrier", machine=machine).terms["transfer"] if schedule.phases else 0.0
-        for schedule in program.schedules
-    ]
-    block_s = tuple(block.repeat * once[block.schedule] for block in program.blocks)
-    target, switches = machine or program.machine, program.switches
-    costs = target.costs_for(program.schedules[0].method)
-    entered = 1 if program.phases else 0
-    terms = {
-        "synchronization": (switches + entered * costs.first_barrier) * synchronization_s(target, costs),
-        "setup": (switches + entered) * costs.setup_s,
-        "transfer": sum(block_s),
-    }
-    return ProgramPrediction(sum(terms.values()), terms, block_s, switches, target.name)
 
 
 def compile_program(
@@ -129,3 +79,51 @@ def _fingerprint(pattern: Pattern) -> tuple[object, ...]:
     """What two patterns that are the same agree in."""
     before = None if pattern.before is None else pattern.before.tobytes()
     return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), before
+
+
+@dataclass(frozen=True)
+class ProgramPrediction:
+    """What the formula says.
+
+    Attributes:
+        time_s: the sum of the terms [s].
+        terms: `synchronization`, `setup` and `transfer` [s].
+        block_s: what the phases of each block take, switches apart [s].
+        switches: communication context switches.
+        machine: the machine predicted for.
+    """
+
+    time_s: float
+    terms: dict[str, float]
+    block_s: tuple[float, ...]
+    switches: int
+    machine: str
+
+    def to_object(self) -> dict[str, Any]:
+        """As `predict --json` prints it."""
+        return {
+            "time_s": self.time_s, "sync": "barrier", "terms": dict(self.terms), "block_s": list(self.block_s),
+            "switches": self.switches, "machine": self.machine,
+        }  # fmt: skip
+
+
+def predict_program(program: Program, *, machine: Machine | None = None) -> ProgramPrediction:
+    """The time of a program.
+
+    Raises:
+        InputError: a rank lives on a node that another `machine` does not have.
+    """
+    once = [
+        predict(schedule, sync="barrier", machine=machine).terms["transfer"] if schedule.phases else 0.0
+        for schedule in program.schedules
+    ]
+    block_s = tuple(block.repeat * once[block.schedule] for block in program.blocks)
+    target, switches = machine or program.machine, program.switches
+    costs = target.costs_for(program.schedules[0].method)
+    entered = 1 if program.phases else 0
+    terms = {
+        "synchronization": (switches + entered * costs.first_barrier) * synchronization_s(target, costs),
+        "setup": (switches + entered) * costs.setup_s,
+        "transfer": sum(block_s),
+    }
+    return ProgramPrediction(sum(terms.values()), terms, block_s, switches, target.name)

@@ -1,9 +1,4 @@
-"""Channel numbers of contexts: a connection has the same channel at a node in every phase that shares it.
-
-Schedules number channels phase by phase; phases that are open together need numbers that differ between connections and
-agree on the ones they share.
-
-Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
+"""Share: phases of blocks that follow one another put into one context, so that no switch is due between them.
 
 Problem: a program executes phases in an order that is free in places; a switch is due between phases of different
 contexts; put phases into contexts, under the limits, so that few switches are due.
@@ -11,6 +6,8 @@ Idea: a block that is repeated turns round: it runs its phases forth and back, s
 it begins with again. Where one block follows another, one of the lightest phases of the one becomes its last and one of
 the other its first, if their connections may be open together with all that the two contexts already hold; of several
 such pairs the one with the fewest connections in all. What follows more often in the program is looked at first.
+Afterwards channels are numbered anew: schedules number them phase by phase; phases that are open together need numbers
+that differ between connections, while a connection that several phases share has one number at a node in all of them.
 Invariant: all connections of a context together keep the strictest limits of all schedules.
 Complexity: at most 16 × 16 pairs for each pair of schedules that follow one another, O(connections · hops) each.
 When it does nothing: blocks whose pattern has an order keep their phases' order and never turn.
@@ -31,47 +28,6 @@ import numpy as np
 from conset.program.connections import Connections, Ids
 from conset.program.program import Block
 from conset.schedule.schedule import Schedule
-
-
-def number_contexts(
-    schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
-) -> tuple[Schedule, ...]:  # fmt: skip
-    """The schedules with channels numbered anew in every context that several phases share."""
-    members = Counter(context for phases in contexts for context in phases)
-    known: dict[tuple[int, bytes, int], list[int]] = {}
-    used: dict[tuple[int, int], int] = defaultdict(int)
-    return tuple(
-        _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
-    )
-
-
-def _numbered(
-    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
-    used: dict[tuple[int, int], int],
-) -> Schedule:  # fmt: skip
-    offsets, nodes = schedule.route_offsets, schedule.route_nodes
-    if schedule.channels is None or offsets is None or nodes is None:
-        return schedule
-    channels = np.array(schedule.channels)
-    for p, context in enumerate(contexts):
-        if members[context] == 1:
-            continue
-        at = schedule.phase(p)
-        same: Counter[bytes] = Counter()
-        for k in range(at.start, at.stop):
-            route = nodes[offsets[k] : offsets[k + 1]]
-            if route.size < 2:
-                continue
-            way = route.tobytes()
-            key = (context, way, same[way])
-            same[way] += 1
-            if key not in known:
-                known[key] = [used[context, node] for node in route.tolist()]
-                for node in route.tolist():
-                    used[context, node] += 1
-            channels[offsets[k] : offsets[k + 1]] = known[key]
-    return replace(schedule, channels=channels)
-
 
 TRIED = 16
 """Phases of a schedule, the lightest ones, that may come first or last."""
@@ -199,3 +155,43 @@ def reorder(schedule: Schedule, order: Sequence[int]) -> Schedule:
     at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], stops)
     channels = None if schedule.channels is None else schedule.channels[at]
     return replace(changed, route_offsets=offsets, route_nodes=schedule.route_nodes[at], channels=channels)
+
+
+def number_contexts(
+    schedules: Sequence[Schedule], contexts: Sequence[Sequence[int]]
+) -> tuple[Schedule, ...]:  # fmt: skip
+    """The schedules with channels numbered anew in every context that several phases share."""
+    members = Counter(context for phases in contexts for context in phases)
+    known: dict[tuple[int, bytes, int], list[int]] = {}
+    used: dict[tuple[int, int], int] = defaultdict(int)
+    return tuple(
+        _numbered(schedule, phases, members, known, used) for schedule, phases in zip(schedules, contexts, strict=True)
+    )
+
+
+def _numbered(
+    schedule: Schedule, contexts: Sequence[int], members: Counter[int], known: dict[tuple[int, bytes, int], list[int]],
+    used: dict[tuple[int, int], int],
+) -> Schedule:  # fmt: skip
+    offsets, nodes = schedule.route_offsets, schedule.route_nodes
+    if schedule.channels is None or offsets is None or nodes is None:
+        return schedule
+    channels = np.array(schedule.channels)
+    for p, context in enumerate(contexts):
+        if members[context] == 1:
+            continue
+        at = schedule.phase(p)
+        same: Counter[bytes] = Counter()
+        for k in range(at.start, at.stop):
+            route = nodes[offsets[k] : offsets[k + 1]]
+            if route.size < 2:
+                continue
+            way = route.tobytes()
+            key = (context, way, same[way])
+            same[way] += 1
+            if key not in known:
+                known[key] = [used[context, node] for node in route.tolist()]
+                for node in route.tolist():
+                    used[context, node] += 1
+            channels[offsets[k] : offsets[k + 1]] = known[key]
+    return replace(schedule, channels=channels)

@@ -1,16 +1,12 @@
 """Documents: schedule and program files as they stand, before anything in them is believed.
 
-Document: a schedule file as it stands, before anything in it is believed.
-
 A `Schedule` refuses to be wrong; a file may have been edited. So reading gives a `Document`: flat arrays that say what
 the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
-ProgramDocument: a program file as it stands, before anything in it is believed.
-
-A program runs blocks one after the other, each a number of times; a block is a schedule of the list. Every phase of
-every schedule belongs to one *context*: the connections that are open together. What a phase needs is in its context,
-so a switch is due only between phases of different contexts.
+A `ProgramDocument` is the same of a program, which runs blocks one after the other, each a number of times; a block is
+a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
+What a phase needs is in its context, so a switch is due only between phases of different contexts.
 """
 
 from __future__ import annotations
@@ -30,6 +26,8 @@ MAX_NAME = 300
 """Letters of the name of a pattern in a file."""
 
 IntArray = NDArray[np.int64] | NDArray[np.int32]
+MAX_REPEAT = 2**31 - 1
+"""How often a block may run in a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,44 +105,6 @@ def machine_of(document: Document) -> Machine:
     return machine_of_record(document.machine)
 
 
-def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
-    """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
-    pattern = schedule.pattern
-    ranks = schedule.source_node, schedule.target_node
-    if schedule.placement is not None:
-        ranks = pattern.source[schedule.message], pattern.target[schedule.message]
-    return Document(
-        machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
-        limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
-        ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
-        placement=schedule.placement, phase_offsets=schedule.phase_offsets,
-        transfer_source=ranks[0], transfer_target=ranks[1],
-        transfer_size=schedule.size, transfer_message=schedule.message,
-        route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
-        figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
-        in_flight=schedule.in_flight, posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=_final_name(pattern.name),
-    )  # fmt: skip
-
-
-def _final_name(name: str) -> str:
-    """A name for a file: no folders, one line, at most `MAX_NAME` letters."""
-    final = name.rpartition("/")[2]
-    return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
-
-
-def _bandwidths(schedule: Schedule) -> float | list[float] | None:
-    """One number where all messages are to have the same."""
-    rates = schedule.min_bandwidth_Bps
-    if rates is None or not rates.size:
-        return None
-    return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()
-
-
-MAX_REPEAT = 2**31 - 1
-"""How often a block may run in a row."""
-
-
 @dataclass(frozen=True)
 class BlockDocument:
     """One block as a file says it.
@@ -186,3 +146,37 @@ class ProgramDocument:
     schedules: tuple[Document, ...]
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
+
+
+def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
+    """What a file of `schedule` says, with `figures` as its stated ones; arrays are shared where they can be."""
+    pattern = schedule.pattern
+    ranks = schedule.source_node, schedule.target_node
+    if schedule.placement is not None:
+        ranks = pattern.source[schedule.message], pattern.target[schedule.message]
+    return Document(
+        machine=schedule.machine.to_spec(), method=schedule.method, sync=schedule.sync,
+        limits=schedule.limits.to_object(), limits_asked=schedule.limits_asked,
+        ranks=pattern.ranks, source=pattern.source, target=pattern.target, size=pattern.size, before=pattern.before,
+        placement=schedule.placement, phase_offsets=schedule.phase_offsets,
+        transfer_source=ranks[0], transfer_target=ranks[1],
+        transfer_size=schedule.size, transfer_message=schedule.message,
+        route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
+        figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
+        in_flight=schedule.in_flight, posting=schedule.posting,
+        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=_final_name(pattern.name),
+    )  # fmt: skip
+
+
+def _final_name(name: str) -> str:
+    """A name for a file: no folders, one line, at most `MAX_NAME` letters."""
+    final = name.rpartition("/")[2]
+    return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]
+
+
+def _bandwidths(schedule: Schedule) -> float | list[float] | None:
+    """One number where all messages are to have the same."""
+    rates = schedule.min_bandwidth_Bps
+    if rates is None or not rates.size:
+        return None
+    return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()

@@ -1,6 +1,4 @@
-"""Linkage tables: what every node is loaded with so that connections are there, and what each is guaranteed.
-
-Linkage tables: what every node must be loaded with so that the connections of a phase are open.
+"""Linkage tables: what nodes are loaded with so that the connections of a phase are open; what each is guaranteed.
 
 A connection takes one channel in every node of its route, both ends included. The gate of the source feeds its first
 channel; at every node a channel is linked to a link and to a channel of the node behind it; the last channel feeds
@@ -10,15 +8,13 @@ Numbers of channels are free, as any of a node may be linked to any of a neighbo
 numbered in the order of the phase's transfers, from 0. So tables are a function of the routes; files carry the
 numbers all the same, so that whoever loads a machine, and `verify`, need no rule.
 
-Guarantees: what every open connection gets at least, whatever the others do (Principle 2.1 of the ConSet text).
-
-A resource that carries u connections in a phase serves those that wait in turn, an element (flit) each, so one
-connection has at least 1/u of its rate:
+Guarantees hold while a phase is open, whatever the other connections do. A resource that carries u connections serves
+those that wait in turn, an element (flit) each, so one connection has at least 1/u of its rate:
 
     bandwidth  the least over port out, links of the route, port in of rate · width / u
     latency    hops · hop_s + the sum over the same of u · flit / (rate · width): an element waits once for the others
 
-Both hold while the phase is open. A message inside a node shares nothing: infinite bandwidth, no latency.
+A message inside a node shares nothing: infinite bandwidth, no latency.
 Source: Feldmann, Stricker, Warfel, Section 2, Principle 2.1; round robin: Section 4.1.2.
 """
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.network.routes import core_network, links_of_nodes
+from conset.network.routes import core_network, core_widths, links_of_nodes
 from conset.schedule.schedule import Schedule
 
 
@@ -49,7 +49,7 @@ def phase_loads(schedule: Schedule) -> PhaseLoads:
     """The loads of every phase; O(sum of hops)."""
     machine = schedule.machine
     topology = machine.topology
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     offsets, links = chosen_links(schedule)
     loads = _core.count_loads(
         core_network(topology, machine.routing), schedule.source_node, schedule.target_node,

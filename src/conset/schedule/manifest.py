@@ -1,4 +1,7 @@
-"""How a result was made: its manifest, which every file carries, and the report of a compile, which none does."""
+"""How a result was made: its manifest, which every file carries so that it can be made again, and a compile's report.
+
+The report is in no file.
+"""
 
 from __future__ import annotations
 

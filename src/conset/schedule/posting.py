@@ -1,4 +1,7 @@
-"""Posting: in which order each rank posts its messages, how many receives, and which must wait for which."""
+"""Posting: in which order each rank posts its messages, how many are open at once, and which must wait for which.
+
+Receives are posted first, before anything is sent to them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,15 @@ from numpy.typing import NDArray
 from conset.errors import InputError, unknown_name
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
+
+InFlight = int | Literal["all"]
+
+ORDERS = ("ascending", "rotated", "random", "longest-first")
+"""What `naive` may be ordered by; the words of `order_messages`."""
+POSTINGS = ("schedule", *ORDERS)
+"""`schedule`: the list stands as its method made it."""
+MAX_IN_FLIGHT = 999_999_999
+"""What `--in-flight` takes at most."""
 
 
 def order_of_transfers(
@@ -61,16 +73,6 @@ def most_posted(
     keys, counts = np.unique(key, return_counts=True)
     worst = int(np.argmax(counts))
     return int(counts[worst]), int(keys[worst]) // groups
-
-
-InFlight = int | Literal["all"]
-
-ORDERS = ("ascending", "rotated", "random", "longest-first")
-"""What `naive` may be ordered by; the words of `order_messages`."""
-POSTINGS = ("schedule", *ORDERS)
-"""`schedule`: the list stands as its method made it."""
-MAX_IN_FLIGHT = 999_999_999
-"""What `--in-flight` takes at most."""
 
 
 def check_in_flight(value: Any) -> InFlight:

@@ -1,8 +1,7 @@
-"""Wait-for cycles: messages that wait for each other, as a deadlock reports them.
+"""The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
 
-The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
-
-What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates.
+What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates; and what a
+deadlock says: the cycle of messages that wait for each other.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from conset.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine, with_computation
 from conset.machine.times import synchronization_s
-from conset.network.routes import core_network
+from conset.network.routes import core_network, core_widths
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
 from conset.simulation.settings import Settings
@@ -28,42 +27,6 @@ from conset.simulation.workload import Workload
 
 SHOWN = 8
 """Messages of a cycle that are named."""
-
-
-def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence[str]) -> str:
-    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a cycle, closed.
-
-    Args:
-        workload: whose messages they are.
-        stuck: shape=(cycle), int32: each waits for the next, the last for the first.
-        waits: what each waits for, as `waits for link 1 → 2 of`.
-    """
-
-    def message(m: int) -> str:
-        return f"message {m} ({workload.sending_rank[m]} → {workload.receiving_rank[m]})"
-
-    parts = [f"{waits[k]} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
-    text = f"{message(int(stuck[0]))} " + ", which ".join(parts[:SHOWN])
-    left = len(parts) - SHOWN
-    return text if left <= 0 else f"{text}, and so on over {left} more back to message {stuck[0]}"
-
-
-def place_waits(topology: Topology, places: NDArray[np.int32]) -> list[str]:
-    """What each message of a cycle of a fluid model waits for; places as the core numbers them, -1 for a delivery."""
-    return [_place_wait(topology, int(place)) for place in places]
-
-
-def _place_wait(topology: Topology, place: int) -> str:
-    slots, nodes = topology.link_slots, topology.nodes
-    if place < 0:
-        return "waits for the delivery of"
-    if place < slots:
-        return f"waits for {topology.link_name(place)} of"
-    if place < slots + 2 * nodes:
-        return f"waits for a receive at {topology.node_name((place - slots) % nodes)} of"
-    return f"waits for room in the buffer of {topology.node_name(place - slots - 2 * nodes)} beside"
-
-
 NS = 1e9
 """Nanoseconds in a second."""
 NOTHING = np.zeros(0)
@@ -144,8 +107,7 @@ def core_stops(settings: Settings) -> dict[str, Any]:
 def core_links(topology: Topology, costs: Costs) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """(rates [B/ns], widths) of links: shape=(link_slots) each, or one entry where all are alike."""
     rates = np.array([costs.link_Bps]) if topology.link_rate_Bps is None else topology.link_rate_Bps
-    widths = np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
-    return np.array([per_ns(rate) for rate in rates]), widths
+    return np.array([per_ns(rate) for rate in rates]), core_widths(topology)
 
 
 def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -154,17 +116,6 @@ def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
     if (rounded == rounded[0]).all():
         return rounded[:1]
     return rounded[np.searchsorted(np.asarray(steps.up_to_B), size)]
-
-
-def require_no_cycle(
-    result: _core.Simulated, workload: Workload, machine: Machine, waits: Callable[[NDArray[np.int32]], list[str]]
-) -> None:
-    """Raises NoScheduleError where messages wait for each other; `waits` says what those at places wait for."""
-    cycle = result.cycle
-    if cycle.size:
-        text = describe_cycle(workload, cycle, waits(result.cycle_places))
-        where = f"{workload.name} on {machine.name}"
-        raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {text}")
 
 
 def timeline_of(
@@ -219,3 +170,48 @@ def timeline_of(
 
 def _flat(values: NDArray[Number]) -> NDArray[Number]:
     return np.ascontiguousarray(values)
+
+
+def require_no_cycle(
+    result: _core.Simulated, workload: Workload, machine: Machine, waits: Callable[[NDArray[np.int32]], list[str]]
+) -> None:
+    """Raises NoScheduleError where messages wait for each other; `waits` says what those at places wait for."""
+    cycle = result.cycle
+    if cycle.size:
+        text = describe_cycle(workload, cycle, waits(result.cycle_places))
+        where = f"{workload.name} on {machine.name}"
+        raise NoScheduleError(f"{where}: deadlock at {result.stopped / NS * 1e6:.10g} us: {text}")
+
+
+def describe_cycle(workload: Workload, stuck: NDArray[np.int32], waits: Sequence[str]) -> str:
+    """`message 0 (0 → 2) waits for link 1 → 2 of message 1 (1 → 3), which waits for …`: a cycle, closed.
+
+    Args:
+        workload: whose messages they are.
+        stuck: shape=(cycle), int32: each waits for the next, the last for the first.
+        waits: what each waits for, as `waits for link 1 → 2 of`.
+    """
+
+    def message(m: int) -> str:
+        return f"message {m} ({workload.sending_rank[m]} → {workload.receiving_rank[m]})"
+
+    parts = [f"{waits[k]} {message(int(stuck[(k + 1) % stuck.size]))}" for k in range(stuck.size)]
+    text = f"{message(int(stuck[0]))} " + ", which ".join(parts[:SHOWN])
+    left = len(parts) - SHOWN
+    return text if left <= 0 else f"{text}, and so on over {left} more back to message {stuck[0]}"
+
+
+def place_waits(topology: Topology, places: NDArray[np.int32]) -> list[str]:
+    """What each message of a cycle of a fluid model waits for; places as the core numbers them, -1 for a delivery."""
+    return [_place_wait(topology, int(place)) for place in places]
+
+
+def _place_wait(topology: Topology, place: int) -> str:
+    slots, nodes = topology.link_slots, topology.nodes
+    if place < 0:
+        return "waits for the delivery of"
+    if place < slots:
+        return f"waits for {topology.link_name(place)} of"
+    if place < slots + 2 * nodes:
+        return f"waits for a receive at {topology.node_name((place - slots) % nodes)} of"
+    return f"waits for room in the buffer of {topology.node_name(place - slots - 2 * nodes)} beside"

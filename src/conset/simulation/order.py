@@ -1,4 +1,4 @@
-"""Order: the lists of ranks, and whether a node may have as many receives posted as a policy asks."""
+"""Order: the lists of ranks, how many of their messages are open at once, and whether a node may post its receives."""
 
 from __future__ import annotations
 

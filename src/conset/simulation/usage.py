@@ -1,6 +1,6 @@
-"""Usage: what of its capacity each link and port used over time, and the bounds over the routes as the core walks them.
+"""Usage: what of its capacity each link and port used over time, and the work of the busiest beside its bound.
 
-Usage: what of its capacity each link and port used over time, and the work of the busiest beside its bound.
+Routes are those the core walks. `least_time` is the bound that pictures and texts show beside a timeline.
 
 Idea. A message's rate is a step function of time; the bytes a link has carried are the integral of a sum of such steps.
 A step of r at time t has carried r · (e - t) at every later time e, so two sums per link and bin (of r and of r · t),
@@ -27,21 +27,6 @@ from conset.simulation.resources import Resources, growth
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
-
-
-def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
-    """(time [s], witness): the largest of all bounds that hold for these messages under these settings."""
-    resources = resources_on(workload, machine, settings, model)
-    return lower_bound(Demand.of(workload, machine, settings, model, resources))
-
-
-def resources_on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
-    """What messages share over the routes that a compiler chose, or the machine's own."""
-    offsets, links = workload.link_offsets, workload.links
-    if not offsets.size:
-        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
-    return Resources.of(workload, machine, settings, model, offsets, links)
-
 
 BINS = 360
 """Bins of time."""
@@ -149,6 +134,20 @@ def flowing_until(timeline: Timeline) -> Floats:
     last = np.full(timeline.messages, -inf)
     np.maximum.at(last, timeline.rates.message, timeline.rates.time_s)
     return np.where(np.isfinite(last), last, timeline.end_s)
+
+
+def least_time(workload: Workload, machine: Machine, settings: Settings, model: str) -> Bound:
+    """(time [s], witness): the largest of all bounds that hold for these messages under these settings."""
+    resources = resources_on(workload, machine, settings, model)
+    return lower_bound(Demand.of(workload, machine, settings, model, resources))
+
+
+def resources_on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
+    """What messages share over the routes that a compiler chose, or the machine's own."""
+    offsets, links = workload.link_offsets, workload.links
+    if not offsets.size:
+        offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
+    return Resources.of(workload, machine, settings, model, offsets, links)
 
 
 def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1) -> Floats:

@@ -1,8 +1,8 @@
-"""Costs and bounds of a synchronization and a message: as the text prints them, and as the pipeline has them.
+"""Costs and bounds of a synchronization and a message, twice: as the text prints them, and as the pipeline has them.
 
-Table 1's formulas as the text prints them, and the bounds it draws with them in Figures 12 to 15.
-
-Nothing here comes from the machine's preset or from a schedule: it is what those are held against.
+Printed: Table 1's formulas, and the bounds drawn with them in Figures 12 to 15; nothing of it comes from the machine's
+preset or from a schedule: it is what those are held against. The pipeline's: predicted from the preset, counted in
+compiled schedules.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset_papers.bokhari_nicol.exchange import SLICE_B, Pair, bounded, machine
 from conset_papers.item import read_published
+
+FORMULA = "hop=0,per_transfer=0,in_flight=1"
+"""What the text's formula has: no latency, and the steps of a node one after the other."""
 
 
 @lru_cache
@@ -44,10 +47,6 @@ def printed_bounds_us(side: int, link: int, size: int, *, of_nodes: bool = False
     barriers = groups * barrier_us(side, of_nodes=of_nodes)
     message = message_us(size)
     return barriers + max(side * side, groups) * message, barriers + steps * message
-
-
-FORMULA = "hop=0,per_transfer=0,in_flight=1"
-"""What the text's formula has: no latency, and the steps of a node one after the other."""
 
 
 @lru_cache

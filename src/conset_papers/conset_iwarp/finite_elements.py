@@ -1,18 +1,15 @@
-"""Finite-element patterns of section 5.2: regenerated meshes, their partitions and compiled exchanges.
+"""Finite-element patterns of section 5.2: regenerated meshes, their partitions, compiled exchanges, their times.
 
-Finite-element meshes of the sizes that Table 4 gives; the text's own are lost.
+Meshes have the sizes that Table 4 gives; the text's own are lost. m11k: 10,000 random points in the unit square and
+1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the boundary, the density inside as distance^-1.5 to
+a crack from the left edge to the centre. All three are Delaunay triangles, whose number Euler's formula gives:
+2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the only elements of which 20,000 have about 22,451
+nodes. Cells are cut into 64 parts by bisection of the wider coordinate or by METIS; part a sends part b one word for
+every node that both have.
 
-m11k: 10,000 random points in the unit square and 1,000 evenly spaced on its boundary. c10k, c100k: 337 and 5,125 on the
-boundary, the density inside as distance^-1.5 to a crack from the left edge to the centre. All three are Delaunay
-triangles, whose number Euler's formula gives: 2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the
-only elements of which 20,000 have about 22,451 nodes. Cells are cut into 64 parts by bisection of the wider coordinate
-or by METIS; part a sends part b one word for every node that both have.
-
-The finite-element patterns of section 5.2 on regenerated meshes: structure, predictions, simulations.
-
-A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access, section 5.2).
-The text's compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a
-phase and 10 for each word of the timetable. Today's balances words over phases and orders them by an event list.
+A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access). The text's
+compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a phase and
+10 for each word of the timetable. Today's balances words over phases and orders them by an event list.
 """
 
 from __future__ import annotations
@@ -55,6 +52,18 @@ BOXES = {"q20k": (40, 25, 20)}
 """Cells along each side."""
 NEAREST = 0.002
 """Within this distance of a crack the density is even."""
+MESHES = ("m11k", "c10k", "c100k", "q20k")
+LABELS = {"bisection": "bisection", "metis": "METIS"}
+"""Ways to cut cells into parts, for people."""
+SYSTOLIC = "port=8MB/s,node=8MB/s"
+"""10 clocks a word at a cell, both ways together."""
+PROCESSORS = "crossbar:64,setup=26.4us," + SYSTOLIC
+"""What AS and the prediction know: processors and 528 clocks a phase."""
+RECEIVING = "port_in=8MB/s"
+"""Message passing: the receiver scatters at 10 clocks a word; the sender spools a buffer."""
+ORDERS = 20
+SETUP = 528
+WORD_CLOCKS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,20 +176,6 @@ def _bisect(centre: NDArray[np.float64]) -> NDArray[np.int64]:
 def halo(mesh: Mesh, part: NDArray[np.int64], name: str) -> Pattern:
     """What the parts exchange after an iteration, in bytes of 4-byte words."""
     return halo_exchange(mesh.cells, part, PARTS, WORD_B, name)
-
-
-MESHES = ("m11k", "c10k", "c100k", "q20k")
-LABELS = {"bisection": "bisection", "metis": "METIS"}
-"""Ways to cut cells into parts, for people."""
-SYSTOLIC = "port=8MB/s,node=8MB/s"
-"""10 clocks a word at a cell, both ways together."""
-PROCESSORS = "crossbar:64,setup=26.4us," + SYSTOLIC
-"""What AS and the prediction know: processors and 528 clocks a phase."""
-RECEIVING = "port_in=8MB/s"
-"""Message passing: the receiver scatters at 10 clocks a word; the sender spools a buffer."""
-ORDERS = 20
-SETUP = 528
-WORD_CLOCKS = 10
 
 
 def cuts() -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""The text's machine and compiler: clocks and words, sequential routing in phases, list scheduling."""
+"""The text's machine and its compiler: clocks of 50 ns and words of 4 bytes; sequential routes, then lists of cells.
+
+The compiler (section 4.4) routes connections one by one into phases (APR), then orders the lists of cells (AS).
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ CONNECTIONS = "iwarp:8x8"
 """Connections: 528 clocks a phase, 104 a transfer, 4 a hop, as the preset has them."""
 MESSAGES = "iwarp:8x8,tie=checker"
 """Message passing: routes at half a ring go up from cells whose coordinates add to an odd number, else down."""
+CHANNELS = 12
+"""Logical channels of a cell for connections, section 5."""
 
 
 def clocks(seconds: float) -> float:
@@ -42,10 +47,6 @@ def machine(spec: str, words: str = "") -> Machine:
 def bandwidth(total_bytes: float, time: float) -> float:
     """Aggregate bandwidth [MB/s] of `total_bytes` in `time` clocks, as the text computes it in section 5.1."""
     return total_bytes / time * MHZ
-
-
-CHANNELS = 12
-"""Logical channels of a cell for connections, section 5."""
 
 
 def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:

@@ -1,4 +1,4 @@
-"""Pictures of bars, and of the errors of a table's cells."""
+"""Pictures of bars, series side by side over named groups; and of errors, every cell a dot off its published number."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ MAX_COLUMNS = 4
 """Names of a legend in one line."""
 WIDTH = 0.82
 """Of all bars of a group, the distance of groups being 1."""
+MAX_LABELS = 48
+"""More cells than this lose their labels."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def picture_bars(
     most = max(len(panel.series) for panel in panels)
     for k, axes in enumerate(grid.ravel()):
         if k < len(panels):
-            _draw(axes, panels[k], most, top)
+            _draw_bars(axes, panels[k], most, top)
         else:
             axes.set_axis_off()
     legends = [axes.get_legend_handles_labels() for axes in grid.ravel()]
@@ -76,7 +78,7 @@ def picture_bars(
     return figure
 
 
-def _draw(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
+def _draw_bars(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
     at = np.arange(len(panel.groups))
     wide = WIDTH / len(panel.series)
     colours = style.colour_map()(np.linspace(0.12, 0.92, most))
@@ -88,10 +90,6 @@ def _draw(axes: Axes, panel: Bars, most: int, top: float | None) -> None:
     axes.set_ylabel(panel.y)
     axes.set_ylim(0, top)
     axes.grid(axis="y")
-
-
-MAX_LABELS = 48
-"""More cells than this lose their labels."""
 
 
 def picture_errors(

@@ -1,4 +1,4 @@
-"""Pictures of permutations: a complete exchange as a transposition, permutations on a mesh."""
+"""Pictures of permutations: a complete exchange as a transposition of blocks, and grids of nodes by their targets."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from conset.units import count_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+IDLE = -1
+UNKNOWN = -2
+LABELLED = 8
+"""Longest side whose cells name their targets."""
 
 
 def picture_exchange(
@@ -39,20 +44,26 @@ def picture_exchange(
     return figure
 
 
-def _shades(count: int) -> NDArray[np.float64]:
-    colours = style.colour_map()(np.linspace(0.3, 1.0, max(count, 2)))[:, :3]
-    return np.asarray(1 - (1 - colours) * 0.66, np.float64)
+def _shades(count: int, low: float, strength: float) -> NDArray[np.float64]:
+    """shape=(count, 3): pale colours, from place `low` of the colour map on; `strength` 1 is the map's own."""
+    colours = style.colour_map()(np.linspace(low, 1.0, max(count, 2)))[:, :3]
+    return np.asarray(1 - (1 - colours) * strength, np.float64)
+
+
+def _rule_cells(axes: Axes, shape: tuple[int, ...], colour: str, linewidth: float) -> None:
+    """Lines between cells, and no ticks."""
+    axes.set_xticks(np.arange(-0.5, shape[1]), [])
+    axes.set_yticks(np.arange(-0.5, shape[0]), [])
+    axes.grid(color=colour, linewidth=linewidth)
+    axes.tick_params(length=0)
 
 
 def _draw_matrix(axes: Axes, holder: NDArray[np.int64], title: str) -> None:
-    axes.imshow(_shades(int(holder.max()) + 1)[holder], interpolation="nearest")
+    axes.imshow(_shades(int(holder.max()) + 1, 0.3, 0.66)[holder], interpolation="nearest")
     for (row, column), who in np.ndenumerate(holder):
         axes.text(column, row - 0.08, f"{row},{column}", ha="center", va="bottom", size=10.5)
         axes.text(column, row + 0.1, f"on {who}", ha="center", va="top", size=8.5, color=style.QUIET)
-    axes.set_xticks(np.arange(-0.5, holder.shape[1]), [])
-    axes.set_yticks(np.arange(-0.5, holder.shape[0]), [])
-    axes.grid(color=style.PAPER, linewidth=2)
-    axes.tick_params(length=0)
+    _rule_cells(axes, holder.shape, style.PAPER, 2)
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.set_title(title)
@@ -65,19 +76,15 @@ def _draw_graph(axes: Axes, arrows: NDArray[np.int64], count: int) -> None:
         line = {"arrowstyle": "-|>", "color": style.ACCENT, "lw": 1.3, "connectionstyle": "arc3,rad=0.13",
                 "shrinkA": 15, "shrinkB": 15}  # fmt: skip
         axes.annotate("", place[receiver], place[sender], arrowprops=line)
-    axes.scatter(place[:, 0], place[:, 1], s=620, c=_shades(count), edgecolors=style.QUIET, linewidths=0.8, zorder=3)
+    axes.scatter(
+        place[:, 0], place[:, 1], s=620, c=_shades(count, 0.3, 0.66), edgecolors=style.QUIET, linewidths=0.8, zorder=3
+    )
     for k, (x, y) in enumerate(place):
         axes.text(x, y, str(k), ha="center", va="center", size=10.5, zorder=4)
     style.plain(axes)
     axes.set_xlim(-1.25, 1.25)
     axes.set_ylim(-1.25, 1.25)
     axes.set_title(f"(b) {count_of(len(arrows), 'message')}")
-
-
-IDLE = -1
-UNKNOWN = -2
-LABELLED = 8
-"""Longest side whose cells name their targets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,22 +123,17 @@ def picture_permutations(
     for k, row in enumerate(rows):
         span = columns // len(row)
         for j, grid in enumerate(row):
-            _draw(figure.add_subplot(places[k, j * span : (j + 1) * span]), grid, shades)
+            _draw_grid(figure.add_subplot(places[k, j * span : (j + 1) * span]), grid, shades)
     return figure
 
 
-def _draw(axes: Axes, grid: Grid, shades: int) -> None:
+def _draw_grid(axes: Axes, grid: Grid, shades: int) -> None:
     height, width = grid.target.shape
-    colours = style.colour_map()(np.linspace(0.35, 1.0, max(shades, 2)))[:, :3]
-    pale = 1 - (1 - colours) * 0.62
     picture = np.ones((height, width, 3))
     sends = grid.target >= 0
-    picture[sends] = pale[grid.shade[sends]]
+    picture[sends] = _shades(shades, 0.35, 0.62)[grid.shade[sends]]
     axes.imshow(picture, interpolation="nearest")
-    axes.set_xticks(np.arange(-0.5, width), [])
-    axes.set_yticks(np.arange(-0.5, height), [])
-    axes.grid(color=style.FAINT if width > LABELLED else style.QUIET, linewidth=0.5)
-    axes.tick_params(length=0)
+    _rule_cells(axes, grid.target.shape, style.FAINT if width > LABELLED else style.QUIET, 0.5)
     for spine in axes.spines.values():
         spine.set_visible(True)
     axes.set_title(grid.title, size=9.5)

@@ -1,4 +1,4 @@
-"""Pictures of lines and of steps: one panel or several."""
+"""Pictures of lines, each panel a family of curves over one quantity, and of steps, filled, beside formulas."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def picture_lines(
     shown: set[str] = set()
     most = max(1 + max((_colour(panel, k) for k in range(len(panel.lines))), default=0) for panel in panels)
     for k, panel in enumerate(panels):
-        _draw(grid[k // columns][k % columns], panel, most, shown)
+        _draw_lines(grid[k // columns][k % columns], panel, most, shown)
     for k in range(len(panels), rows * columns):
         grid[k // columns][k % columns].set_axis_off()
     return figure
@@ -112,7 +112,7 @@ def _colour(panel: Panel, k: int) -> int:
     return before if own is None else own
 
 
-def _draw(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
+def _draw_lines(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
     if panel.log_x is not None:
         axes.set_xscale("log", base=panel.log_x)
     if panel.log_y:

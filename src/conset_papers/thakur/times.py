@@ -1,4 +1,8 @@
-"""The 125 printed times, and how far a model is from them: in words and as a picture."""
+"""The 125 printed times of Tables 2 to 6, by mesh, size and algorithm, and how far a model is from them.
+
+The difference in words: the furthest cells, means by table, sentences that do not hold; and as a picture, by number of
+processors and by size of message.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,8 @@ OTHERS: tuple[Mesh, ...] = ((4, 5), (6, 8), (16, 9), (16, 14), (16, 30))
 MESHES = POWERS + OTHERS
 SIZES = (256, 1024, 4096, 8192, 16384)
 """Bytes of a message."""
+SHOWN = {16: "16", 20: "", 48: "48", 64: "", 128: "128", 144: "", 224: "", 256: "256", 480: "", 512: "512"}
+"""Ticks of the axis of processors; neighbours of the same label would overlap."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,6 @@ def by_table(ours: Seconds) -> str:
     """Mean error of each table's cells."""
     return ", ".join(f"{NAMES[METHODS[table]]} (Table {table}) {mean_error(printed(table), ours):+.1%}"
                      for table in METHODS)  # fmt: skip
-
-
-SHOWN = {16: "16", 20: "", 48: "48", 64: "", 128: "128", 144: "", 224: "", 256: "256", 480: "", 512: "512"}
-"""Ticks of the axis of processors; neighbours of the same label would overlap."""
 
 
 def draw_errors(ours: Seconds, others: Mapping[str, Seconds], *, title: str, subtitle: str) -> Figure:

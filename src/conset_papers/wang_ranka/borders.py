@@ -1,4 +1,4 @@
-"""Who is fastest where: winners over message size, and the borders between them."""
+"""Borders: who is fastest where (Section 6, results 1 to 3), each border beside the text's; AC against RS_N."""
 
 from __future__ import annotations
 
@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 NAMES = tuple(algorithm.name for algorithm in TEXT)
 POWERS = 2
 """A border within this many powers of two of the text's agrees."""
+ABOUT = (
+    f"random:degree=d, regular both ways, on ipsc860:64, mean of {SEEDS} drawings (seeds 0 to {SEEDS - 1}) simulated "
+    "by circuit. Sync: ready (S1) for LP and RS_NL, none (S2) for AC and RS_N, as Section 6 has it; 1 send and 1 "
+    "receive in flight, a send and a receive of one node share 0.39 us/B unless they are a synchronized exchange. "
+    "Overheads, hops and the signal's cost are not in the text (tagged so in the preset). AC and RS_N are one "
+    "class: see the claims at the end. A border agrees within two powers of two."
+)
+DEPARTURES = (
+    "Table 1, which held the times, is not in the scan: the borders come from the words of results 1 to 3",
+    "AC's order of sends is not in the text: ascending targets here, others beside",
+)
 
 
 def winners(times: Times, degree: int, names: Sequence[str] = NAMES) -> list[str]:
@@ -78,19 +89,6 @@ def gain(times: Times, degree: int, k: int, name: str, names: Sequence[str] = NA
     """How much longer the best other of `names` takes than `name` at size `k`, as a share of the time of `name`."""
     others = min(times[other, degree][k] for other in names if other != name)
     return others / times[name, degree][k] - 1
-
-
-ABOUT = (
-    f"random:degree=d, regular both ways, on ipsc860:64, mean of {SEEDS} drawings (seeds 0 to {SEEDS - 1}) simulated "
-    "by circuit. Sync: ready (S1) for LP and RS_NL, none (S2) for AC and RS_N, as Section 6 has it; 1 send and 1 "
-    "receive in flight, a send and a receive of one node share 0.39 us/B unless they are a synchronized exchange. "
-    "Overheads, hops and the signal's cost are not in the text (tagged so in the preset). AC and RS_N are one "
-    "class: see the claims at the end. A border agrees within two powers of two."
-)
-DEPARTURES = (
-    "Table 1, which held the times, is not in the scan: the borders come from the words of results 1 to 3",
-    "AC's order of sends is not in the text: ascending targets here, others beside",
-)
 
 
 def reproduce(seeds: int = SEEDS) -> Item:
@@ -141,7 +139,7 @@ def border_claim(times: Times, degree: int) -> Claim:
     ours = last_of_class(times, degree)
     off = powers_off(ours, published)
     return Claim(f"result 1: AC or RS_N is fastest up to {format_size(published)} at d = {degree}", abs(off) <= POWERS,
-                 f"up to {format_bytes(ours)}, {_off_words(off)}")  # fmt: skip
+                 f"up to {format_bytes(ours)}, {_describe_off(off)}")  # fmt: skip
 
 
 def lp_claim(times: Times, degree: int) -> Claim:
@@ -149,7 +147,7 @@ def lp_claim(times: Times, degree: int) -> Claim:
     published = int(fact("lp_above", 32))
     ours = above(times, degree, "LP")
     off = powers_off(ours, published)
-    figures = f"above {format_bytes(ours)}, {_off_words(off)}"
+    figures = f"above {format_bytes(ours)}, {_describe_off(off)}"
     return Claim(f"result 2: LP is fastest above {format_size(published)} at d = {degree}", abs(off) <= POWERS, figures)
 
 
@@ -168,7 +166,7 @@ def between_claim(times: Times, degree: int) -> Claim:
     )  # fmt: skip
 
 
-def _off_words(off: float) -> str:
+def _describe_off(off: float) -> str:
     if off == 0:
         return "exactly"
     return f"{abs(off):.0f} power{'s' * (abs(off) != 1)} of two {'above' if off > 0 else 'below'}"

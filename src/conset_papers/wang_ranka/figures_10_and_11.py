@@ -1,9 +1,10 @@
-"""Steps of scheduling, counted in the text's own pseudo-code (Figures 3 and 4), run as it is printed.
+"""Figures 10 and 11: scheduling time over communication time for RS_N and RS_NL, and the reuses at which they pay.
 
-A measured time is that of today's processor and differs from run to run; a number of steps does neither. One step is
-an entry of a row that is looked at (is it active, is its target free), a link of a path that is looked at or marked, an
-entry of Tsend, Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is
-done once, in parallel, for as long as its messages take (Section 4.2 gives its order only).
+Steps of scheduling are counted in the text's own pseudo-code (Figures 3 and 4), run as it is printed: a measured time
+is that of today's processor and differs from run to run; a number of steps does neither. One step is an entry of a row
+that is looked at (is it active, is its target free), a link of a path that is looked at or marked, an entry of Tsend,
+Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is done once, in
+parallel, for as long as its messages take (Section 4.2 gives its order only).
 
 This is the text's algorithm as a yardstick, not the compiler's: `conset.methods.random_schedule` makes the schedules.
 PATHS is reset with every permutation, as there; Figure 4 resets it once, so that links would stay claimed for ever.
@@ -44,93 +45,6 @@ if TYPE_CHECKING:
 
 
 NOBODY = -1
-
-
-@cache
-def count_steps(degree: int, links: bool, seeds: int = SEEDS) -> tuple[float, float]:
-    """(mean steps, mean permutations) of RS_N, or of RS_NL where links are minded."""
-    runs = [_Run(degree, links, seed).run() for seed in range(seeds)]
-    return float(np.mean([steps for steps, _ in runs])), float(np.mean([count for _, count in runs]))
-
-
-class _Run:
-    """One drawing."""
-
-    def __init__(self, degree: int, links: bool, seed: int) -> None:
-        pattern = conset.load_pattern(f"random:degree={degree}", MACHINE, seed=seed)
-        self.random = Random(seed)
-        self.links = links
-        self.rows = [[] for _ in range(pattern.ranks)]  # type: list[list[int]]
-        for source, target in zip(pattern.source.tolist(), pattern.target.tolist(), strict=True):
-            self.rows[source].append(target)
-        for row in self.rows:
-            self.random.shuffle(row)  # CCOM: active entries first, in random order
-        self.steps = 0
-        self.marked: set[tuple[int, int]] = set()
-        self.sender_to: list[int] = []
-
-    def run(self) -> tuple[int, int]:
-        """(steps, permutations)."""
-        nodes, permutations = len(self.rows), 0
-        while any(self.rows):
-            permutations += 1
-            self.sender_to = [NOBODY] * nodes
-            self.steps += 2 * nodes + len(self.marked)
-            self.marked.clear()
-            first = self.random.randrange(nodes)
-            for k in range(nodes):
-                self._turn((first + k) % nodes)
-        return self.steps, permutations
-
-    def _turn(self, x: int) -> None:
-        """Row x gets its target of this permutation; with links, who sends to x is tried first (step 3(c)i)."""
-        self.steps += 1
-        row, partner = self.rows[x], self.sender_to[x]
-        if self.links and partner != NOBODY:
-            looked = row.index(partner) + 1 if partner in row else len(row)
-            self.steps += looked
-            if looked and row[looked - 1] == partner and self._fits(x, partner):
-                self._take(x, looked - 1)
-                return
-        for z, y in enumerate(row):
-            self.steps += 1
-            if self._fits(x, y):
-                self._take(x, z)
-                return
-
-    def _fits(self, x: int, y: int) -> bool:
-        if self.sender_to[y] != NOBODY:
-            return False
-        if not self.links:
-            return True
-        for link in _path(x, y):
-            self.steps += 1
-            if link in self.marked:
-                return False
-        return True
-
-    def _take(self, x: int, z: int) -> None:
-        y = self.rows[x][z]
-        self.sender_to[y] = x
-        if self.links:
-            path = _path(x, y)
-            self.steps += len(path)
-            self.marked.update(path)
-        self.rows[x][z] = self.rows[x][-1]
-        self.rows[x].pop()
-
-
-@cache
-def _path(x: int, y: int) -> tuple[tuple[int, int], ...]:
-    """The links from x to y on a hypercube, least significant bit first: (node, dimension)."""
-    path = []
-    for bit in range((x ^ y).bit_length()):
-        if (x ^ y) >> bit & 1:
-            path.append((x, bit))
-            x ^= 1 << bit
-    return tuple(path)
-
-
 LONG_FROM = 128
 """The text's ratios are of messages from here on [B]."""
 CLOCK_HZ = 40e6
@@ -138,6 +52,23 @@ CLOCK_HZ = 40e6
 REPEATS = 3
 """Compiles of each drawing that are timed; the least counts."""
 MEASURED = "measured in this run, so in no file: the terminal and `--json` have it"
+ABOUT = (
+    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings simulated by "
+    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries looked at, links "
+    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with it RS_N's largest "
+    "ratio from 128 B on is the 0.6 of Figure 10; all else in both figures follows (the i860 at 40 MHz had 25 "
+    "cycles for a step). A step count is the same in every run. What today's compiler takes on today's processor is "
+    "measured beside it. Reuses: how often a schedule must be used until scheduling and communication together "
+    "take less than AC, which schedules nothing."
+)
+DEPARTURES = (
+    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is faster than AC",
+    "Figures 10 and 11 are not in the scan; the limits are those of Section 6's words",
+    "communication is 1990's machine in both; the measured scheduling is today's, tens of times faster: its verdict "
+    "is in the files, its values are printed only, so that files are the same in every run",
+)
+Ratios = dict[int, tuple[float, ...]]
+"""Density → ratio at each of `SIZES`."""
 
 
 @dataclass(frozen=True)
@@ -163,21 +94,6 @@ SUBJECTS = {
     10: Subject(RS_N, False, "rs_n_ratio_most", "rs_n_ratio_2048", 2048),
     11: Subject(RS_NL, True, "rs_nl_ratio_most", "rs_nl_ratio_8192", 8192),
 }
-ABOUT = (
-    "Communication: random:degree=d, regular both ways, on ipsc860:64, mean of {seeds} drawings simulated by "
-    "circuit, {name} under {sync}. Scheduling: steps counted in the text's pseudo-code (entries looked at, links "
-    "looked at or marked, turns, resets), each of {step:.2f} us. That one figure is fitted: with it RS_N's largest "
-    "ratio from 128 B on is the 0.6 of Figure 10; all else in both figures follows (the i860 at 40 MHz had 25 "
-    "cycles for a step). A step count is the same in every run. What today's compiler takes on today's processor is "
-    "measured beside it. Reuses: how often a schedule must be used until scheduling and communication together "
-    "take less than AC, which schedules nothing."
-)
-DEPARTURES = (
-    "LP is a fixed rule and has nothing to schedule: it pays at its first use wherever it is faster than AC",
-    "Figures 10 and 11 are not in the scan; the limits are those of Section 6's words",
-    "communication is 1990's machine in both; the measured scheduling is today's, tens of times faster: its verdict "
-    "is in the files, its values are printed only, so that files are the same in every run",
-)
 
 
 def reproduce(figure: int, seeds: int = SEEDS) -> Item:
@@ -236,10 +152,6 @@ def _compile_s(pattern: conset.Pattern, algorithm: Algorithm, seed: int) -> floa
 def ratios(times: Times, subject: Subject, degree: int, scheduling_s: float) -> tuple[float, ...]:
     """Scheduling over communication at each of `SIZES`."""
     return tuple(scheduling_s / time for time in times[subject.algorithm.name, degree])
-
-
-Ratios = dict[int, tuple[float, ...]]
-"""Density → ratio at each of `SIZES`."""
 
 
 def _largest(ratio: Ratios, least: int = 0, most: float = inf) -> float:
@@ -349,3 +261,88 @@ def _draw(times: Times, subject: Subject, ratio: Ratios, counted: dict[int, floa
         title=f"What {subject.algorithm.name} costs to schedule, and when that pays",
         subtitle="scheduling by steps of the pseudo-code, communication simulated by circuit; AC in ascending order",
     )
+
+
+@cache
+def count_steps(degree: int, links: bool, seeds: int = SEEDS) -> tuple[float, float]:
+    """(mean steps, mean permutations) of RS_N, or of RS_NL where links are minded."""
+    runs = [_Run(degree, links, seed).run() for seed in range(seeds)]
+    return float(np.mean([steps for steps, _ in runs])), float(np.mean([count for _, count in runs]))
+
+
+class _Run:
+    """One drawing, scheduled as the text has it."""
+
+    def __init__(self, degree: int, links: bool, seed: int) -> None:
+        pattern = conset.load_pattern(f"random:degree={degree}", MACHINE, seed=seed)
+        self.random = Random(seed)
+        self.links = links
+        self.rows = [[] for _ in range(pattern.ranks)]  # type: list[list[int]]
+        for source, target in zip(pattern.source.tolist(), pattern.target.tolist(), strict=True):
+            self.rows[source].append(target)
+        for row in self.rows:
+            self.random.shuffle(row)  # CCOM: active entries first, in random order
+        self.steps = 0
+        self.marked: set[tuple[int, int]] = set()
+        self.sender_to: list[int] = []
+
+    def run(self) -> tuple[int, int]:
+        """(steps, permutations)."""
+        nodes, permutations = len(self.rows), 0
+        while any(self.rows):
+            permutations += 1
+            self.sender_to = [NOBODY] * nodes
+            self.steps += 2 * nodes + len(self.marked)
+            self.marked.clear()
+            first = self.random.randrange(nodes)
+            for k in range(nodes):
+                self._turn((first + k) % nodes)
+        return self.steps, permutations
+
+    def _turn(self, x: int) -> None:
+        """Row x gets its target of this permutation; with links, who sends to x is tried first (step 3(c)i)."""
+        self.steps += 1
+        row, partner = self.rows[x], self.sender_to[x]
+        if self.links and partner != NOBODY:
+            looked = row.index(partner) + 1 if partner in row else len(row)
+            self.steps += looked
+            if looked and row[looked - 1] == partner and self._fits(x, partner):
+                self._take(x, looked - 1)
+                return
+        for z, y in enumerate(row):
+            self.steps += 1
+            if self._fits(x, y):
+                self._take(x, z)
+                return
+
+    def _fits(self, x: int, y: int) -> bool:
+        if self.sender_to[y] != NOBODY:
+            return False
+        if not self.links:
+            return True
+        for link in _path(x, y):
+            self.steps += 1
+            if link in self.marked:
+                return False
+        return True
+
+    def _take(self, x: int, z: int) -> None:
+        y = self.rows[x][z]
+        self.sender_to[y] = x
+        if self.links:
+            path = _path(x, y)
+            self.steps += len(path)
+            self.marked.update(path)
+        self.rows[x][z] = self.rows[x][-1]
+        self.rows[x].pop()
+
+
+@cache
+def _path(x: int, y: int) -> tuple[tuple[int, int], ...]:
+    """The links from x to y on a hypercube, least significant bit first: (node, dimension)."""
+    path = []
+    for bit in range((x ^ y).bit_length()):
+        if (x ^ y) >> bit & 1:
+            path.append((x, bit))
+            x ^= 1 << bit
+    return tuple(path)

@@ -1,14 +1,13 @@
-"""Times over message size by the text's four algorithms and today's; the numbers in the text's words.
+"""Times over message size by the text's four algorithms and today's, and the numbers in the text's words.
 
-Times over message size: schedules compiled once for each drawing, then simulated or predicted at every size.
-
-Phases do not depend on the size where all messages are equal, so one compile serves all sizes. Means over drawings; the
-pattern of drawing s and every random choice of its compile have seed s.
+Schedules are compiled once for each drawing, then simulated or predicted at every size: phases do not depend on the
+size where all messages are equal. Means over drawings; the pattern of drawing s and every random choice of its compile
+have seed s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -21,6 +20,22 @@ from conset.machine.spec import with_settings
 from conset.schedule.schedule import Schedule
 from conset_papers.item import read_published
 from conset_papers.parallel import on_threads
+
+MACHINE = "ipsc860:64"
+MODEL = "circuit"
+DEGREES = (4, 8, 16, 32, 48)
+"""Densities d of the text's test sets."""
+SIZES = tuple(1 << k for k in range(4, 18))
+"""Message sizes [B]: 16 B to 128 KiB."""
+SEEDS = 5
+"""Drawings of each density; the text took 50."""
+SET_UP = "setup=15us"
+"""A cost of every permutation but none of AC's; the text has no figure, the preset 0."""
+PERMUTATIONS = "synchronization=0,exchange_syncs=ready;barrier"
+"""Permutations one after the other for nothing, their exchanges synchronized: what Section 2.1 assumes."""
+
+Times = dict[tuple[str, int], tuple[float, ...]]
+"""(algorithm, density) → mean time at each of `SIZES` [s]."""
 
 
 def fact(item: str, density: int | None = None) -> float:
@@ -80,23 +95,6 @@ UNSCHEDULED_OR_NODES = ("AC", "RS_N")
 """One class: both S2 and without heed to links; which of the two is first hangs on the order of AC's sends."""
 
 
-MACHINE = "ipsc860:64"
-MODEL = "circuit"
-DEGREES = (4, 8, 16, 32, 48)
-"""Densities d of the text's test sets."""
-SIZES = tuple(1 << k for k in range(4, 18))
-"""Message sizes [B]: 16 B to 128 KiB."""
-SEEDS = 5
-"""Drawings of each density; the text took 50."""
-SET_UP = "setup=15us"
-"""A cost of every permutation but none of AC's; the text has no figure, the preset 0."""
-PERMUTATIONS = "synchronization=0,exchange_syncs=ready;barrier"
-"""Permutations one after the other for nothing, their exchanges synchronized: what Section 2.1 assumes."""
-
-Times = dict[tuple[str, int], tuple[float, ...]]
-"""(algorithm, density) → mean time at each of `SIZES` [s]."""
-
-
 def simulated(
     algorithms: Sequence[Algorithm], degrees: Sequence[int] = DEGREES, *, setting: str = "", seeds: int = SEEDS
 ) -> Times:
@@ -142,8 +140,7 @@ def _simulated(algorithm: Algorithm, degree: int, setting: str, seeds: int) -> t
     def time_s(schedule: Schedule) -> float:
         return conset.simulate(schedule, machine, model=MODEL).time_s
 
-    rows = [[time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES] for seed in range(seeds)]
-    return tuple(float(mean) for mean in np.mean(rows, axis=0))
+    return _mean_times(algorithm, degree, seeds, time_s)
 
 
 @cache
@@ -154,6 +151,13 @@ def _predicted(algorithm: Algorithm, degree: int, by_permutation: bool, seeds: i
         sync = "barrier" if by_permutation and schedule.phases > 1 else None
         return conset.predict(schedule, sync=sync, machine=machine, by="formula").time_s
 
+    return _mean_times(algorithm, degree, seeds, time_s)
+
+
+def _mean_times(
+    algorithm: Algorithm, degree: int, seeds: int, time_s: Callable[[Schedule], float]
+) -> tuple[float, ...]:
+    """Means over drawings of the time at each of `SIZES` [s]."""
     rows = [[time_s(resized(compiled(algorithm, degree, seed), size)) for size in SIZES] for seed in range(seeds)]
     return tuple(float(mean) for mean in np.mean(rows, axis=0))
 

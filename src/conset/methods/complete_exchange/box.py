@@ -1,6 +1,4 @@
-"""Box: a mesh or torus as the constructions see it, and the symmetries that keep its routes.
-
-Symmetries of a box that keep its routes, and the orbits of messages under them.
+"""Box: a mesh or torus as the constructions see it, its bound, and the symmetries that keep its routes.
 
 Where a group G of node permutations takes every route to a route, a packing of one message per orbit into K phases
 becomes, with its images, |G| K phases of all messages: the search is |G| times smaller. On a mesh the half turn keeps

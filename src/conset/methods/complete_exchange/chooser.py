@@ -1,6 +1,7 @@
-"""Translations: everybody sends to the node at one displacement, N - 1 phases, for links that carry half a side.
+"""The chooser: all constructions as a table, tried in order; the best is searched where the bound is not met.
 
-Problem: links are unlimited, or carry so much that only ports count.
+One construction stands here, translations: everybody sends to the node at one displacement, N - 1 phases, for links
+that are unlimited, or carry so much that only ports count.
 Idea: phase by phase one vector of displacements, coordinates modulo the sides: a permutation of the nodes.
 Invariant: along a line a displacement d puts at most min(d, side - d) messages on a link in each direction.
 Guarantee: N - 1 phases, the port bound, where the contention is at least half of the largest side, rounded down.

@@ -1,12 +1,11 @@
-"""Factors and families: the ordered pairs of one side cut into permutations.
-
-Factors: the ordered pairs of one side, cut into factors of blocks, each block of two types.
+"""Families: the ordered pairs of one side as permutations whose arcs are labelled, ready for the product.
 
 Problem: use every link of a path (or cycle) of n nodes equally while each ordered pair of nodes is served once.
-Idea: fold the side. On a path vertex u < h = ⌊n/2⌋ stands for the nodes u and ū = n-1-u, on a cycle for u and
-ū = u+h; where n is odd, vertex z is the node left over (path: h, cycle: n-1). For an edge {u, v}, u < v, of the
-complete graph on the vertices, the tile of type 0 is the cycle of nodes u → v → ū → v̄ → u, of type 1 its inverse; for
-{u, z}: u → z → ū → u (path), u → ū → z → u (cycle).
+
+Factors, of blocks, each block of two types. Fold the side. On a path vertex u < h = ⌊n/2⌋ stands for the nodes u and
+ū = n-1-u, on a cycle for u and ū = u+h; where n is odd, vertex z is the node left over (path: h, cycle: n-1). For an
+edge {u, v}, u < v, of the complete graph on the vertices, the tile of type 0 is the cycle of nodes u → v → ū → v̄ → u,
+of type 1 its inverse; for {u, z}: u → z → ū → u (path), u → ū → z → u (cycle).
     Lemma, path: a tile puts exactly one message on every link between u and ū, in each direction, and none elsewhere.
     Lemma, cycle: type 0 goes once round upwards, type 1 once round downwards, every hop a shortest path.
 The tiles of all edges cover every ordered pair except, for n even, the flips u ↔ ū and the stays x → x, for n odd the
@@ -20,15 +19,8 @@ vertices leaves one vertex out of each factor.
 On a cycle flips are ties: under `parity` those of an even vertex go up, of an odd one down, which is what type 0 and 1
 want.
 
-Complexity: O(n²) time and memory, the size of the tables.
-Reference: Bokhari, Nicol (1997), section 5; Scott (1991), both for 4 | n on a path. The other sides and the cycles are
-new.
-
-Families: one side's ordered pairs as permutations whose arcs are labelled, ready for the product.
-
-Arcs of a permutation with one label share no link in either direction, so a permutation needs as many labels as it
-loads its busiest link. Four families:
-
+Families. Arcs of a permutation with one label share no link in either direction, so a permutation needs as many labels
+as it loads its busiest link.
 - `folded_family`, path: factor and type make a permutation; its blocks are the labels, in an order in which label k of
   a factor meets only the labels k and k+1 of the factor before, so that products walked boustrophedon can be merged in
   windows.
@@ -36,10 +28,11 @@ loads its busiest link. Four families:
   both directions of the links work, ⌈blocks/2⌉ labels.
 - `full_family`, path of 4m+1 nodes: the folded family has n+1 permutations that leave nodes out; here are n full ones
   of load at most m+1, made from a transversal: see `cpp/include/conset/scheduling/complete_exchange/transversal.hpp`.
-
 - `reflected_family`, cycle of 4k+1 nodes: the reflections, n full permutations, for a side that has links to spare.
 
-Complexity: O(n²).
+Complexity: O(n²) time and memory, the size of the tables.
+Reference: Bokhari, Nicol (1997), section 5; Scott (1991), both for factors of 4 | n on a path. The other sides, the
+cycles and the families are new.
 """
 
 from __future__ import annotations
@@ -53,6 +46,8 @@ from numpy.typing import NDArray
 from conset import _core
 
 Indices = NDArray[np.int64]
+LARGEST_FULL = 257
+"""Longer sides have their folded family only: full ones serve short sides and large contention."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +151,6 @@ def _left_out(side: int, cycle: bool, u: int, flip: int) -> list[tuple[int, int,
         nodes = [u, bar] if u != z else [side - 1 if cycle else z]
         return [(0, x, x) for x in nodes]
     return [(flip, u, bar), (flip, bar, u), (1 - flip, u, u), (1 - flip, bar, bar)]
-
-
-LARGEST_FULL = 257
-"""Longer sides have their folded family only: full ones serve short sides and large contention."""
 
 
 @dataclass(frozen=True, eq=False)

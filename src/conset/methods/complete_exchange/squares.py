@@ -1,19 +1,15 @@
-"""Squares: closed forms for sides 4m, 4m+2 and 4m+3, and two stored schedules of 25 nodes.
+"""Square meshes: closed forms for sides 4m, 4m+2 and 4m+3, and two stored schedules of 25 nodes.
 
-Squares of side n = 4m: the closed form, ⌈n³/4c⌉ phases for every contention c ≤ n/4, which is optimal.
-
-The algorithm, its proof in short, its complexity and its sources stand in
-`cpp/include/conset/scheduling/complete_exchange/complete_exchange.hpp`.
+Side n = 4m: the closed form, ⌈n³/4c⌉ phases for every contention c ≤ n/4, which is optimal. The algorithm, its proof in
+short, its complexity and its sources stand in `cpp/include/conset/scheduling/complete_exchange/complete_exchange.hpp`.
 Steps are numbered from 0 to n³/4 - 1; phase p of a schedule of contention c holds the steps c·p … c·p + c - 1. Beyond
-c = n/4 the schedule stays at n/4, so that every phase keeps one send and one receive.
+c = n/4 the schedule stays at n/4, so that every phase keeps one send and one receive. `partner_at` and `step_of` are
+for applications: each rank computes its own part in O(1) per step, without a table and without a word to anybody.
 
-`partner_at` and `step_of` are for applications: each rank computes its own part in O(1) per step, without a table and
-without a word to anybody.
-
-Squares of side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1.
-
-Problem: a factor of a path of n = 4m+2 nodes has m tiles and one vertex left out, which stays in one type and flips in
-the other. As permutations the types load m and m+1, and their products need more steps than the bound.
+Side n = 4m+2: an exact packing of the factors, n³/4 steps at contention 1. New.
+Problem: a factor of a path of n nodes (`conset.methods.complete_exchange.families`) has m tiles and one vertex left
+out, which stays in one type and flips in the other. As permutations the types load m and m+1, and their products need
+more steps than the bound.
 Idea: pack both types of a column factor and a row factor together, T = 4m+2 slots for a pair of factors. Column block
 k and row block l, tiles 0 … m-1, the vertex left out m; t the horizontal and t' the vertical type; times modulo T:
     k, l < m             (t, t') at k + l + {0, m, 2m+1, 3m+1}
@@ -27,12 +23,10 @@ left; then windows across pairs merge too (any of at most m-1 steps); they are c
 order.
 Guarantee: the bisection bound ⌈n³/4c⌉ at c = 1, every c ≤ m-1, every c ≤ m that divides n; n² at c = m+1 is a product.
 Complexity: O(messages).
-Reference: none; new.
 
-Squares of side n = 4m+3: products of folded factors, and what moves in one dimension side by side.
-
-Problem: the factors of a path of n = 4m+3 nodes leave out the stays. A product with the identity moves data along rows
-only, or along columns only, and wastes half of the links.
+Side n = 4m+3: products of folded factors, and what moves in one dimension side by side. New.
+Problem: the factors leave out the stays. A product with the identity moves data along rows only, or along columns only,
+and wastes half of the links.
 Idea: the h = 2m+1 factors of M = m+1 tiles make h² · 4M steps as any product. For each factor i let the P_t (columns
 move in type t, rows stay) and the Q_t (rows move, columns stay) run together in 2M slots: with k and l the blocks of
 factor i that the column and the row of a node are in, P_t at k + l + M t and Q_t at k + l + M t + ⌊M/2⌋ modulo 2M.
@@ -40,16 +34,13 @@ Invariant: a row sees one k in a slot, a column one l, a cell's four items stand
 Guarantee: n(n²-1)/4 steps at c = 1, the bisection bound; c of them in a phase in windows of at most m steps. At c =
 m+1 the product of the n permutations, n² - 1 phases, is the port bound itself.
 Complexity: O(messages).
-Reference: none; new.
 
-Stored schedules: two networks of 25 nodes whose fewest phases no construction and no search of ours finds.
-
-`mesh_5x5.txt` (30 phases, the bisection bound) and `torus_5x5.txt` (24 phases, the port bound) hold the phase of the
-message from node s to node t in line s, column t; "-" is no message. They were found by the SAT solver CaDiCaL 1.5.3
-(python-sat) in less than a second, from variables "message m is in phase p": each message in exactly one phase, at
-most one message for each sender, receiver and link in a phase, and at least one for those that are needed in every
-phase; the half turn of the network takes phase p to phase p + K/2 modulo K. Without "at least one" it did not end in
-four minutes.
+Stored: two networks of 25 nodes whose fewest phases no construction and no search of ours finds. `mesh_5x5.txt` (30
+phases, the bisection bound) and `torus_5x5.txt` (24 phases, the port bound) hold the phase of the message from node s
+to node t in line s, column t; "-" is no message. They were found by the SAT solver CaDiCaL 1.5.3 (python-sat) in less
+than a second, from variables "message m is in phase p": each message in exactly one phase, at most one message for each
+sender, receiver and link in a phase, and at least one for those that are needed in every phase; the half turn of the
+network takes phase p to phase p + K/2 modulo K. Without "at least one" it did not end in four minutes.
 """
 
 from __future__ import annotations
@@ -67,10 +58,13 @@ from conset.methods.complete_exchange.families import Factors, build_factors
 from conset.methods.complete_exchange.product import cheapest_plan, merge_steps, reflected, steps_of
 from conset.methods.problem import Phases
 
+FILES = {True: "mesh_5x5.txt", False: "torus_5x5.txt"}
+"""By whether the network is a mesh."""
+
 
 def applies_square_4m(box: Box) -> bool:
     """A square mesh whose side is divisible by 4."""
-    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube() and box.sides[0] % 4 == 0
+    return _is_square_mesh(box) and box.sides[0] % 4 == 0
 
 
 def schedule_square_4m(box: Box, seed: int) -> Phases:
@@ -93,8 +87,8 @@ def partner_at(side: int, rank: int, step: int) -> int | None:
         InputError: a number out of range.
     """
     square = _square(side)
-    _require("rank", rank, side * side)
-    _require("step", step, square.steps)
+    _require_below("rank", rank, side * side)
+    _require_below("step", step, square.steps)
     partner = square.partner(rank, step)
     return None if partner < 0 else partner
 
@@ -106,8 +100,8 @@ def step_of(side: int, source: int, target: int) -> int:
         InputError: a number out of range.
     """
     square = _square(side)
-    _require("source", source, side * side)
-    _require("target", target, side * side)
+    _require_below("source", source, side * side)
+    _require_below("target", target, side * side)
     return square.step(source, target)
 
 
@@ -118,27 +112,26 @@ def _square(side: int) -> _core.SquareExchange:
     return _core.SquareExchange(side)
 
 
-def _require(what: str, value: int, end: int) -> None:
+def _require_below(what: str, value: int, end: int) -> None:
     if not 0 <= value < end:
         raise InputError(f"{what} {value}: must be from 0 to {end - 1}")
 
 
 def applies_square_4m2(box: Box) -> bool:
     """A square mesh of side 4m+2, m at least 1."""
-    side = box.sides[0]
-    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube() and side % 4 == 2 and side > 2
+    return _is_square_mesh(box) and box.sides[0] % 4 == 2 and box.sides[0] > 2
 
 
 def schedule_square_4m2(box: Box, seed: int) -> Phases:
     """The packing; steps merged in windows, or in each pair of factors where that gives fewer phases."""
-    windows = merge_steps(box, _steps(box, 1))
+    windows = merge_steps(box, _slot_steps(box, 1))
     if box.contention == 1 or box.contention > box.sides[0] // 4 or windows.offsets.size - 1 <= box.bound:
         return windows
-    aligned = Phases(*_core.group_phases(_steps(box, box.contention)))
+    aligned = Phases(*_core.group_phases(_slot_steps(box, box.contention)))
     return aligned if aligned.offsets.size < windows.offsets.size else windows
 
 
-def _steps(box: Box, merge: int) -> NDArray[np.int32]:
+def _slot_steps(box: Box, merge: int) -> NDArray[np.int32]:
     """shape=(messages): the step of every message when `merge` slots of a pair of factors share one."""
     side = box.sides[0]
     factors = build_factors(side, False)
@@ -156,7 +149,7 @@ def _steps(box: Box, merge: int) -> NDArray[np.int32]:
     return _core.product_steps(
         np.array([side, side], np.int32), np.array([side, 1], np.int32), 1, *table, np.array([1, count], np.int32),
         np.zeros(count, np.int32), base.ravel(), np.full(count * count, slots, np.int32), shift.ravel(),
-        _cells(side // 4).ravel(), 2 * (side // 4 + 1), merge,
+        _slot_cells(side // 4).ravel(), 2 * (side // 4 + 1), merge,
     )  # fmt: skip
 
 
@@ -167,7 +160,7 @@ def _classes(factors: Factors) -> NDArray[np.int32]:
     return (2 * np.where(factors.block == 0, m, tile) + factors.kind).astype(np.int32)
 
 
-def _cells(m: int) -> NDArray[np.int32]:
+def _slot_cells(m: int) -> NDArray[np.int32]:
     """shape=(2m+2, 2m+2), int32: the slot of (row class, column class); at least 0, to be taken modulo T."""
     slots = 4 * m + 2
     cell = np.zeros((m + 1, 2, m + 1, 2), np.int64)  # [l, t', k, t]
@@ -185,8 +178,7 @@ def _cells(m: int) -> NDArray[np.int32]:
 
 def applies_square_4m3(box: Box) -> bool:
     """A square mesh of side 4m+3, m at least 1."""
-    side = box.sides[0]
-    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube() and side % 4 == 3 and side > 3
+    return _is_square_mesh(box) and box.sides[0] % 4 == 3 and box.sides[0] > 3
 
 
 def schedule_square_4m3(box: Box, seed: int) -> Phases:
@@ -216,10 +208,6 @@ def block_of(factors: Factors) -> NDArray[np.int32]:
     return result
 
 
-FILES = {True: "mesh_5x5.txt", False: "torus_5x5.txt"}
-"""By whether the network is a mesh."""
-
-
 def applies_stored(box: Box) -> bool:
     """5 × 5 meshes and tori at contention 1."""
     return box.sides == (5, 5) and (box.is_mesh or box.is_torus) and box.contention == 1
@@ -230,3 +218,7 @@ def schedule_stored(box: Box, seed: int) -> Phases:
     text = resources.files(__package__).joinpath(FILES[box.is_mesh]).read_text(encoding="ascii")
     words = [word for line in text.splitlines() for word in line.split() if word != "-"]
     return Phases(*_core.group_phases(np.array(words, np.int32)))
+
+
+def _is_square_mesh(box: Box) -> bool:
+    return len(box.axes) == 2 and len(box.sides) == 2 and box.is_mesh and box.is_cube()

@@ -1,7 +1,9 @@
-"""Tori: one and two dimensions, links to spare in one of them, three equal sides of 8k.
+"""Tori: one and two dimensions, two of which one has links to spare, and three equal sides of 8k.
 
-Tori of one and two dimensions: both directions of every cycle and both types of every factor packed together.
+All pack the factors of cycles (`conset.methods.complete_exchange.families`) and require ties by parity; other ties are
+mended by the chooser. Complexity: O(messages) each. New, but for what a paragraph says.
 
+One and two dimensions: both directions of every cycle and both types of every factor packed together.
 Problem: a tile of a cycle uses one direction only. A pair of factors, M blocks each, has four items in each cell (k,
 l) of column block k and row block l: horizontal type σ, vertical type σ'. Row block l has a link resource for each σ,
 column block k one for each σ'.
@@ -14,14 +16,11 @@ M±δ.
     n = 4k+3   the stays belong to no factor: what moves in one dimension only is packed for itself, for each factor in
                max(M, 2) slots, type + of block k at k, type - at k+1; where both dimensions have such moves they run
                together in max(M, 4) slots: columns at k + l + {0, 1}, rows at k + l + {2, 3}.
-One dimension is such a tail alone.
-Guarantee: at c = 1 and ties by parity: n³/8 for a square n = 4k, exact; n²(n+2)/8 for 4k+2; (n+1)²(n-1)/8 for 4k+1.
-Requires ties by parity, or a side 4k+2 with all ties upwards; other ties are mended by the chooser.
-Complexity: O(messages).
+One dimension is such a tail alone. A side 4k+2 may also have all ties upwards.
+Guarantee: at c = 1: n³/8 for a square n = 4k, exact; n²(n+2)/8 for 4k+2; (n+1)²(n-1)/8 for 4k+1.
 Reference: none consulted; Hinrichs et al., SPAA 1994, doi:10.1145/181014.181028, have an optimal one on a 2-D torus.
 
-Tori of three equal sides 8k: both types of all factors packed together, n⁴/8c phases.
-
+Three equal sides 8k: both types of all factors packed together, n⁴/8c phases.
 Problem: a cell of three blocks has 2³ items, one for each combination of types, but a residue class of T = 4M slots
 only half as many per label sum; sums of labels, which serve meshes of any dimension, waste half of the links.
 Idea: M = 2k blocks in each of the N = 4k factors of a side; the item (k_i, σ_i) stands in slot Σ A_i(k_i) + σ_i d_i
@@ -29,14 +28,11 @@ modulo 4M = 8k, with d_i = 2^{i-1} k and A_1(x) = x; A_2(x) = x for x < k, else 
 3k.
 Invariant: fix two of the three blocks and the type that names the link direction; what remains takes each slot at most
 once. A cell's items are k slots apart, so c | k aligned slots merge.
-Guarantee: n⁴/8 steps, the bound; n⁴/8c phases where c divides k. Requires ties by parity.
-Complexity: O(messages).
-Reference: none; new.
+Guarantee: n⁴/8 steps, the bound; n⁴/8c phases where c divides k.
 
-Tori of two dimensions, one of which has links to spare: permutations of it times whole factors of the other.
-
+Two dimensions, one of which has links to spare: permutations of it times whole factors of the other.
 Problem: where a torus R × C has R well below C the links of the long cycles decide, and every row should use both
-directions of them in every step. The packing of `torus` pays for pairs of factors of both dimensions instead.
+directions of them in every step. The packing above pays for pairs of factors of both dimensions instead.
 Idea: one permutation of the short side at a time, arcs labelled λ < L, and one factor of the long side, M blocks of two
 types σ. The item (λ, k, σ) stands in slot k + σ L + λ modulo T = max(M, 2L).
 Invariant: in a row λ is fixed, and k runs once through the slots in each direction; in a target column (k, σ) are
@@ -44,10 +40,7 @@ fixed up to σ, and the labels of the two types are L apart. A cell's two items 
     short side 4k+1   the n reflections, all full; else the folded family.
     long side 4k+3    what stays in the long dimension is left over and fitted into the gaps.
 Guarantee: R (C²-1)/8 for C = 4k+1, R C²/8 for C = 4k, the bound, where the short side has R permutations and 2L ≤ M:
-from C = 8 on beside R = 5, from C = 16 on beside R = 9; C = 4k+3 as far as what is left over fits. Requires ties by
-parity.
-Complexity: O(messages).
-Reference: none; new.
+from C = 8 on beside R = 5, from C = 16 on beside R = 9; C = 4k+3 as far as what is left over fits.
 """
 
 from __future__ import annotations
@@ -77,12 +70,12 @@ def applies_torus_absorbed(box: Box) -> bool:
 
 def schedule_torus(box: Box, seed: int) -> Phases:
     """The packing; consecutive steps merged up to the contention."""
-    return merge_steps(box, _steps(box)[0])
+    return merge_steps(box, _packed_steps(box)[0])
 
 
 def schedule_torus_absorbed(box: Box, seed: int) -> Phases:
     """The packing, what moves in one dimension and what ties another way fitted into the gaps of the rest first."""
-    step, first = _steps(box)
+    step, first = _packed_steps(box)
     if box.tie != "parity":
         step[_in_identity_factors(box)] = first
     return merge_steps(box, absorb_leftovers(box, step, first))
@@ -99,7 +92,7 @@ def _in_identity_factors(box: Box) -> NDArray[np.bool_]:
     return found
 
 
-def _steps(box: Box) -> tuple[NDArray[np.int32], int]:
+def _packed_steps(box: Box) -> tuple[NDArray[np.int32], int]:
     """(step of every message, first step of what moves in one dimension only)."""
     axes = box.axes
     factors = [build_factors(box.sides[k], True, ties_up=box.tie == "plus") for k in axes]
@@ -117,7 +110,7 @@ def _steps(box: Box) -> tuple[NDArray[np.int32], int]:
 def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[NDArray[np.int32], int]:
     """(step of every message that moves in both dimensions, steps): T slots for each pair of factors."""
     rows, columns = factors
-    blocks = max(_blocks(rows), _blocks(columns))
+    blocks = max(_count_blocks(rows), _count_blocks(columns))
     slots = max(2 * blocks, 4)
     counts = [f.count + f.has_identity for f in factors]
     base = np.zeros((counts[1], counts[0]), np.int32)
@@ -127,24 +120,24 @@ def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[NDArray[np.int32], in
     step = _core.product_steps(
         np.array([f.side for f in factors], np.int32), np.array([box.stride(k) for k in box.axes], np.int32), 1,
         np.concatenate([np.where(f.factor < 0, f.count, f.factor).ravel() for f in factors]).astype(np.int32),
-        np.concatenate([(2 * _block(f) + f.kind).ravel() for f in factors]).astype(np.int32),
+        np.concatenate([(2 * _block_slots(f) + f.kind).ravel() for f in factors]).astype(np.int32),
         np.array([1, counts[0]], np.int32), np.zeros(counts[1], np.int32), base.ravel(),
         np.full(base.size, slots, np.int32), np.zeros(base.size, np.int32),
-        _cells(_blocks(rows), _blocks(columns), slots).ravel(), 2 * _blocks(columns), 1,
+        _pair_cells(_count_blocks(rows), _count_blocks(columns), slots).ravel(), 2 * _count_blocks(columns), 1,
     )  # fmt: skip
     return step, len(pairs) * slots
 
 
-def _blocks(factors: Factors) -> int:
+def _count_blocks(factors: Factors) -> int:
     """Blocks that need slots of their own: a vertex that only stays needs none."""
     return max(factors.blocks - (factors.side % 4 == 1), 1)
 
 
-def _block(factors: Factors) -> NDArray[np.int32]:
+def _block_slots(factors: Factors) -> NDArray[np.int32]:
     return np.maximum(factors.block - 1, 0).astype(np.int32) if factors.side % 4 == 1 else factors.block
 
 
-def _cells(rows: int, columns: int, slots: int) -> NDArray[np.int32]:
+def _pair_cells(rows: int, columns: int, slots: int) -> NDArray[np.int32]:
     """shape=(2 rows, 2 columns), int32: the slot of (row block and type, column block and type)."""
     half = slots // 2
     a = tiling(slots)[:rows]  # [l, horizontal type]
@@ -173,7 +166,7 @@ def _pack_lines(box: Box, step: NDArray[np.int32], movers: list[tuple[int, Facto
     together = min(f.count for _, f in movers) if len(movers) == 2 else 0
     slots = max([4] + [f.blocks for _, f in movers])
     for turn, (axis, factors) in enumerate(movers):
-        own = max(_blocks(factors), 2)
+        own = max(_count_blocks(factors), 2)
         i = np.arange(factors.count)
         first = at + np.where(i < together, i * slots, together * slots + (i - together) * own)
         other = next((f for k, f in movers if k != axis), None)
@@ -189,7 +182,7 @@ def _pack_axis(
     side, stride = box.sides[axis], box.stride(axis)
     x, y = np.nonzero(~np.eye(side, dtype=bool))
     i = factors.factor[x, y]
-    slot = _block(factors)[x, y] + factors.kind[x, y]
+    slot = _block_slots(factors)[x, y] + factors.kind[x, y]
     others = np.arange(box.nodes)[(np.arange(box.nodes) // stride) % side == 0]
     for start in others:
         shift = np.zeros(i.size, np.int64)
@@ -215,14 +208,14 @@ def schedule_torus_cube(box: Box, seed: int) -> Phases:
     groups = np.arange(count**3, dtype=np.int32)
     step = _core.product_steps(
         np.full(3, side, np.int32), np.array([box.stride(k) for k in range(3)], np.int32), 1,
-        np.tile(factors.factor.ravel(), 3), np.concatenate([_labels(factors, i).ravel() for i in range(3)]),
+        np.tile(factors.factor.ravel(), 3), np.concatenate([_cube_labels(factors, i).ravel() for i in range(3)]),
         np.array([1, count, count**2], np.int32), np.zeros(count, np.int32), groups * slots,
         np.full(groups.size, slots, np.int32), np.zeros(groups.size, np.int32), empty(), 0, 1,
     )  # fmt: skip
     return merge_steps(box, step)
 
 
-def _labels(factors: Factors, axis: int) -> NDArray[np.int32]:
+def _cube_labels(factors: Factors, axis: int) -> NDArray[np.int32]:
     """shape=(side, side): A_i(block) + type · d_i."""
     k = factors.side // 8
     far = np.where(factors.block < k, 0, (0, k, 3 * k)[axis])
@@ -237,7 +230,7 @@ def applies_torus_lines(box: Box) -> bool:
 def schedule_torus_lines(box: Box, seed: int) -> Phases:
     """The cheaper of both ways to name the short side, and of its families; steps merged up to the contention."""
     choices = [
-        (_cost(family, build_factors(box.sides[long], True)), short, long, k)
+        (_line_cost(family, build_factors(box.sides[long], True)), short, long, k)
         for short, long in (box.axes, box.axes[::-1])
         for k, family in enumerate(families_of(box.sides[short], box.cycles[short], seed))
     ]
@@ -245,26 +238,25 @@ def schedule_torus_lines(box: Box, seed: int) -> Phases:
     return merge_steps(box, _line_steps(box, families_of(box.sides[short], box.cycles[short], seed)[k], short, long))
 
 
-def _slots(family: Family, factors: Factors) -> NDArray[np.int64]:
+def _line_slots(family: Family, factors: Factors) -> NDArray[np.int64]:
     """shape=(permutations): T of each permutation of the short side."""
     most = max(int(family.load.max()), 1)
-    return np.maximum(_blocks(factors), np.maximum(most + family.load, most + 1))
+    return np.maximum(_count_blocks(factors), np.maximum(most + family.load, most + 1))
 
 
-def _cost(family: Family, factors: Factors) -> int:
+def _line_cost(family: Family, factors: Factors) -> int:
     left_over = int(family.load.sum()) if factors.has_identity else 0
-    return int(_slots(family, factors).sum()) * factors.count + left_over
+    return int(_line_slots(family, factors).sum()) * factors.count + left_over
 
 
 def _line_steps(box: Box, family: Family, short: int, long: int) -> NDArray[np.int32]:
     """shape=(messages): the step of every message."""
     factors = build_factors(box.sides[long], True)
-    slots, count = _slots(family, factors), factors.count
+    slots, count = _line_slots(family, factors), factors.count
     modulus = np.empty((count + 1, family.count), np.int32)  # the last row is the identity of the long side
     modulus[:count], modulus[count] = slots, np.maximum(family.load, 1)
     base = (np.cumsum(modulus) - modulus.ravel()).astype(np.int32)
-    block = np.maximum(factors.block - 1, 0) if box.sides[long] % 4 == 1 else factors.block
-    label = np.where(factors.factor < 0, 0, block + factors.kind * max(int(family.load.max()), 1))
+    label = np.where(factors.factor < 0, 0, _block_slots(factors) + factors.kind * max(int(family.load.max()), 1))
     factor = np.where(factors.factor < 0, count, factors.factor)
     step: NDArray[np.int32] = _core.product_steps(
         np.array([box.sides[short], box.sides[long]], np.int32),

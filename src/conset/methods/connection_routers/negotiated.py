@@ -28,7 +28,7 @@ from conset.errors import InputError
 from conset.methods.connection_routers.task import Routed, Task
 from conset.methods.core import core_order
 from conset.methods.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
-from conset.network.routes import core_network, route_nodes
+from conset.network.routes import core_network, core_widths, route_nodes
 
 MAX_STATES = 5_000_000
 """Connections times phases beyond which a try takes minutes."""
@@ -67,7 +67,7 @@ def route_negotiated(task: Task) -> Routed:
 
 def _items(task: Task) -> _core.NegotiatedItems:
     topology, order = task.topology, core_order(task.problem)
-    width = topology.link_width if topology.link_width is not None else np.array([topology.width], np.int32)
+    width = core_widths(topology)
     if topology.kind == "crossbar":
         network = core_network(topology, task.problem.machine.routing)
         return _core.NegotiatedItems(network, task.source, task.target, *order, width, False)

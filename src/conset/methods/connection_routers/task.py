@@ -1,4 +1,4 @@
-"""Task and Routed: what every router is given and gives back, and the phases made of it."""
+"""Task and Routed: what every router of connections is given and gives back; the phases made of it, and their score."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from conset.network.topology import Topology
 from conset.schedule.linkage import number_channels
 from conset.schedule.loads import chosen_links, phase_loads
 from conset.schedule.schedule import Schedule
+
+Score = tuple[float, ...]
+"""Smaller is better, place by place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,10 +246,6 @@ class Routed:
     def phases(self) -> int:
         """Number of phases, empty ones not counted."""
         return int(np.unique(self.phase).size)
-
-
-Score = tuple[float, ...]
-"""Smaller is better, place by place."""
 
 
 def assemble(routed: Routed) -> Phases:

@@ -1,1 +1,1 @@
-"""Patterns made by a rule: one file each, one table of all."""
+"""Patterns made by a rule: one file for each kind, one table of all."""

@@ -1,4 +1,4 @@
-"""Collectives: complete exchange, one rank with all, trees and butterflies."""
+"""Collectives: complete exchange, one rank with all others, trees, butterflies."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Random messages: rows regular, or rows and columns.
+"""Random messages: every rank sends to exactly d distinct others (`random-rows`), and receives from d (`random`).
 
-Random messages, regular both ways: every rank sends to and receives from exactly d distinct others.
+If only the rows are regular the largest column dominates every schedule and hides the differences; so `random` is
+regular both ways:
 
 Problem: a random directed graph without loops or repeated edges, in and out degree d everywhere (Wang and Ranka's
-test sets; if only the rows are regular the largest column dominates every schedule and hides the differences).
+test sets).
 Idea: d permutations, one after the other. Each starts uniform; positions that hit the own rank or an earlier
 permutation are repaired by swapping with random positions where both come out well. For d above half the ranks the
 complement is drawn instead, so a random swap always succeeds with a fair chance.
@@ -24,51 +25,6 @@ from numpy.typing import NDArray
 from conset.pattern.generators.partners import Partners, Setting, partners_of_table, require, require_messages
 
 _MATRIX_RANKS = 8192
-
-
-class UsedPairs:
-    """A set of pairs (rank, target), at most one new target per rank and round.
-
-    A matrix of bits would be quadratic in the ranks: up to 8192 of them one byte a pair (64 MiB) answers at once, above
-    that the rounds so far are compared one by one.
-
-    Args:
-        ranks: number of ranks.
-        rounds: how many targets each rank gets.
-    """
-
-    def __init__(self, ranks: int, rounds: int) -> None:
-        self.table = np.zeros((rounds, ranks), np.int32)
-        self.rounds = 0
-        self._matrix = np.zeros((ranks, ranks), bool) if ranks <= _MATRIX_RANKS else None
-
-    def __call__(self, rank: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Shape of `rank`: whether `rank[k]` has `target[k]` already."""
-        if self._matrix is not None:
-            return np.asarray(self._matrix[rank, target])
-        found = np.zeros(rank.shape, bool)
-        for earlier in self.table[: self.rounds]:
-            found |= earlier[rank] == target
-        return found
-
-    def add(self, target: NDArray[np.integer]) -> None:
-        """Rank `r` takes `target[r]`."""
-        self.table[self.rounds] = target
-        self.rounds += 1
-        if self._matrix is not None:
-            self._matrix[np.arange(target.size), target] = True
-
-    def matrix(self) -> NDArray[np.bool_]:
-        """shape=(ranks, ranks): row r marks what rank r has taken; a copy."""
-        if self._matrix is not None:
-            return self._matrix.copy()
-        ranks = self.table.shape[1]
-        marked = np.zeros((ranks, ranks), bool)
-        for earlier in self.table[: self.rounds]:
-            marked[np.arange(ranks), earlier] = True
-        return marked
-
-
 _REPAIR_ROUNDS = 300
 
 
@@ -158,3 +114,46 @@ def generate_random_rows(setting: Setting, *, degree: int) -> Partners:
         used.add(np.where(used(rank, other), j, other))
     # the k-th other of rank r is k below r and k + 1 from there on
     return partners_of_table((used.table + (used.table >= rank)).T)
+
+
+class UsedPairs:
+    """A set of pairs (rank, target), at most one new target per rank and round.
+
+    A matrix of bits would be quadratic in the ranks: up to 8192 of them one byte a pair (64 MiB) answers at once, above
+    that the rounds so far are compared one by one.
+
+    Args:
+        ranks: number of ranks.
+        rounds: how many targets each rank gets.
+    """
+
+    def __init__(self, ranks: int, rounds: int) -> None:
+        self.table = np.zeros((rounds, ranks), np.int32)
+        self.rounds = 0
+        self._matrix = np.zeros((ranks, ranks), bool) if ranks <= _MATRIX_RANKS else None
+
+    def __call__(self, rank: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Shape of `rank`: whether `rank[k]` has `target[k]` already."""
+        if self._matrix is not None:
+            return np.asarray(self._matrix[rank, target])
+        found = np.zeros(rank.shape, bool)
+        for earlier in self.table[: self.rounds]:
+            found |= earlier[rank] == target
+        return found
+
+    def add(self, target: NDArray[np.integer]) -> None:
+        """Rank `r` takes `target[r]`."""
+        self.table[self.rounds] = target
+        self.rounds += 1
+        if self._matrix is not None:
+            self._matrix[np.arange(target.size), target] = True
+
+    def matrix(self) -> NDArray[np.bool_]:
+        """shape=(ranks, ranks): row r marks what rank r has taken; a copy."""
+        if self._matrix is not None:
+            return self._matrix.copy()
+        ranks = self.table.shape[1]
+        marked = np.zeros((ranks, ranks), bool)
+        for earlier in self.table[: self.rounds]:
+            marked[np.arange(ranks), earlier] = True
+        return marked

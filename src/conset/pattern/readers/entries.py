@@ -1,4 +1,7 @@
-"""What readers share: options, and numbers of a file to whole bytes and arrays."""
+"""Entries: what readers share: options, numbers of a file as whole bytes, and arrays of them as a pattern.
+
+Errors name the place in the file.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from numpy.typing import NDArray
 from conset.errors import InputError, UsageError
 from conset.pattern.pattern import Pattern
 from conset.units import MAX_SIZE_B
+
+MAX_RANKS = 2**24
+"""Most ranks of a pattern; a file that names more is broken, and would take all memory."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +50,6 @@ class ReadOptions:
                 raise UsageError(f"{name} = {value}: must be at least 1")
         if self.seed < 0:
             raise UsageError(f"seed = {self.seed}: must be at least 0")
-
-
-MAX_RANKS = 2**24
-"""Most ranks of a pattern; a file that names more is broken, and would take all memory."""
 
 
 def whole_bytes(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[np.int64]:

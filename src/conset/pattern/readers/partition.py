@@ -1,4 +1,4 @@
-"""Cells: the elements of a mesh or the vertices of a graph, in compressed rows, ready to be partitioned."""
+"""Partition: cells of a mesh or vertices of a graph to parts by METIS, and what the parts then exchange."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latency over load: what a network does under random traffic, from nearly empty to saturated."""
+"""Load curve: latency over load, what a network does under random traffic, from nearly empty to saturated."""
 
 from __future__ import annotations
 

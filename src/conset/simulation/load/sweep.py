@@ -1,4 +1,4 @@
-"""Injection: latency over load at flit level, as networks are compared; and the load at which one saturates.
+"""Load sweep: latency over load at flit level, as networks are compared; and the load at which one saturates.
 
 Every node starts a packet in each cycle with probability load / flits (Bernoulli injection: gaps between packets are
 geometric), to a partner drawn uniformly; a packet that cannot enter waits in its node, and the wait counts. Packets
@@ -43,6 +43,8 @@ CARRIED = 0.9
 """A network that carries less of what is offered is saturated, however short the look."""
 THRESHOLD = 500.0
 """Mean latency [cycles] that no working network has, BookSim2's."""
+Watch = Callable[[str], AbstractContextManager[None]]
+"""Called with what is done next; entered for as long as that takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +145,6 @@ class LoadSweep:
             cycle_time(self.machine), self.flits, lanes_of(self.machine.costs, self.settings), self.window,
             self.events, self.elapsed_s,
         )  # fmt: skip
-
-
-Watch = Callable[[str], AbstractContextManager[None]]
 
 
 def sweep_load(

@@ -1,15 +1,12 @@
 """Connections: linkage tables followed from gate to gate, and minimum bandwidths.
 
-Linkage tables, replayed: every connection is followed from gate to gate through what the nodes would be loaded with.
-
 The tables are built here from the stated channels: a node's channel leads to a channel of the next node, or out of
 the gate. Of two entries for one channel the later one stands, as in a machine: then another connection is lost, which
 the replay shows. The replay knows of a connection only where it enters and on which channel; what comes out must be
 its target.
 
-Minimum bandwidths: what ports and links leave a connection while everything of its phase or context is open.
-
-A port or link that u connections share gives each at least 1/u of its rate, whatever the others do.
+A port or link that u connections of a phase or context share gives each at least 1/u of its rate, whatever the others
+do.
 """
 
 from __future__ import annotations
@@ -26,6 +23,10 @@ from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
 
 _GATE = -1
+"""In place of a next channel: out to the processor."""
+_HOPS = 1 << 21
+"""Of a chunk of phases."""
+_ROUNDING = 1 + 1e-9
 
 
 def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
@@ -127,10 +128,6 @@ def _replay(
         )
         found.append(Violation(*traffic.place_of(k), "linkage", text))
     return found
-
-
-_HOPS = 1 << 21
-_ROUNDING = 1 + 1e-9
 
 
 def demands_of(stated: float | Sequence[float] | None, messages: int) -> NDArray[np.float64] | None:

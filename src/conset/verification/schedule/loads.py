@@ -1,6 +1,7 @@
-"""Loads of groups of transfers on ports, links and channels, counted and held against limits, and the duplex rule.
+"""Loads of groups of transfers on ports, links and channels, held against the limits; and the duplex rule.
 
-Loads of groups of transfers (phases, or windows of them) on ports, links and channels, against the limits.
+A group is a phase, or a window of several. Duplex `exchange`: a node that both sends and receives in a group does so
+with one partner.
 
 Memory is bounded: groups come in chunks of so many (group, resource) cells and transfers, a single group of very many
 transfers in blocks. Where transfers are few and the network is large, counts are kept sparse.
@@ -20,111 +21,22 @@ from conset.verification.schedule.traffic import Groups, Ints, Traffic, in_order
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Walk
 from conset.verification.verification import Violation
 
-
-def runs(key: Ints) -> Iterator[tuple[int, int]]:
-    """(low, high) of every run of equal keys, none of them negative."""
-    cuts = np.flatnonzero(np.diff(key, prepend=-1)).tolist()
-    return pairwise([*cuts, key.size]) if cuts else iter(())
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Messages per (group, resource).
-
-    Attributes:
-        groups: number of groups.
-        resources: number of resources.
-        key: `group * resources + resource` of each count, rising; None: every one, in order.
-        count: messages.
-    """
-
-    groups: int
-    resources: int
-    key: Ints | None
-    count: Ints
-
-    def peaks(self, width: NDArray[np.int32] | int = 1) -> Ints:
-        """shape=(groups): the most messages of any resource, per unit of its width, rounded up."""
-        if self.key is None:
-            count = self.count.reshape(self.groups, self.resources)
-            if not (isinstance(width, int) and width == 1):
-                count = -(-count // width)
-            peaks: Ints = count.max(axis=1, initial=0)
-            return peaks
-        peaks = np.zeros(self.groups, np.intp)
-        if self.key.size:
-            unit = width if isinstance(width, int) else width[self.key % self.resources]
-            group = self.key // self.resources
-            start = np.flatnonzero(np.diff(group, prepend=-1))
-            peaks[group[start]] = np.maximum.reduceat(-(-self.count // unit), start)
-        return peaks
-
-    def above(self, limit: int, width: NDArray[np.int32] | int = 1) -> tuple[Ints, Ints, Ints]:
-        """(group, resource, count) of every resource that carries more than `limit` per unit of its width."""
-        if self.key is None:
-            most = limit * width if isinstance(width, int) else limit * width.astype(np.intp)
-            at = np.flatnonzero(self.count.reshape(self.groups, self.resources) > most)
-            return at // self.resources, at % self.resources, self.count.ravel()[at]
-        unit = width if isinstance(width, int) else width.astype(np.intp)[self.key % self.resources]
-        at = np.flatnonzero(self.count > limit * unit)
-        return self.key[at] // self.resources, self.key[at] % self.resources, self.count[at]
-
-
-class Tally:
-    """Adds up uses of resources, block by block."""
-
-    def __init__(self, groups: int, resources: int, dense: bool) -> None:
-        self.groups, self.resources = groups, resources
-        self._dense: Ints | None = np.zeros(groups * resources, np.intp) if dense else None
-        self._keys: list[Ints] = []
-        self._counts: list[Ints] = []
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every (group, resource) has a cell."""
-        return self._dense is not None
-
-    def add(self, group: Ints, resource: NDArray[np.int32] | Ints) -> None:
-        """One use of each `resource[k]` in `group[k]`."""
-        key = group * self.resources
-        key += resource
-        if self._dense is not None:
-            self._dense += np.bincount(key, minlength=self._dense.size)
-        else:
-            unique, count = np.unique(key, return_counts=True)
-            self._keys.append(unique)
-            self._counts.append(count)
-
-    def add_counts(self, counts: Ints) -> None:
-        """Uses already counted, for a dense tally."""
-        assert self._dense is not None  # whoever counts whole phases asked for a dense one
-        self._dense += counts.ravel()
-
-    def counts(self) -> Counts:
-        """What was added so far."""
-        if self._dense is not None:
-            return Counts(self.groups, self.resources, None, self._dense)
-        none = np.zeros(0, np.intp)
-        key, count = np.concatenate([none, *self._keys]), np.concatenate([none, *self._counts])
-        if len(self._keys) > 1:
-            order = np.argsort(key, kind="stable")
-            start = np.flatnonzero(np.diff(key[order], prepend=-1))
-            key, count = key[order][start], np.add.reduceat(count[order], start) if start.size else none
-        return Counts(self.groups, self.resources, key, count)
-
-
 KINDS = ("send", "receive", "link", "channels")
 _CELLS = 1 << 18
 _TRANSFERS = 1 << 18
 """Both so few that the arrays of a chunk stay in a core's cache, and their memory with the process."""
 _HOPS = 1 << 22
+"""Of a block."""
 _SHOWN = 8
+"""Transfers that a violation names."""
 _VERB = {
     "send": "sends {} messages",
     "receive": "receives {} messages",
     "link": "carries {} messages",
     "channels": "carries {} routes",
 }
+_DUPLEX_TRANSFERS = 1 << 20
+"""Of a chunk in which the rule of duplex is checked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,26 +187,15 @@ class _Excess:
         return self.limit * (width if isinstance(width, int) else int(width[resource]))
 
     def _violation(self, g: int, resource: int, count: int, users: list[int]) -> Violation:
-        topology, offsets = self.traffic.topology, self.traffic.offsets
+        topology = self.traffic.topology
         name = topology.link_name(resource) if self.kind == "link" else topology.node_name(resource)
         phase, transfer = self.traffic.place_of(users[self._allowed(resource)])
-        if self.window == 1:
-            when, rule = f"phase {g}", self.kind
-            shown = [str(k - int(offsets[phase])) for k in users[:_SHOWN]]
-        else:
-            last = g + min(self.window, self.traffic.phases) - 1
-            when, rule = f"phases {g} to {last} together", f"window-{self.kind}"
-            shown = ["{}:{}".format(*self.traffic.place_of(k)) for k in users[:_SHOWN]]
-        if count > len(shown):
-            shown.append("…")
+        when, rule, shown = _describe_group(self.traffic, g, self.kind, users, count, self.window)
         width = self._allowed(resource) // self.limit if self.limit else 1
         per = f" per unit of width, the width {width}" if width > 1 else ""
-        text = f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {', '.join(shown)}), "
+        text = f"{when}: {name} {_VERB[self.kind].format(count)} (transfers {shown}), "
         text += f"the limit is {self.limit}{per}"
         return Violation(phase, transfer, rule, text)
-
-
-_BLOCK = 1 << 20
 
 
 def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Violation]:
@@ -303,16 +204,16 @@ def check_duplex(traffic: Traffic, groups: Groups, window: int = 1) -> list[Viol
     O(t log t) for t transfers of a chunk; a group is never cut.
     """
     found = []
-    for low, high in groups.chunks(groups.count, _BLOCK):
+    for low, high in groups.chunks(groups.count, _DUPLEX_TRANSFERS):
         blocks = list(groups.blocks(low, high, max(1, groups.transfers)))
         for ids, group in blocks:
             used = traffic.networked(ids)
-            for g, node, users, partners in _conflicts(traffic, ids[used], group[used]):
-                found.append(_violation(traffic, g + low, node, users, partners, window))
+            for g, node, users, partners in _duplex_conflicts(traffic, ids[used], group[used]):
+                found.append(_duplex_violation(traffic, g + low, node, users, partners, window))
     return found
 
 
-def _conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, int, list[int], list[int]]]:
+def _duplex_conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, int, list[int], list[int]]]:
     """(group, node, its transfers in list order, their other ends) of every node that breaks the rule."""
     if not ids.size:
         return
@@ -335,18 +236,127 @@ def _conflicts(traffic: Traffic, ids: Ints, group: Ints) -> Iterator[tuple[int, 
         yield g, node, users[rank].tolist(), partner[of_node][rank].tolist()
 
 
-def _violation(traffic: Traffic, g: int, node: int, users: list[int], partners: list[int], window: int) -> Violation:
+def _duplex_violation(
+    traffic: Traffic, g: int, node: int, users: list[int], partners: list[int], window: int
+) -> Violation:
     other = next(k for k, partner in zip(users, partners, strict=True) if partner != partners[0])
     phase, transfer = traffic.place_of(other)
-    if window == 1:
-        when, rule = f"phase {g}", "duplex"
-        shown = [str(traffic.place_of(k)[1]) for k in users[:_SHOWN]]
-    else:
-        when = f"phases {g} to {g + min(window, traffic.phases) - 1} together"
-        rule, shown = "window-duplex", ["{}:{}".format(*traffic.place_of(k)) for k in users[:_SHOWN]]
-    if len(users) > _SHOWN:
-        shown.append("…")
+    when, rule, shown = _describe_group(traffic, g, "duplex", users, len(users), window)
     name, count = traffic.topology.node_name(node), len(set(partners))
-    text = f"{when}: {name} sends and receives with {count} partners (transfers {', '.join(shown)}), "
+    text = f"{when}: {name} sends and receives with {count} partners (transfers {shown}), "
     text += "duplex exchange allows 1"
     return Violation(phase, transfer, rule, text)
+
+
+def _describe_group(
+    traffic: Traffic, g: int, rule: str, users: list[int], count: int, window: int
+) -> tuple[str, str, str]:
+    """(when, rule, transfers): a phase by its number, a window of several by its first and last.
+
+    Args:
+        traffic: whose transfers.
+        g: the group.
+        rule: of a single phase.
+        users: transfers of the group, at least those that are named.
+        count: how many there are.
+        window: phases of a group.
+    """
+    places = [traffic.place_of(k) for k in users[:_SHOWN]]
+    if window == 1:
+        when, shown = f"phase {g}", [str(place) for _, place in places]
+    else:
+        when = f"phases {g} to {g + min(window, traffic.phases) - 1} together"
+        rule, shown = f"window-{rule}", [f"{phase}:{place}" for phase, place in places]
+    return when, rule, ", ".join([*shown, "…"] if count > len(shown) else shown)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Messages per (group, resource).
+
+    Attributes:
+        groups: number of groups.
+        resources: number of resources.
+        key: `group * resources + resource` of each count, rising; None: every one, in order.
+        count: messages.
+    """
+
+    groups: int
+    resources: int
+    key: Ints | None
+    count: Ints
+
+    def peaks(self, width: NDArray[np.int32] | int = 1) -> Ints:
+        """shape=(groups): the most messages of any resource, per unit of its width, rounded up."""
+        if self.key is None:
+            count = self.count.reshape(self.groups, self.resources)
+            if not (isinstance(width, int) and width == 1):
+                count = -(-count // width)
+            peaks: Ints = count.max(axis=1, initial=0)
+            return peaks
+        peaks = np.zeros(self.groups, np.intp)
+        if self.key.size:
+            unit = width if isinstance(width, int) else width[self.key % self.resources]
+            group = self.key // self.resources
+            start = np.flatnonzero(np.diff(group, prepend=-1))
+            peaks[group[start]] = np.maximum.reduceat(-(-self.count // unit), start)
+        return peaks
+
+    def above(self, limit: int, width: NDArray[np.int32] | int = 1) -> tuple[Ints, Ints, Ints]:
+        """(group, resource, count) of every resource that carries more than `limit` per unit of its width."""
+        if self.key is None:
+            most = limit * width if isinstance(width, int) else limit * width.astype(np.intp)
+            at = np.flatnonzero(self.count.reshape(self.groups, self.resources) > most)
+            return at // self.resources, at % self.resources, self.count.ravel()[at]
+        unit = width if isinstance(width, int) else width.astype(np.intp)[self.key % self.resources]
+        at = np.flatnonzero(self.count > limit * unit)
+        return self.key[at] // self.resources, self.key[at] % self.resources, self.count[at]
+
+
+class Tally:
+    """Adds up uses of resources, block by block."""
+
+    def __init__(self, groups: int, resources: int, dense: bool) -> None:
+        self.groups, self.resources = groups, resources
+        self._dense: Ints | None = np.zeros(groups * resources, np.intp) if dense else None
+        self._keys: list[Ints] = []
+        self._counts: list[Ints] = []
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every (group, resource) has a cell."""
+        return self._dense is not None
+
+    def add(self, group: Ints, resource: NDArray[np.int32] | Ints) -> None:
+        """One use of each `resource[k]` in `group[k]`."""
+        key = group * self.resources
+        key += resource
+        if self._dense is not None:
+            self._dense += np.bincount(key, minlength=self._dense.size)
+        else:
+            unique, count = np.unique(key, return_counts=True)
+            self._keys.append(unique)
+            self._counts.append(count)
+
+    def add_counts(self, counts: Ints) -> None:
+        """Uses already counted, for a dense tally."""
+        assert self._dense is not None  # whoever counts whole phases asked for a dense one
+        self._dense += counts.ravel()
+
+    def counts(self) -> Counts:
+        """What was added so far."""
+        if self._dense is not None:
+            return Counts(self.groups, self.resources, None, self._dense)
+        none = np.zeros(0, np.intp)
+        key, count = np.concatenate([none, *self._keys]), np.concatenate([none, *self._counts])
+        if len(self._keys) > 1:
+            order = np.argsort(key, kind="stable")
+            start = np.flatnonzero(np.diff(key[order], prepend=-1))
+            key, count = key[order][start], np.add.reduceat(count[order], start) if start.size else none
+        return Counts(self.groups, self.resources, key, count)
+
+
+def runs(key: Ints) -> Iterator[tuple[int, int]]:
+    """(low, high) of every run of equal keys, none of them negative."""
+    cuts = np.flatnonzero(np.diff(key, prepend=-1)).tolist()
+    return pairwise([*cuts, key.size]) if cuts else iter(())

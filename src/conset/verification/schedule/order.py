@@ -1,12 +1,15 @@
-"""Order: between messages, in timetables, and in what each rank posts.
+"""Order: the partial order between messages, timetables, and the order in which each rank posts.
 
-Timetables: inside a phase, what overlaps in time shares no port and no unit of a link's width.
+Messages keep their order across phases, and inside one by its timetable.
 
-At any instant a node sends at most one message, receives at most one, and a link carries at most one per unit of its
-width, whatever the limits of the phase say: a timetable is what makes many connections of a phase one after the other.
-Intervals that only touch do not overlap, and one of no length overlaps nothing. Transfers inside a node are free.
-A window is as long as its bytes need at the slowest of its ports and of one unit of every link, or it is none.
+In a timetable what overlaps in time shares no port and no unit of a link's width: at any instant a node sends at most
+one message, receives at most one, and a link carries at most one per unit of its width, whatever the limits of the
+phase say: a timetable is what makes many connections of a phase one after the other. Intervals that only touch do not
+overlap, and one of no length overlaps nothing. Transfers inside a node are free. A window is as long as its bytes need
+at the slowest of its ports and of one unit of every link, or it is none.
 Cost: O(u log u) for the u uses (ports and hops) of a chunk of phases.
+
+A rank posts in the order that the file names.
 """
 
 from __future__ import annotations
@@ -22,6 +25,11 @@ from conset.verification.schedule.messages import sound_pairs
 from conset.verification.schedule.traffic import Groups, Ints, Mask, Traffic
 from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
+
+_HOPS = 1 << 21
+"""Of a chunk of phases."""
+_ROUNDING = 1e-9
+_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +66,9 @@ def check_order(traffic: Traffic) -> list[Violation]:
     if document.timetable is not None:
         same = phase[0] == phase[1]
         late &= ~(same & (document.timetable[first, 1] <= document.timetable[second, 0]))
-    return [_violation(traffic, int(pairs[n]), int(first[n]), int(second[n])) for n in np.flatnonzero(late).tolist()]
+    return [
+        _order_violation(traffic, int(pairs[n]), int(first[n]), int(second[n])) for n in np.flatnonzero(late).tolist()
+    ]
 
 
 def _extents(traffic: Traffic, ordered: Ints) -> _Extent:
@@ -86,7 +96,7 @@ def _earliest(count: int, slot: Ints, ids: Ints, phase: Ints, time: NDArray[np.f
     return result
 
 
-def _violation(traffic: Traffic, pair: int, first: int, second: int) -> Violation:
+def _order_violation(traffic: Traffic, pair: int, first: int, second: int) -> Violation:
     document = traffic.document
     i, j = int(document.transfer_message[first]), int(document.transfer_message[second])
     text = (
@@ -101,10 +111,6 @@ def _time(traffic: Traffic, transfer: int, side: int) -> str:
     return "" if table is None else f", {('starts', 'ends')[side]} at {table[transfer, side]:g} s"
 
 
-_HOPS = 1 << 21
-_ROUNDING = 1e-9
-
-
 def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
     """Rules `timetable-interval`, `-length`, `-send`, `-receive` and `-link`."""
     table = traffic.document.timetable
@@ -112,20 +118,20 @@ def check_timetable(traffic: Traffic, walk: Walk, machine: Machine) -> list[Viol
         return []
     with np.errstate(invalid="ignore"):
         sound = np.asarray(np.isfinite(table).all(axis=1) & (table[:, 0] >= 0) & (table[:, 0] <= table[:, 1]))
-    found = [_bad_interval(traffic, k) for k in np.flatnonzero(~sound).tolist()]
+    found = [_interval_violation(traffic, k) for k in np.flatnonzero(~sound).tolist()]
     groups = Groups.of_phases(traffic.offsets)
     for low, high in groups.chunks(groups.count, max(1, _HOPS // max(walk.longest, 1))):
         # a phase is never cut: what overlaps is in one phase
         for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
             used = traffic.networked(ids) & sound[ids]
-            found += _too_short(traffic, walk, machine, ids[used])
+            found += _check_lengths(traffic, walk, machine, ids[used])
             used &= table[ids, 0] < table[ids, 1]
             for kind, uses in _uses(traffic, walk, ids[used], group[used]):
-                found += [_overlap(traffic, kind, *hit) for hit in uses.overlaps()]
+                found += [_overlap_violation(traffic, kind, *hit) for hit in uses.overlaps()]
     return found
 
 
-def _too_short(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) -> list[Violation]:
+def _check_lengths(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints) -> list[Violation]:
     """Rule `timetable-length` for transfers that use the network."""
     table, costs, topology = traffic.document.timetable, machine.costs_for(traffic.document.method), machine.topology
     if table is None or not ids.size:
@@ -204,14 +210,14 @@ def _uses(traffic: Traffic, walk: Walk, ids: Ints, group: Ints) -> Iterator[tupl
         yield "link", _Uses(slots, group[position] * slots + link, ids[position], start[position], end[position], room)
 
 
-def _bad_interval(traffic: Traffic, k: int) -> Violation:
+def _interval_violation(traffic: Traffic, k: int) -> Violation:
     table = traffic.document.timetable
     start, end = (0.0, 0.0) if table is None else table[k].tolist()
     text = f"{traffic.where(k)}: from {start:g} s to {end:g} s: must be finite, from 0 on, the end not before the start"
     return Violation(*traffic.place_of(k), "timetable-interval", text)
 
 
-def _overlap(traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]) -> Violation:
+def _overlap_violation(traffic: Traffic, kind: str, resource: int, transfer: int, holders: list[int]) -> Violation:
     topology, table = traffic.topology, traffic.document.timetable
     start = 0.0 if table is None else float(table[transfer, 0])
     phase, place = traffic.place_of(transfer)
@@ -222,9 +228,6 @@ def _overlap(traffic: Traffic, kind: str, resource: int, transfer: int, holders:
     text = f"phase {phase}: {name} {verb} transfer {place} from {start:g} s on while still busy with {others}, "
     text += f"the limit is {width} at once"
     return Violation(phase, place, f"timetable-{kind}", text)
-
-
-_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first")
 
 
 def check_posting(traffic: Traffic) -> list[Violation]:
@@ -240,10 +243,10 @@ def check_posting(traffic: Traffic) -> list[Violation]:
         return [*found, Violation(None, None, "posting", text)]
     if document.posting in ("schedule", "random"):
         return found
-    return found + _check_list(traffic)
+    return found + _check_lists(traffic)
 
 
-def _check_list(traffic: Traffic) -> list[Violation]:
+def _check_lists(traffic: Traffic) -> list[Violation]:
     """Neighbours in a rank's own list of a phase, the second of which should stand before the first."""
     document = traffic.document
     count = document.transfer_source.size

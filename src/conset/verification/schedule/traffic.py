@@ -1,4 +1,4 @@
-"""Parallel: parts of a check on several threads, what they find in the order of the parts."""
+"""Traffic: the transfers of a document put on the nodes of its machine, as far as they can be, and groups of them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,6 @@ from conset.verification.verification import Violation
 
 Part = TypeVar("Part")
 Found = TypeVar("Found")
-
-
-def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
-    """What `check` finds in each of `parts`, in their order; NumPy lets threads run while it counts."""
-    parts = list(parts)
-    threads = min(len(parts), os.cpu_count() or 1)
-    if threads <= 1:
-        yield from map(check, parts)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(check, parts)
-
-
 Ints = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
@@ -179,3 +166,14 @@ def _check_ranks(document: Document, machine: Machine) -> list[Violation]:
         text = f"placement[{rank}] = {place[rank]}: must be a node from 0 to {topology.endpoints - 1}"
         found.append(Violation(None, None, "placement", text))
     return found
+
+
+def in_order(check: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
+    """What `check` finds in each of `parts`, in their order; NumPy lets threads run while it counts."""
+    parts = list(parts)
+    threads = min(len(parts), os.cpu_count() or 1)
+    if threads <= 1:
+        yield from map(check, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(check, parts)

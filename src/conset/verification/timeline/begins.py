@@ -1,4 +1,4 @@
-"""Begins: when ranks may enter their phases under a policy, given when messages are delivered; for checks."""
+"""Phase visits: when ranks may enter their phases under a policy, given when messages are delivered; for checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check: is a timeline possible? Everything is computed again from the workload, by array code that knows no events.
+"""Checker of timelines: is one possible? All is computed again from the workload, by array code that knows no events.
 
 Nothing of the simulators is used: routes are the verifier's, times and rates the timeline's. Where it keeps its rates
 (`Settings.record`), conservation, capacities, lanes and fairness are checked at every time; without them, what starts
@@ -38,6 +38,7 @@ from conset.verification.timeline.network import check_capacity, check_conservat
 from conset.verification.timeline.processors import check_processors
 
 __all__ = ["Violation", "check_timeline"]
+Rule = Callable[[CheckContext], list[Violation]]
 
 
 def check_timeline(
@@ -112,8 +113,6 @@ def _busy(e: CheckContext) -> list[Violation]:
             return [Violation("figures", f"{name}[{k}] = {busy[k]:.9g} s: its bytes need {need[k]:.9g} s")]
     return []
 
-
-Rule = Callable[[CheckContext], list[Violation]]
 
 RULES: tuple[Rule, ...] = (
     check_release, check_deps, check_policy, check_sends, check_life, check_set_ups, check_processors, check_receives,

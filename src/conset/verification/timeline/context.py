@@ -1,4 +1,4 @@
-"""Evidence: a timeline with all that a rule of the checker looks at, computed again from the workload."""
+"""CheckContext: a timeline with all that a rule of the checker looks at, computed again from the workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rules of messages: the parts of a life follow one another, and policies, posting order, slots and receives hold."""
+"""Rules of messages: the parts of a life follow one another; policies, posting order, slots and receives hold.
+
+The five times of a message follow each other, and each part takes at least what it needs.
+"""
 
 from __future__ import annotations
 
