@@ -1,4 +1,4 @@
-"""Writing items: Markdown, CSV and SVG for each, and one index over all."""
+"""Writing items: Markdown, CSV and SVG for each, and one index over all; tables of them in the terminal."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from conset_papers.table import slug
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import RenderableType
+    from rich.table import Table as RichTable
 
 
 INDEX = "index.md"
+COLUMNS = ("paper", "item", "shows", "cells", "rms error", "largest", "agrees")
 
 
 def write_item(item: Item, folder: Path) -> list[Path]:
@@ -96,8 +99,7 @@ def index_markdown(items: Sequence[Item]) -> str:
     """One line for each item."""
     good = sum(item.agrees for item in items)
     lines = ["# The four texts, reproduced", "", f"{good} of {len(items)} items agree within the tolerance stated.", ""]
-    columns = ("paper", "item", "shows", "cells", "rms error", "largest", "agrees")
-    lines += table_markdown(columns, (_index_row(item) for item in items), (0, 1, 2, 6))
+    lines += table_markdown(COLUMNS, (_index_row(item) for item in items), (0, 1, 2, 6))
     parting = [(item, departure) for item in items for departure in item.all_departures]
     if parting:
         lines += [
@@ -122,6 +124,52 @@ def format_errors(item: Item) -> tuple[str, str]:
 def agrees_word(item: Item) -> str:
     """`yes` or `no`."""
     return "yes" if item.agrees else "no"
+
+
+def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[RenderableType]:
+    """What the terminal shows: a single item with its tables, a line for each item, departures, where it is written.
+
+    Texts have rich's markup.
+    """
+    from rich.markup import escape
+
+    parts = _item_parts(items[0]) if len(items) == 1 else []
+    parts.append(summary_table(items))
+    for item in items:
+        parts += [f"[dim]{escape(f'{item.paper}, {item.name}: {said}')}[/]" for said in item.all_departures]
+    if folder is not None:
+        parts.append(escape(f"written to {folder}, from {folder / INDEX} on"))
+    return parts
+
+
+def _item_parts(item: Item) -> list[RenderableType]:
+    from rich.markup import escape
+    from rich.text import Text
+
+    parts: list[RenderableType] = [f"[bold]{escape(item.name)}[/]: {escape(item.title)}\n[dim]{escape(item.about)}[/]"]
+    for table in (*item.all_tables(), *item.measured):
+        parts += [Text(table.title, "bold"), _rich_table(table.columns, table.rows)]
+    return parts
+
+
+def summary_table(items: Sequence[Item]) -> RichTable:
+    """One line for each item."""
+    rows = [(item.paper, item.name, item.title, item.count, *format_errors(item), agrees_word(item)) for item in items]
+    return _rich_table(COLUMNS, rows)
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> RichTable:
+    from rich.markup import escape
+
+    from conset.report.terminal import plain_table
+
+    table = plain_table()
+    for k, name in enumerate(columns):
+        number = all(not isinstance(row[k], str) for row in rows)
+        table.add_column(escape(name), justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(format_value(value)) for value in row))
+    return table
 
 
 def lines_of(table: Table) -> list[str]:

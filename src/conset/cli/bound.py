@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from rich.table import Table
 
     from conset.bounds import Bounds
     from conset.machine.limits import Limits
@@ -49,6 +48,7 @@ def command(
     from conset.compilation.options import CompileOptions, effective_limits
     from conset.compilation.pipeline import placement_of
     from conset.methods.table import find_method
+    from conset.report.outcome import bound_table, bound_text, candidates_object
 
     options = CompileOptions(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
     row = find_method(method)
@@ -66,15 +66,12 @@ def command(
     manifest = manifest_of("bound", pattern, on, seed, given)
     if json:
         own = bounds.to_object()
-        candidates = [
-            {"name": c.name, "what": c.what, "value": c.value, "witness": c.witness} for c in bounds.candidates
-        ]
         body = {**own, "bound": own, "limits": kept.to_object(), "sync": policy, "machine": machine.name}
-        print_json("conset/bound@1", {**body, "candidates": candidates}, manifest)
+        print_json("conset/bound@1", {**body, "candidates": candidates_object(bounds)}, manifest)
     text = console(json)
-    text.print(describe(traffic.name, machine.name, bounds), markup=False)
+    text.print(bound_text(traffic.name, machine.name, bounds), markup=False)
     if bounds.candidates:
-        text.print(tabulate(bounds))
+        text.print(bound_table(bounds))
 
 
 def _bound(
@@ -90,41 +87,3 @@ def _bound(
     if sync is None and bounds.phases <= 1:
         return bound(traffic, machine, limits, sync="none", **options), "none"
     return bounds, policy
-
-
-def describe(pattern: str, machine: str, bounds: Bounds) -> str:
-    """Both bounds with witness and class, for people."""
-    from conset.units import format_time
-
-    return "\n".join(
-        (
-            f"{pattern} on {machine}",
-            f"  phases  at least {bounds.phases:,}: {bounds.phases_witness}",
-            f"          class: {bounds.phases_class}",
-            f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
-            f"          class: {bounds.time_class}",
-            f"  load    of all phases, the largest each, at least {bounds.load_sum:,}: {bounds.load_sum_witness}",
-            f"          class: {bounds.load_sum_class}",
-        )
-    )
-
-
-def tabulate(bounds: Bounds) -> Table:
-    """Every bound that was tried."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    from conset.units import format_time
-
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("bound")
-    table.add_column("at least", justify="right")
-    table.add_column("witness")
-    for candidate in bounds.candidates:
-        value = format_time(candidate.value)
-        if candidate.what != "time":
-            unit = "sum of loads" if candidate.what == "load" else "phase" if candidate.value == 1 else "phases"
-            value = f"{candidate.value:,} {unit}"
-        table.add_row(candidate.name, value, escape(candidate.witness))
-    return table

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from conset.cli import options as o
 
-if TYPE_CHECKING:
-    from conset.cli.compare_simulated import TimingOptions
-    from conset.comparison import Comparison
-
 SCHEMA = "conset/compare@1"
-MARKDOWN = ".md"
 
 MethodsOption = Annotated[
     str | None, typer.Option("--methods", metavar="A,B,…", help="Methods to compare; without it all that apply.")
@@ -92,12 +87,13 @@ def command(
     from conset.cli.compare_maps import parse_sizes, run_curve, run_map
     from conset.cli.compare_simulated import complete, parse_timing_options
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import print_json, progress
+    from conset.cli.output import print_json, print_markdown, print_parts, progress
     from conset.comparison import check_by, compare, parse_policies
     from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
-    from conset.units import count_of, format_size
+    from conset.report.simulated import ComparisonReport
+    from conset.report.style import check_report_path, write_report
 
-    _check_output(output)
+    check_report_path(output)
     names = _names(methods)
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
@@ -134,17 +130,16 @@ def command(
                 named=methods is not None, watch=progress,
             )  # fmt: skip
             reference = complete(result, timing, machine) if timing else ""
-            title = f"{traffic.name} on {machine.name}"
+            report = ComparisonReport(result, traffic, machine, timing.models if timing else None, reference)
             if output is not None:
-                subtitle = (
-                    f"{count_of(traffic.ranks, 'rank')}, {count_of(traffic.messages, 'message')}, "
-                    f"{format_size(traffic.bytes)}"
-                )
-                _write(output, result, timing, reference, title, subtitle)
+                write_report(output, report.markdown, report.picture)
             body |= {"rows": result.rows, "skipped": result.skipped, "by": result.by}
             body |= {"stands_in": result.stands_in or None}
             body |= {"errors_against": reference or None} if timing else {}
-            _print(result, timing, reference, title, markdown=markdown, as_json=json)
+            if markdown:
+                print_markdown(report.markdown(), json)
+            else:
+                print_parts(report.parts(), json)
     if json:
         own = {name: value for name, value in options.given().items() if name not in ("method", "rank_by")}
         given = {
@@ -191,65 +186,3 @@ def _timed_by(by: str | None, rank_by: str | None, single: bool) -> str | None:
     if single and None not in (by, rank_by) and by != rank_by:
         raise UsageError(f"--by {by}: is what chooses here too, given --rank-by {rank_by}")
     return rank_by if by is None else by
-
-
-def _check_output(output: Path | None) -> None:
-    from conset.errors import UsageError
-    from conset.report.style import FORMATS, require_matplotlib
-
-    if output is None or output.suffix.lower() == MARKDOWN:
-        return
-    if output.suffix.lower() not in FORMATS:
-        raise UsageError(f"{output}: must end in {MARKDOWN}, {' or '.join(FORMATS)}, given '{output.suffix}'")
-    require_matplotlib()
-
-
-def _write(output: Path, result: Comparison, timing: TimingOptions, reference: str, title: str, subtitle: str) -> None:
-    if output.suffix.lower() == MARKDOWN:
-        from conset.files import replacing
-
-        with replacing(output) as temporary:
-            temporary.write_text(_markdown(result, timing, reference, title), encoding="utf-8")
-        return
-    if timing:
-        from conset.cli.compare_simulated import draw_times
-
-        draw_times(result.rows, timing, reference, output, title=title, subtitle=subtitle)
-        return
-    from conset.report.comparison import picture_compare
-    from conset.report.style import save
-
-    named = [{**row, "terms": terms} for row, terms in zip(result.rows, result.terms, strict=True)]
-    save(lambda: picture_compare(named, title=title, subtitle=subtitle), output)
-
-
-def _markdown(result: Comparison, timing: TimingOptions, reference: str, title: str) -> str:
-    from conset.report.comparison import compare_markdown
-
-    text = compare_markdown(result.rows, result.skipped, title=title, stands_in=result.stands_in)
-    if not timing:
-        return text
-    from conset.report.simulated import simulated_markdown
-
-    return f"{text}\n{simulated_markdown(result.rows, timing.models, reference)}"
-
-
-def _print(
-    result: Comparison, timing: TimingOptions, reference: str, title: str, *, markdown: bool, as_json: bool
-) -> None:
-    from rich.markup import escape
-
-    from conset.cli.compare_simulated import print_times
-    from conset.cli.output import console
-    from conset.report.comparison import compare_table, deciding_lines, skipped_lines
-
-    out = console(as_json)
-    if markdown:
-        out.print(_markdown(result, timing, reference, title), markup=False, end="")
-        return
-    out.print(f"[bold]{escape(title)}[/]")
-    out.print(compare_table(result.rows))
-    for line in [*deciding_lines(result.rows, result.stands_in), *skipped_lines(result.skipped)]:
-        out.print(f"[dim]{escape(line)}[/]")
-    if timing:
-        print_times(result.rows, timing, reference, as_json)

@@ -1,9 +1,9 @@
-"""What `conset compare` draws besides its table: the contention curve (`--curve`) and the regions map (`--map`)."""
+"""What `conset compare` has besides its table: the contention curve (`--curve`) and the regions map (`--map`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from conset.pattern.pattern import Pattern
 
 
-MARKDOWN = ".md"
 COMPLETE = "alltoall"
 """The pattern whose map has machines where others have degrees."""
 
@@ -37,20 +36,22 @@ def run_curve(
     Raises:
         InputError: the pattern is no complete exchange on a mesh or torus.
     """
-    from conset.cli.output import progress
+    from conset.cli.output import print_markdown, print_parts, progress
     from conset.comparison import trace_curves
-    from conset.report.curve import curve_lines, curve_table, curves_markdown, picture_curve
-    from conset.units import format_size
+    from conset.report.curve import curves_markdown, curves_parts, curves_subtitle, curves_title, picture_curve
+    from conset.report.style import write_report
 
     curves = trace_curves(pattern, machine, options, progress, sizes=sizes, by=by)
-    title = f"{pattern.name} on {machine.name}: contention against synchronization"
-    each = " and ".join(format_size(curve.size) for curve in curves)
-    subtitle = f"bounded, {curves[0].steps:,} steps without contention, messages of {each}; ringed: the least"
-    text = curves_markdown(curves, title=title)
-    for curve in curves[: 1 if markdown else None]:
-        head = title if len(curves) == 1 else f"{title}, messages of {format_size(curve.size)}"
-        _show(head, partial(curve_table, curve), curve_lines(curve), text, markdown, as_json)
-    _write(output, text, lambda: picture_curve(curves, title=title, subtitle=subtitle))
+    title = curves_title(pattern.name, machine.name)
+    write_markdown = partial(curves_markdown, curves, title=title)
+    if markdown:
+        print_markdown(write_markdown(), as_json)
+    else:
+        print_parts(curves_parts(curves, title), as_json)
+    if output is not None:
+        write_report(
+            output, write_markdown, lambda: picture_curve(curves, title=title, subtitle=curves_subtitle(curves))
+        )
     return {"curve": curves[0].to_object(), "curves": [curve.to_object() for curve in curves]}
 
 
@@ -87,48 +88,44 @@ def run_map(
         UsageError: another pattern, a reuse that is no number of at least 1, an unknown model.
         InputError: no method applies.
     """
-    from conset.cli.output import progress
+    from conset.cli.output import print_markdown, print_parts, progress
     from conset.comparison import chart_exchanges, chart_regions
     from conset.comparison.regions import SIZES
     from conset.machine.spec import parse_machine
-    from conset.report.regions import picture_regions, regions_lines, regions_markdown, regions_subtitle, regions_table
+    from conset.report.regions import (
+        picture_regions,
+        regions_lines,
+        regions_markdown,
+        regions_subtitle,
+        regions_table,
+        regions_title,
+    )
+    from conset.report.style import write_report
+    from conset.report.terminal import titled_parts
 
     generator = parse_generator(generator_spec)
     uses = parse_reuse(reuse)
     machine = parse_machine(on)
     complete = generator == COMPLETE
     names = methods if methods is not None else tried_methods(generator, machine, options)
-    spread_policies = policies.spread(names)
+    how: dict[str, Any] = {
+        "policies": policies.spread(names), "rank_by": by, "reuse": uses, "sizes": sizes or SIZES, "watch": progress,
+    }  # fmt: skip
     if complete:
         with progress("reading"):
             machines = smaller_machines(on)
-        regions = chart_exchanges(
-            machines,
-            names,
-            options,
-            policies=spread_policies,
-            rank_by=by,
-            reuse=uses,
-            sizes=sizes or SIZES,
-            watch=progress,
-        )
+        regions = chart_exchanges(machines, names, options, **how)
     else:
-        regions = chart_regions(
-            generator,
-            machine,
-            names,
-            options,
-            policies=spread_policies,
-            rank_by=by,
-            reuse=uses,
-            sizes=sizes or SIZES,
-            watch=progress,
-        )
-    of = "complete exchanges on machines up to" if complete else f"{generator} patterns on"
-    title = f"Best method for {of} {machine.name}"
-    text = regions_markdown(regions, title=title)
-    _show(title, lambda: regions_table(regions), regions_lines(regions), text, markdown, as_json)
-    _write(output, text, lambda: picture_regions(regions, title=title, subtitle=regions_subtitle(regions)))
+        regions = chart_regions(generator, machine, names, options, **how)
+    title = regions_title(generator, machine.name, machines=complete)
+    write_markdown = partial(regions_markdown, regions, title=title)
+    if markdown:
+        print_markdown(write_markdown(), as_json)
+    else:
+        print_parts(titled_parts(title, regions_table(regions), regions_lines(regions)), as_json)
+    if output is not None:
+        subtitle = regions_subtitle(regions)
+        write_report(output, write_markdown, lambda: picture_regions(regions, title=title, subtitle=subtitle))
     return {"map": regions.to_object(), "skipped": list(regions.skipped)}
 
 
@@ -253,32 +250,3 @@ def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> 
     generator_spec = generator if generator == COMPLETE else f"{generator}:degree={degrees[-1]}"
     densest = parse_pattern(generator_spec, topology=machine.topology, ranks=ranks)
     return [candidate.method for candidate in candidates(densest, machine, options.effort)]
-
-
-def _show(title: str, table: Callable[[], Any], lines: Sequence[str], text: str, markdown: bool, as_json: bool) -> None:
-    from rich.markup import escape
-
-    from conset.cli.output import console
-
-    out = console(as_json)
-    if markdown:
-        out.print(text, markup=False, end="")
-        return
-    out.print(f"[bold]{escape(title)}[/]")
-    out.print(table())
-    for line in lines:
-        out.print(f"[dim]{escape(line)}[/]")
-
-
-def _write(output: Path | None, text: str, draw: Callable[[], Any]) -> None:
-    if output is None:
-        return
-    if output.suffix.lower() == MARKDOWN:
-        from conset.files import replacing
-
-        with replacing(output) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        return
-    from conset.report.style import save
-
-    save(draw, output)

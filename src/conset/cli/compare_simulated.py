@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -104,37 +102,3 @@ def measure(schedule: Schedule) -> dict[str, Any]:
         "ranks": result.ranks, "mpi": result.mpi, "cores": result.cores, "one_machine": result.one_machine,
         "bytes_checked": result.bytes_checked, "note": note,
     }  # fmt: skip
-
-
-def print_times(rows: Sequence[dict[str, Any]], timing: TimingOptions, reference: str, as_json: bool) -> None:
-    """The table of times below that of figures."""
-    from rich.markup import escape
-
-    from conset.cli.output import console
-    from conset.report.simulated import simulated_lines, simulated_table
-
-    out = console(as_json)
-    out.print()
-    out.print(simulated_table(rows, timing.models))
-    for line in simulated_lines(rows, timing.models, reference):
-        out.print(f"[dim]{escape(line)}[/]")
-
-
-def draw_times(
-    rows: Sequence[dict[str, Any]], timing: TimingOptions, reference: str, output: Path, *, title: str, subtitle: str
-) -> None:
-    """Grouped bars."""
-    from conset.report.simulated import picture_simulated
-    from conset.report.style import save
-
-    flight = sorted({str(said["in_flight"]) for row in rows for said in row["simulated"].values()})
-    measured = next((row["measured"] for row in rows if row["measured"]), None)
-    parts = [
-        subtitle,
-        f"{' or '.join(flight)} in flight" if flight else "",
-        f"errors against {reference}" if reference else "",
-        f"measured by {measured['mpi']} on {measured['cores']} cores, which is not the machine" if measured else "",
-        "the least of each kind is bold",
-    ]
-    second = "; ".join(filter(None, parts))
-    save(lambda: picture_simulated(rows, timing.models, title=title, subtitle=second), output)

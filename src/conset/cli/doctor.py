@@ -49,16 +49,18 @@ DeepOption = Annotated[bool, typer.Option("--deep", help="Import every library a
 def command(deep: DeepOption = False, json: JsonOption = False) -> None:
     """List what is installed, what is missing, and the command that installs it."""
     from conset.cli.output import console, print_json
+    from conset.report.catalogue import checks_text
     from conset.schedule.manifest import Manifest
 
     checks = [check_python(), *check_libraries(deep), check_core(), check_launcher()]
     if deep:
         checks.append(check_job())
     ok = all(check.ok for check in checks if check.required)
+    rows = [asdict(check) for check in checks]
     if json:
-        body = {"ok": ok, "complete": all(check.ok for check in checks), "checks": [asdict(check) for check in checks]}
+        body = {"ok": ok, "complete": all(check.ok for check in checks), "checks": rows}
         print_json(SCHEMA, body, Manifest(command="conset doctor --deep" if deep else "conset doctor"))
-    console(json).print(_text(checks))
+    console(json).print(checks_text(rows))
 
 
 def check_python() -> Check:
@@ -135,17 +137,3 @@ def check_job() -> Check:
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def _text(checks: list[Check]) -> str:
-    from rich.markup import escape
-
-    lines = []
-    for check in checks:
-        mark = "[green]ok[/]     " if check.ok else "[red]missing[/]"
-        purpose = f"  [dim]({check.purpose})[/]" if check.purpose else ""
-        lines.append(f"  {mark}  {check.name:<15} {escape(check.detail)}{purpose}")
-    fixes = list(dict.fromkeys(check.fix for check in checks if not check.ok))
-    if not fixes:
-        return "\n".join([*lines, "", "Nothing is missing."])
-    return "\n".join([*lines, "", "What is missing comes with", *(f"  {escape(fix)}" for fix in fixes)])

@@ -31,6 +31,7 @@ def command(
     """List the methods, or one: limits, domain, guarantee, complexity, reference; with --on whether they apply."""
     from conset.cli.output import console, print_json
     from conset.methods.table import find_method, table
+    from conset.report.catalogue import method_object, method_text
     from conset.schedule.manifest import Manifest
 
     methods = list(table().values()) if name is None else [find_method(name)]
@@ -41,7 +42,7 @@ def command(
         words += [f"--on {on}", *([] if pattern == "alltoall" else [f"--pattern {pattern}"])]
     if json:
         print_json(SCHEMA, {"methods": rows}, Manifest(command=" ".join(words)))
-    console(json).print("\n\n".join(_block(row) for row in rows))
+    console(json).print("\n\n".join(method_text(row) for row in rows))
 
 
 def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, Any]]:
@@ -54,39 +55,3 @@ def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, A
     pattern = parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
     found = [method.applies(Problem(pattern, machine, method.limits(machine.topology))) for method in methods]
     return [{"applies": refusal is None, "refusal": refusal} for refusal in found]
-
-
-def method_object(method: Method) -> dict[str, Any]:
-    """One row; `limits` are those on a mesh, "honours" the limits it keeps at any other value."""
-    from conset.network.topology import Topology
-
-    return {
-        "name": method.name,
-        "title": method.title,
-        "limits": method.limits(Topology.mesh(4, 4)).to_object(),
-        "honours": sorted(method.adjustable_limits),
-        "ordered": method.ordered,
-        "domain": method.domain,
-        "guarantee": method.guarantee,
-        "complexity": method.complexity,
-        "reference": method.reference,
-    }
-
-
-def _block(row: dict[str, Any]) -> str:
-    from rich.markup import escape
-
-    from conset.machine.limits import Limits
-
-    keeps = f"; {', '.join(row['honours'])} at any value" if row["honours"] else ""
-    lines = {
-        "limits": f"{Limits(**row['limits'])}{keeps}",
-        "requires": row["domain"],
-        "guarantees": row["guarantee"] + ("; keeps a partial order" if row["ordered"] else ""),
-        "takes": row["complexity"],
-        "from": row["reference"],
-    }
-    if "applies" in row:
-        lines["applies"] = "yes" if row["applies"] else f"no: {row['refusal']}"
-    body = (f"  [dim]{name:<11}[/]{escape(text)}" for name, text in lines.items())
-    return "\n".join([f"[bold]{row['name']}[/]  {escape(row['title'])}", *body])

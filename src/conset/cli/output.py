@@ -11,14 +11,14 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from conset.schedule.manifest import Manifest
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 
 WIDTH = 120
@@ -36,6 +36,18 @@ def console(as_json: bool = False) -> Console:
 
     file = sys.stderr if as_json else sys.stdout
     return Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, soft_wrap=not file.isatty())
+
+
+def print_parts(parts: Iterable[RenderableType], as_json: bool = False) -> None:
+    """Texts with rich's markup and tables, one below the other."""
+    out = console(as_json)
+    for part in parts:
+        out.print(part)
+
+
+def print_markdown(text: str, as_json: bool = False) -> None:
+    """Markdown as it is."""
+    console(as_json).print(text, markup=False, end="")
 
 
 def print_json(schema: str, body: Mapping[str, Any], manifest: Manifest) -> None:

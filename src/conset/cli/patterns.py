@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,11 +20,12 @@ def command(
     from conset.errors import unknown_name
     from conset.pattern.generators.table import COMMON, GENERATORS
     from conset.pattern.readers.table import READERS
+    from conset.report.catalogue import generator_object, generators_text
     from conset.schedule.manifest import Manifest
 
     if name is not None and name not in GENERATORS:
         raise unknown_name("pattern", name, GENERATORS)
-    rows = [pattern_object(each) for each in (GENERATORS if name is None else [name])]
+    rows = [generator_object(each) for each in (GENERATORS if name is None else [name])]
     files = [
         {
             "suffix": suffix,
@@ -37,38 +38,4 @@ def command(
         command = "conset patterns" if name is None else f"conset patterns {name}"
         body = {"patterns": rows, "arguments": dict(COMMON), **({"files": files} if name is None else {})}
         print_json(SCHEMA, body, Manifest(command=command))
-    texts = [_block(row) for row in rows]
-    texts.append("\n".join(["every pattern takes", *(f"  {word:<12}{text}" for word, text in COMMON.items())]))
-    if name is None:
-        lines = (f"  {row['suffix']:<12}{', '.join([str(row['summary']), *row['options']])}" for row in files)
-        texts.append("\n".join(["files", *lines]))
-    console(json).print("\n\n".join(texts), markup=False)
-
-
-def pattern_object(name: str) -> dict[str, Any]:
-    """One row; the default of an argument that is empty comes from the network."""
-    from conset.pattern.generators.table import GENERATORS
-
-    row = GENERATORS[name]
-    return {
-        "name": name,
-        "summary": row.summary,
-        "arguments": {
-            word: {
-                "default": list(each.default) if isinstance(each.default, tuple) else each.default,
-                "help": each.help,
-            }
-            for word, each in row.arguments.items()
-        },
-        "requires": row.requires,
-        "random": row.random,
-    }
-
-
-def _block(row: dict[str, Any]) -> str:
-    lines = [f"{row['name']}  {row['summary']}"]
-    for word, argument in row["arguments"].items():
-        default = argument["default"]
-        text = "the network's" if default == [] else default
-        lines.append(f"  {word:<12}{argument['help']} (default: {text})")
-    return "\n".join([*lines, f"  {'requires':<12}{row['requires']}"])
+    console(json).print(generators_text(rows, COMMON, files if name is None else ()), markup=False)

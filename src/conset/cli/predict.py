@@ -5,16 +5,11 @@ By the machine's model, which simulates it; or by formula, which sees no message
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from conset.cli import options as o
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from conset.comparison import Timing
 
 ByOption = Annotated[
     str | None,
@@ -40,6 +35,7 @@ def command(
     from conset.formats.schedule import read_schedule
     from conset.formats.sniff import sniff
     from conset.machine.spec import merge_settings, parse_machine, with_settings
+    from conset.report.outcome import prediction_text
     from conset.schedule.manifest import Manifest, sha256_of
 
     check_by(by)
@@ -63,34 +59,4 @@ def command(
     manifest = Manifest(" ".join(["conset predict", file.name, *arguments]), schedule.manifest.seed, sha256_of(file))
     if json:
         print_json("conset/predict@1", timing.to_object(), manifest)
-    console(json).print(describe(timing), markup=False)
-
-
-def describe(timing: Timing) -> str:
-    """The time, by what, its terms, what the formula says and what takes longest, for people."""
-    from conset.compilation.options import FORMULA
-    from conset.units import format_time
-
-    prediction = timing.prediction
-    terms = ", ".join(f"{name} {format_time(value)}" for name, value in timing.terms.items())
-    lines = [f"{format_time(timing.time_s)} by {timing.by} on {prediction.machine} under sync {prediction.sync}"]
-    lines += [f"  instead  {timing.stands_in}"] if timing.stands_in else []
-    lines.append(f"  terms    {terms}")
-    said = "" if timing.by == FORMULA else f"{format_time(prediction.time_s)}, which ignores blocking: "
-    lines += [f"  formula  {said}{prediction.formula}", f"  busiest  {prediction.witness}"]
-    phases = timing.phase_s
-    if phases.size > 1:
-        spread = " to ".join(dict.fromkeys(format_time(edge) for edge in (phases.min(), phases.max())))
-        lines.append(f"  phases   {phases.size:,}, removing one saves {spread}")
-    if timing.computation:
-        lines.append(f"  {describe_computation(timing.computation)}")
-    lines += [f"  warning  {line}" for line in prediction.warnings]
-    return "\n".join(lines)
-
-
-def describe_computation(times: Mapping[str, float]) -> str:
-    """`compute  1 ms at every node, 0.4 ms of it hidden: 2.3 ms in all`."""
-    from conset.units import format_time
-
-    whole, hidden, both = (format_time(times[key]) for key in ("computation_s", "hidden_s", "with_computation_s"))
-    return f"compute  {whole} at every node, {hidden} of it hidden: {both} in all"
+    console(json).print(prediction_text(timing), markup=False)

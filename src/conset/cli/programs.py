@@ -13,8 +13,6 @@ import typer
 
 if TYPE_CHECKING:
     from conset.compilation.options import CompileOptions
-    from conset.program import Program
-    from conset.program.compile import ProgramPrediction
 
 SCHEMA = "conset/program@1"
 
@@ -31,6 +29,7 @@ def compile_to_file(
     from conset.formats.schedule import require_writable
     from conset.machine.spec import parse_machine
     from conset.program import compile_program, predict_program, read_program
+    from conset.report.outcome import program_object, program_text
     from conset.verification import verify_program
 
     if output is not None:
@@ -52,8 +51,8 @@ def compile_to_file(
         with progress("writing"):
             write_program_document(document, output)
     if json:
-        print_json(SCHEMA, summarize(program, prediction), manifest)
-    console(json).print(describe(program, prediction))
+        print_json(SCHEMA, program_object(program, prediction), manifest)
+    console(json).print(program_text(program, prediction))
     if program.stopped_early:
         raise typer.Exit(STOPPED)
 
@@ -64,6 +63,7 @@ def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -
     from conset.formats.program import read_program_file
     from conset.machine.spec import parse_machine, with_settings
     from conset.program import predict_program
+    from conset.report.outcome import program_text
     from conset.schedule.manifest import Manifest, sha256_of
 
     program = read_program_file(file)
@@ -76,7 +76,7 @@ def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -
         command = " ".join(["conset predict", file.name, *arguments])
         manifest = Manifest(command, program.manifest.seed, sha256_of(file))
         print_json("conset/predict@1", {**prediction.to_object(), "by": "formula"}, manifest)
-    console(json).print(describe(program, prediction, verified=False))
+    console(json).print(program_text(program, prediction, verified=False))
 
 
 def show_file(file: Path, json: bool) -> None:
@@ -84,58 +84,13 @@ def show_file(file: Path, json: bool) -> None:
     from conset.cli.output import console, print_json
     from conset.formats.program import document_of_program, read_program_file
     from conset.program import predict_program
+    from conset.report.outcome import program_object, program_text
     from conset.verification import verify_program
 
     program = read_program_file(file)
     prediction = predict_program(program)
     verified = verify_program(document_of_program(program)).ok
     if json:
-        body = {"kind": "program", "name": file.name, **summarize(program, prediction), "verified": verified}
+        body = {"kind": "program", "name": file.name, **program_object(program, prediction), "verified": verified}
         print_json("conset/show@1", body, program.manifest)
-    console(json).print(describe(program, prediction, verified=verified))
-
-
-def summarize(program: Program, prediction: ProgramPrediction) -> dict[str, object]:
-    """What `--json` says: the blocks with their schedules in short, figures, prediction."""
-    blocks = [
-        {
-            "name": block.name, "repeat": block.repeat, "schedule": block.schedule, "turns": block.turns,
-            "method": program.schedules[block.schedule].method, "phases": program.schedules[block.schedule].phases,
-            "contexts": list(program.contexts[block.schedule]),
-        }
-        for block in program.blocks
-    ]  # fmt: skip
-    return {
-        "machine": program.machine.name, "blocks": blocks, "figures": program.figures(), "verified": True,
-        "predicted_s": prediction.time_s, "terms": prediction.terms, "stopped_early": program.stopped_early,
-    }  # fmt: skip
-
-
-def describe(program: Program, prediction: ProgramPrediction, *, verified: bool = True) -> str:
-    """The program for people: its blocks, what is switched, how long it takes."""
-    from rich.markup import escape
-
-    from conset.units import count_of, format_size, format_time
-
-    figures = program.figures()
-    lines = [f"[bold]{count_of(len(program.blocks), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
-    for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
-        schedule = program.schedules[block.schedule]
-        phases = f"{count_of(schedule.phases, 'phase')}"
-        way = ", forth and back" if block.turns else ""
-        lines.append(
-            f"  {escape(block.name)}: {block.repeat:,} × {phases}{way} by {schedule.method}, {format_time(seconds)}"
-        )
-    terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
-    lines += [
-        f"  executed   {count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}, "
-        f"{format_size(figures['bytes'])}",
-        f"  switches   [bold]{figures['switches']:,}[/] between {count_of(figures['contexts'], 'context')}, "
-        f"{figures['switches_apart']:,} if no phase were shared",
-        f"  predicted  [bold]{format_time(prediction.time_s)}[/]: {terms}",
-    ]
-    if verified:
-        lines.append("  verified   yes: every schedule, every context under the limits, switches recounted")
-    if program.stopped_early:
-        lines.append("  stopped    early: the search was interrupted, this is its best so far")
-    return "\n".join(lines)
+    console(json).print(program_text(program, prediction, verified=verified))

@@ -12,11 +12,7 @@ from conset.cli import options as o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
     from conset_papers import Item, Row
-    from conset_papers.item import Value
 
 SCHEMA = "conset/reproduce@1"
 
@@ -36,10 +32,11 @@ def command(
     paper: PaperArgument = None, item: ItemArgument = None, output: FolderOption = None, json: o.JsonOption = False
 ) -> None:
     """Reproduce the four texts: every table and figure from the pipeline, with the error of each cell."""
-    from conset.cli.output import console, print_json
+    from conset.cli.output import print_json, print_parts
     from conset.cli.signals import STOPPED
     from conset.schedule.manifest import Manifest
     from conset_papers import find_rows
+    from conset_papers.write import items_parts
 
     rows = find_rows(paper, item)
     if output is not None:
@@ -50,7 +47,7 @@ def command(
         command = " ".join(["conset reproduce", *(word for word in (paper, item) if word)])
         body = {"items": [made.to_object() for made in items], "stopped_early": stopped}
         print_json(SCHEMA, body, Manifest(command=command))
-    _print(items, console(json), output)
+    print_parts(items_parts(items, output), json)
     if stopped:
         raise typer.Exit(STOPPED)
 
@@ -93,48 +90,3 @@ def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"-o {folder}: must be a folder, is a file")
     require_matplotlib()
-
-
-def _print(items: list[Item], out: Console, folder: Path | None) -> None:
-    from rich.markup import escape
-
-    if len(items) == 1:
-        _print_item(items[0], out)
-    out.print(summary_table(items))
-    for item in items:
-        for departure in item.all_departures:
-            out.print(f"[dim]{escape(f'{item.paper}, {item.name}: {departure}')}[/]")
-    if folder is not None:
-        out.print(escape(f"written to {folder}, from {folder / 'index.md'} on"))
-
-
-def _print_item(item: Item, out: Console) -> None:
-    from rich.markup import escape
-
-    out.print(f"[bold]{escape(item.name)}[/]: {escape(item.title)}\n[dim]{escape(item.about)}[/]")
-    for table in (*item.all_tables(), *item.measured):
-        out.print(escape(table.title), style="bold")
-        out.print(_rich_table(table.columns, table.rows))
-
-
-def summary_table(items: list[Item]) -> RichTable:
-    """One line for each item."""
-    from conset_papers.write import agrees_word, format_errors
-
-    rows = [(item.paper, item.name, item.title, item.count, *format_errors(item), agrees_word(item)) for item in items]
-    return _rich_table(("paper", "item", "shows", "cells", "rms error", "largest", "agrees"), rows)
-
-
-def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> RichTable:
-    from rich.markup import escape
-
-    from conset.report.terminal import plain_table
-    from conset_papers.write import format_value
-
-    table = plain_table()
-    for k, name in enumerate(columns):
-        number = all(not isinstance(row[k], str) for row in rows)
-        table.add_column(escape(name), justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(format_value(value)) for value in row))
-    return table

@@ -16,8 +16,6 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from conset.execution.job import RunResult
     from conset.schedule.posting import InFlight
     from conset.schedule.schedule import Schedule
@@ -49,6 +47,7 @@ def command(
     from conset.cli.output import console, print_json
     from conset.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
+    from conset.report.outcome import run_table, run_text
     from conset.schedule.manifest import Manifest, sha256_of
     from conset.simulation.settings import parse_count
 
@@ -71,8 +70,8 @@ def command(
         if json:
             print_json("conset/run@1", result.to_object(), manifest)
         text = console(json)
-        text.print(describe(result))
-        text.print(tabulate(result))
+        text.print(run_text(result))
+        text.print(run_table(result))
         for note in result.notes:
             text.print(note, markup=False)
         if result.mismatches:
@@ -150,42 +149,3 @@ def _execute(
 
     with progress(f"running on {count_of(schedule.pattern.ranks, 'rank')}"):
         return run_schedule(schedule, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
-
-
-def describe(result: RunResult) -> str:
-    """What ran and whether it delivered, in two lines."""
-    from conset.execution.job import count_cores
-    from conset.units import count_of
-
-    flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
-    verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
-    phases = f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
-    return (
-        f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
-        f"sync {result.sync}{flight}, {phases}\n"
-        f"  bytes checked  {result.bytes_checked:,}: {verdict}"
-    )
-
-
-def tabulate(result: RunResult) -> Table:
-    """Variant, median, least, and the ratio to naive with its interval."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from conset.execution.job import VARIANTS
-    from conset.units import format_time
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("variant", no_wrap=True)
-    for name in ("median", "min", "ratio to naive", "95 % interval"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for variant in VARIANTS:
-        times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
-        if variant == "naive":
-            table.add_row(variant, *times, "1", "", "")
-            continue
-        ratio = result.ratio_of(variant)
-        verdict = "" if ratio.decided else "not decided"
-        table.add_row(variant, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
-    return table

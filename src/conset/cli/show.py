@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
+    from conset.report.terminal_schedule import Views
     from conset.schedule.manifest import Manifest
     from conset.schedule.schedule import Schedule
 
@@ -105,11 +105,13 @@ def command(
     if output is not None and texts:
         raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
     if kind == "schedule":
-        _show_schedule(Path(thing), Views(_phase_of(phase), partners, _node_of(linkage), guarantees), output, json)
-    elif kind == "timeline":
-        from conset.cli.show_timeline import show_timeline
+        from conset.report.terminal_schedule import Views
 
-        show_timeline(Path(thing), output, json)
+        shown_phase = _number_or_all(phase, f"--phase '{phase}': a whole number or all is required")
+        node = _number_or_all(linkage, f"--linkage {linkage}: a node or `all` required")
+        _show_schedule(Path(thing), Views(shown_phase, partners, node, guarantees), output, json)
+    elif kind == "timeline":
+        _show_timeline(Path(thing), output, json)
     elif kind == "machine":
         _show_machine(thing, output, json)
     else:
@@ -117,33 +119,14 @@ def command(
         _show_pattern(traffic, _manifest(thing, seed), output, json)
 
 
-@dataclass(frozen=True)
-class Views:
-    """What is asked of a schedule beyond its summary; `phase` and `linkage` are numbers, or -1 for all of them."""
-
-    phase: int | None
-    partners: bool
-    linkage: int | None
-    guarantees: bool
-
-
-def _phase_of(word: str | None) -> int | None:
+def _number_or_all(word: str | None, refusal: str) -> int | None:
+    """A whole number; -1 for `all`, None without a word."""
     from conset.errors import UsageError
 
     if word is None or word == "all":
         return None if word is None else -1
     if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise UsageError(f"--phase '{word}': a whole number or all is required")
-    return int(word)
-
-
-def _node_of(word: str | None) -> int | None:
-    from conset.errors import UsageError
-
-    if word is None or word == "all":
-        return None if word is None else -1
-    if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise UsageError(f"--linkage {word}: a node or `all` required")
+        raise UsageError(refusal)
     return int(word)
 
 
@@ -247,19 +230,19 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
 
         _draw(output, machine.name, machine_html(machine), lambda: picture_machine(machine))
     if as_json:
-        from conset.cli.machines import machine_object
+        from conset.report.objects import machine_object
 
         print_json(SCHEMA, {"kind": "machine", **machine_object(machine)}, _manifest(spec))
     console(as_json).print(machine_text(machine))
 
 
-def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure]) -> None:
+def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure], text: str = "") -> None:
     """A picture, or a page with it."""
     from conset.report.html import is_page, write_page
     from conset.report.style import save
 
     if is_page(output):
-        write_page(output, title, facts, "", [draw])
+        write_page(output, title, facts, text, [draw])
     else:
         save(draw, output)
 
@@ -271,6 +254,7 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
     from conset.formats.schedule import read_schedule
     from conset.report.html import is_page
     from conset.report.routes import check_phase
+    from conset.report.terminal_schedule import views_text
 
     with progress("reading"):
         schedule = read_schedule(path)
@@ -287,8 +271,11 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
             _draw_schedule(schedule, summary, views, output)
     out = console(as_json)
     if as_json:
-        print_json(SCHEMA, _schedule_object(path, schedule, summary, views), schedule.manifest)
-    out.print(_schedule_text(schedule, summary, views, out.width))
+        from conset.report.objects import views_object
+
+        body = {"kind": "schedule", "name": path.name, **views_object(schedule, summary, views)}
+        print_json(SCHEMA, body, schedule.manifest)
+    out.print(views_text(schedule, summary, views, out.width))
     if not summary["verified"]:
         out.print(f"[bold]this schedule breaks rules[/]: conset verify {path} names them")
 
@@ -296,63 +283,43 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
 def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, output: Path) -> None:
     from functools import partial
 
-    from conset.report.html import MAX_PHASES, is_page, write_page
+    from conset.report.html import is_page, write_schedule_page
     from conset.report.picture_schedule import picture_phase, picture_schedule
     from conset.report.style import save
 
-    whole = partial(picture_schedule, schedule, summary)
-    if not is_page(output):
-        save(whole if views.phase is None else partial(picture_phase, schedule, views.phase), output)
-        return
-    from rich.text import Text
-
-    from conset.report.html import schedule_html
-
-    phases = range(min(schedule.phases, MAX_PHASES)) if views.phase == -1 else [views.phase]
-    draws = [whole, *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None)]
-    text = _schedule_text(schedule, summary, views, WIDTH)
-    if views.phase == -1 and schedule.phases > MAX_PHASES:
-        text = f"pictures of the first {MAX_PHASES} of {schedule.phases:,} phases\n\n{text}"
-    write_page(
-        output,
-        f"{schedule.method} on {schedule.machine.name}",
-        schedule_html(schedule),
-        Text.from_markup(text).plain,
-        draws,
-    )
+    if is_page(output):
+        write_schedule_page(output, schedule, summary, views, WIDTH)
+    elif views.phase is None:
+        save(partial(picture_schedule, schedule, summary), output)
+    else:
+        save(partial(picture_phase, schedule, views.phase), output)
 
 
-def _schedule_object(path: Path, schedule: Schedule, summary: dict[str, Any], views: Views) -> dict[str, Any]:
-    from conset.report.objects import partners_object, phase_object, schedule_object
+def _show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
+    """Prints what a timeline file holds, and draws it where asked.
 
-    body = {"kind": "schedule", "name": path.name, **schedule_object(schedule, summary)}
-    if views.phase == -1:
-        body["shown_phases"] = [phase_object(schedule, phase) for phase in range(schedule.phases)]
-    elif views.phase is not None:
-        body["shown_phase"] = phase_object(schedule, views.phase)
-    if views.partners:
-        body["partners"] = partners_object(schedule)
-    if views.linkage is not None:
-        from conset.schedule.linkage import linkage
+    Raises:
+        InputError: no timeline, or one that does not say which messages it is of.
+    """
+    from conset.cli.output import console, print_json, progress
+    from conset.errors import InputError
+    from conset.formats.timeline import read_record
+    from conset.report.terminal_timeline import timeline_text
+    from conset.report.timeline_view import TimelineView
 
-        body["linkage"] = linkage(schedule, None if views.linkage < 0 else views.linkage).to_rows()
-    if views.guarantees:
-        from conset.report.terminal_schedule import guarantees_object
+    with progress("reading"):
+        record = read_record(path)
+        try:
+            view = TimelineView(record.timeline, record.machine, record.settings)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+    if output is not None:
+        from conset.report.picture_timeline import picture_timeline
 
-        body["guarantees"] = guarantees_object(schedule)
-    return body
-
-
-def _schedule_text(schedule: Schedule, summary: dict[str, Any], views: Views, width: int) -> str:
-    from conset.report.terminal_schedule import guarantees_text, linkage_text, partners_text, phase_text, schedule_text
-
-    texts = []
-    if views.phase is not None:
-        texts += [phase_text(schedule, p) for p in (range(schedule.phases) if views.phase == -1 else [views.phase])]
-    if views.partners:
-        texts.append(partners_text(schedule, width=width))
-    if views.linkage is not None:
-        texts.append(linkage_text(schedule, None if views.linkage < 0 else views.linkage))
-    if views.guarantees:
-        texts.append(guarantees_text(schedule))
-    return "\n\n".join(texts) or schedule_text(schedule, summary)
+        with progress("drawing"):
+            title = f"{view.timeline.model} on {view.timeline.machine}"
+            _draw(output, title, "", lambda: picture_timeline(view), timeline_text(view, WIDTH))
+    if as_json:
+        print_json(SCHEMA, {"kind": "timeline", **view.to_object()}, record.manifest)
+    out = console(as_json)
+    out.print(timeline_text(view, out.width))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from conset.machine.machine import Machine
     from conset.schedule.manifest import Manifest
     from conset.schedule.posting import InFlight
-    from conset.simulation import Timeline, Workload
+    from conset.simulation import Workload
 
 SCHEMA = "conset/simulate@1"
 
@@ -100,8 +100,10 @@ def command(
         return
     from conset.cli.output import console, print_json, progress
     from conset.cli.signals import interruptible
-    from conset.cli.verify import check_object, check_record, describe_check, print_violations
+    from conset.cli.verify import check_record, print_violations
     from conset.formats.timeline import Record, worth_recording
+    from conset.report.outcome import check_object, check_text
+    from conset.report.terminal_timeline import simulation_text
     from conset.schedule.sync import parse_sync
     from conset.simulation.flit import simulate_flit
     from conset.simulation.settings import Settings
@@ -137,10 +139,10 @@ def command(
     if json:
         checked = {"check": check_object(record, violations)} if check else {}
         print_json(SCHEMA, {**timeline.to_object(), **checked}, manifest)
-    console(json).print(describe(timeline, machine), markup=False)
+    console(json).print(simulation_text(timeline, machine), markup=False)
     if check:
         print_violations(violations, f"{file} by {model}", json)
-        console(json).print(f"  checked   {describe_check(record)}", markup=False)
+        console(json).print(f"  checked   {check_text(record)}", markup=False)
 
 
 def check_output(path: Path) -> None:
@@ -236,34 +238,3 @@ def _manifest(file: Path, seed: int, **options: object) -> Manifest:
 
     arguments = [f"--{name.replace('_', '-')} {value}" for name, value in options.items() if value is not None]
     return Manifest(" ".join(["conset simulate", file.name, *arguments]), seed, sha256_of(file))
-
-
-def describe(timeline: Timeline, machine: Machine) -> str:
-    """The time, bottlenecks and the busiest link, for people."""
-    from conset.cli.predict import describe_computation
-    from conset.report.timeline_view import TimelineView
-    from conset.units import count_of, format_size, format_time
-
-    flight = "all" if timeline.in_flight is None else timeline.in_flight
-    lines = [
-        f"{format_time(timeline.time_s)} on {timeline.machine} by {timeline.model}, sync {timeline.sync}, "
-        f"in flight {flight}",
-        f"  messages     {timeline.messages:,}, mean latency {format_time(timeline.mean_latency_s)}",
-    ]
-    phases = timeline.phase_end_s.size
-    if phases > 1:
-        last_s = float(timeline.phase_end_s[-1] - timeline.phase_end_s[-2])
-        lines.append(f"  phases       {phases:,}, removing phase {phases - 1} saves {format_time(last_s)}")
-    if timeline.link_bytes.size and timeline.link_bytes.any():
-        link = int(timeline.link_bytes.argmax())
-        lines.append(
-            f"  busiest      {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
-            f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
-        )
-    if "with_computation_s" in timeline.figures:
-        lines.append(f"  {describe_computation(timeline.figures)}")
-    bottlenecks = TimelineView(timeline, machine).describe_bottlenecks()
-    if bottlenecks:
-        lines.append(f"  bottlenecks  {bottlenecks}")
-    lines.append(f"  took         {format_time(timeline.elapsed_s)} for {count_of(timeline.events, 'event')}")
-    return "\n".join(lines)

@@ -35,7 +35,7 @@ def run_load(
     from conset.cli.inputs import manifest_of
     from conset.cli.output import console, print_json, progress
     from conset.errors import UsageError
-    from conset.report.latency import latency_lines, latency_table
+    from conset.report.latency import latency_lines, latency_table, latency_title
     from conset.simulation.load.curve import Window
     from conset.simulation.load.sweep import LoadSweep, sweep_load
     from conset.simulation.settings import Settings
@@ -60,7 +60,7 @@ def run_load(
     if as_json:
         print_json(SCHEMA, curve.to_object(), manifest)
     out = console(as_json)
-    out.print(_title(curve), markup=False)
+    out.print(latency_title(curve), markup=False)
     out.print(latency_table(curve))
     out.print("\n".join(latency_lines(curve)), markup=False)
 
@@ -124,23 +124,19 @@ def _check_output(output: Path | None) -> None:
     style.require_matplotlib()
 
 
-def _title(curve: LoadCurve) -> str:
-    return f"latency over load: {curve.traffic} on {curve.machine}"
-
-
 def _write(output: Path, curve: LoadCurve, whole: dict[str, Any]) -> None:
     import json
 
     from conset.files import replacing
     from conset.report import style
-    from conset.report.latency import latency_lines, latency_markdown, picture_latency
+    from conset.report.latency import latency_lines, latency_markdown, latency_title, picture_latency
 
     if output.suffix.lower() in style.FORMATS:
         subtitle = latency_lines(curve)[1]
-        style.save(lambda: picture_latency(curve, title=_title(curve), subtitle=subtitle), output)
+        style.save(lambda: picture_latency(curve, title=latency_title(curve), subtitle=subtitle), output)
         return
     if output.suffix.lower() == MARKDOWN:
-        text = latency_markdown(curve, title=_title(curve))
+        text = latency_markdown(curve, title=latency_title(curve))
     else:
         del whole["elapsed_s"]  # the same seed gives the same bytes
         text = json.dumps(whole, indent=1) + "\n"

@@ -31,6 +31,7 @@ def command(
     from conset.errors import InputError, UsageError, VerificationError
     from conset.formats.schedule import read_document
     from conset.formats.sniff import sniff
+    from conset.report.outcome import verified_schedule_text, violation_lines
     from conset.schedule.manifest import Manifest
     from conset.units import count_of
     from conset.verification import verify_document
@@ -50,10 +51,9 @@ def command(
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
         manifest = document.manifest
-        line = _summary(verification.figures, document.source.size)
-    for violation in verification.violations:
-        # some texts begin with the rule themselves
-        typer.echo(f"{violation.rule}: {violation.text.removeprefix(f'{violation.rule}: ')}", err=as_json)
+        line = verified_schedule_text(verification.figures, document.source.size)
+    for violation in violation_lines(verification.violations):
+        typer.echo(violation, err=as_json)
     count = len(verification.violations)
     if as_json:
         print_json(SCHEMA, verification.to_object(), Manifest(**manifest))
@@ -69,7 +69,7 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
     """(verdict, manifest, figures in words) of a program file."""
     from conset.errors import InputError, UsageError
     from conset.formats.program import read_program_document
-    from conset.units import count_of
+    from conset.report.outcome import verified_program_text
     from conset.verification import verify_program
 
     if window is not None:
@@ -79,22 +79,7 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
         verification = verify_program(document)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    figures = verification.figures
-    line = "not counted"
-    if figures:
-        executed = f"{count_of(figures['phases'], 'phase')} executed"
-        switches = count_of(figures["switches"], "switch", "switches")
-        line = f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"
-    return verification, document.manifest, line
-
-
-def _summary(figures: object, messages: int) -> str:
-    """`240 messages in 18 phases; largest load: send 1, receive 1, link 1, channels 6`."""
-    from conset.units import count_of
-
-    assert isinstance(figures, dict)  # what the verifier counted
-    load = ", ".join(f"{name} {figures['load'][name]}" for name in ("send", "receive", "link", "channels"))
-    return f"{count_of(messages, 'message')} in {count_of(figures['phases'], 'phase')}; largest load: {load}"
+    return verification, document.manifest, verified_program_text(verification.figures)
 
 
 def check_record(record: Record) -> tuple[Violation, ...]:
@@ -115,24 +100,6 @@ def check_record(record: Record) -> tuple[Violation, ...]:
         return check_timeline(record.timeline, work, record.machine, record.settings)
 
 
-def check_object(record: Record, violations: tuple[Violation, ...]) -> dict[str, Any]:
-    """`ok`, `violations` with the keys of a schedule's, and whether rates at every time were looked at."""
-    return {
-        "ok": not violations,
-        "violations": [{"phase": None, "transfer": None, "rule": v.rule, "text": v.text} for v in violations],
-        "rates": record.timeline.rates is not None,
-    }
-
-
-def describe_check(record: Record) -> str:
-    """What was looked at, in words."""
-    if record.timeline.model == "flit":
-        return "starts, deliveries, policies, bounds and flits of every link hold"
-    if record.timeline.rates is None:
-        return "starts, deliveries, policies and bounds hold; rates were not kept"
-    return "starts, deliveries, policies, bounds and the rates at every time hold"
-
-
 def print_violations(violations: tuple[Violation, ...], what: str, as_json: bool) -> None:
     """One line for each violation, then exit code 4 if there are any.
 
@@ -140,13 +107,12 @@ def print_violations(violations: tuple[Violation, ...], what: str, as_json: bool
         VerificationError: there are, for people.
         Exit: there are, with `--json`: the object says them.
     """
-    import typer
-
     from conset.errors import VerificationError
+    from conset.report.outcome import violation_lines
     from conset.units import count_of
 
-    for violation in violations:
-        typer.echo(f"{violation.rule}: {violation.text}", err=as_json)
+    for line in violation_lines(violations):
+        typer.echo(line, err=as_json)
     count = len(violations)
     if count and as_json:
         raise typer.Exit(VerificationError.exit_code)
@@ -161,11 +127,10 @@ def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
         InputError: it cannot be read, or says too little.
         VerificationError: it is impossible.
     """
-    import typer
-
     from conset.cli.output import print_json
     from conset.errors import InputError
     from conset.formats.timeline import read_record
+    from conset.report.outcome import check_object, check_text
 
     record = read_record(file)
     try:
@@ -177,4 +142,4 @@ def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
         print_json(schema, {**check_object(record, violations), "figures": figures}, record.manifest)
     print_violations(violations, str(file), as_json)
     if not as_json:
-        typer.echo(f"{file}: ok, {describe_check(record)}")
+        typer.echo(f"{file}: ok, {check_text(record)}")

@@ -14,13 +14,14 @@ import numpy as np
 
 from conset.report import style
 from conset.report.markdown import plain, table_markdown
-from conset.units import format_time
+from conset.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
+    from conset.pattern.pattern import Pattern
 
 Row = Mapping[str, Any]
 """The keys of `conset.comparison.Comparison.rows`, or those of `compile --json` alone; of one that does not apply only
@@ -142,6 +143,11 @@ def deciding_lines(rows: Sequence[Row], stands_in: str = "") -> list[str]:
         if row.get("untimed"):
             reasons.setdefault(row["untimed"], []).append(f"{row_name(row)} under {row['sync']}")
     return lines + [f"no time of {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def describe_pattern(pattern: Pattern) -> str:
+    """`16 ranks, 240 messages, 240 KiB`."""
+    return f"{count_of(pattern.ranks, 'rank')}, {count_of(pattern.messages, 'message')}, {format_size(pattern.bytes)}"
 
 
 def skipped_lines(skipped: Sequence[Row]) -> list[str]:

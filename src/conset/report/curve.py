@@ -19,6 +19,7 @@ from conset.units import count_of, format_size, format_time
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from rich.console import RenderableType
     from rich.table import Table
 
     from conset.comparison import Curve, CurvePoint
@@ -77,6 +78,28 @@ def curve_lines(curve: Curve) -> list[str]:
     if any(point.untimed.startswith("cut ") for point in curve.points):
         lines.append(f"–: {next(p.untimed for p in curve.points if p.untimed.startswith('cut '))}")
     return lines
+
+
+def curves_title(pattern: str, machine: str) -> str:
+    """What stands above table and picture."""
+    return f"{pattern} on {machine}: contention against synchronization"
+
+
+def curves_subtitle(curves: Sequence[Curve]) -> str:
+    """The second line of the picture."""
+    sizes = " and ".join(format_size(curve.size) for curve in curves)
+    return f"bounded, {curves[0].steps:,} steps without contention, messages of {sizes}; ringed: the least"
+
+
+def curves_parts(curves: Sequence[Curve], title: str) -> list[RenderableType]:
+    """What the terminal shows: a title, a table and its lines for each size."""
+    from conset.report.terminal import titled_parts
+
+    parts = []
+    for curve in curves:
+        head = title if len(curves) == 1 else f"{title}, messages of {format_size(curve.size)}"
+        parts += titled_parts(head, curve_table(curve), curve_lines(curve))
+    return parts
 
 
 def curves_markdown(curves: Sequence[Curve], *, title: str) -> str:

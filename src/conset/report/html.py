@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from conset.machine.machine import Machine
 from conset.notebook import register_form
 from conset.pattern.pattern import Pattern
-from conset.report.facts import Fact, cost_facts, machine_facts, pattern_facts, schedule_facts
+from conset.report.facts import Fact, Summary, cost_facts, machine_facts, pattern_facts, schedule_facts
 from conset.report.markdown import rank_grid
 from conset.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from conset.report.terminal_schedule import Views
 
 
 SUFFIX = ".html"
@@ -75,6 +77,27 @@ def write_page(path: Path, title: str, facts: str, text: str, draws: Sequence[Ca
         parts.append(f"<pre>{escape(text)}</pre>\n")
     with replacing(path) as temporary:
         temporary.write_text("".join(parts), encoding="utf-8")
+
+
+def write_schedule_page(path: Path, schedule: Schedule, summary: Summary, views: Views, width: int) -> None:
+    """A page with the schedule's facts, its picture, those of phases asked for, and its text `width` letters wide."""
+    from functools import partial
+
+    from rich.text import Text
+
+    from conset.report.picture_schedule import picture_phase, picture_schedule
+    from conset.report.terminal_schedule import views_text
+
+    phases = range(min(schedule.phases, MAX_PHASES)) if views.phase == -1 else [views.phase]
+    draws = [
+        partial(picture_schedule, schedule, summary),
+        *(partial(picture_phase, schedule, phase) for phase in phases if phase is not None),
+    ]
+    text = views_text(schedule, summary, views, width)
+    if views.phase == -1 and schedule.phases > MAX_PHASES:
+        text = f"pictures of the first {MAX_PHASES} of {schedule.phases:,} phases\n\n{text}"
+    title = f"{schedule.method} on {schedule.machine.name}"
+    write_page(path, title, schedule_html(schedule), Text.from_markup(text).plain, draws)
 
 
 def _own_ids(svg: str, number: int) -> str:

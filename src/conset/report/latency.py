@@ -31,6 +31,11 @@ def latency_cells(point: LoadPoint, cycle_s: float) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def latency_title(curve: LoadCurve) -> str:
+    """What stands above table and picture."""
+    return f"latency over load: {curve.traffic} on {curve.machine}"
+
+
 def latency_table(curve: LoadCurve) -> Table:
     """The table for a terminal; saturated loads are dim."""
     from conset.report.terminal import fitted_table

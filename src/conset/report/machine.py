@@ -14,11 +14,13 @@ from conset.report import style
 from conset.report.facts import Fact, cost_facts, describe_network, machine_facts
 from conset.report.layout import positions
 from conset.report.network_drawing import draw_network
+from conset.report.objects import cost_rows
 from conset.report.terminal import ROWS, fact_lines, more
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from rich.table import Table
 
 
 TEXT_WIDTH = 100
@@ -38,6 +40,42 @@ def machine_text(machine: Machine) -> str:
     if costs:
         lines += ["", "[bold]costs[/]", *fact_lines(costs)]
     return "\n".join(lines)
+
+
+def machine_table(machine: Machine) -> Table:
+    """Every number with its tag and its source, by groups of costs."""
+    from rich.table import Table
+
+    topology = machine.topology
+    shape = "x".join(map(str, topology.sides)) or f"{topology.endpoints} endpoints"
+    routing = machine.routing.rule + (f", tie {machine.routing.tie}" if topology.wraps else "")
+    table = Table(title=f"{escape(machine.name)}: {topology.kind} {shape}, {topology.links} links, {routing}")
+    table.title_justify = "left"
+    for column in ("cost", "value", "tag"):
+        table.add_column(column, no_wrap=column != "tag")
+    table.add_column("source", overflow="fold", ratio=1)
+    rows = cost_rows(machine)
+    for group in dict.fromkeys(row["group"] for row in rows):
+        members = [row for row in rows if row["group"] == group]
+        if group not in (row["word"] for row in members):
+            table.add_row(f"[bold]{group}[/]", "", "", "")
+        for row in members:
+            word = "  " * (row["word"] != group) + row["word"] + (f" ({row['method']})" if row["method"] else "")
+            table.add_row(*(escape(cell) for cell in (word, row["text"], row["tag"], row["source"])))
+        table.add_section()
+    return table
+
+
+def machine_lines(machine: Machine) -> list[str]:
+    """What stands below the table: hard limits, transfer modes, notes; markup of rich."""
+    lines = []
+    if str(machine.limits) != "none":
+        methods = f" for {', '.join(machine.limits_methods)}" if machine.limits_methods else ""
+        lines.append(f"Hard limits{methods}: {machine.limits}.")
+    if machine.modes:
+        own = machine.mode or "none of them"
+        lines.append(f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}.")
+    return [escape(line) for line in (*lines, *(f"- {note}" for note in machine.notes))]
 
 
 def draw_topology(topology: Topology) -> list[str]:

@@ -6,11 +6,59 @@ from typing import Any
 
 import numpy as np
 
+from conset.machine.machine import Machine
+from conset.machine.words import group_of, listed, plain
 from conset.pattern.pattern import Pattern
 from conset.report.facts import Summary, degrees
 from conset.report.routes import phase_routes
-from conset.report.terminal_schedule import partners_of
+from conset.report.terminal_schedule import Views, guarantees_object, partners_of
+from conset.schedule.linkage import linkage
 from conset.schedule.schedule import Schedule
+
+
+def machine_object(machine: Machine) -> dict[str, Any]:
+    """One machine as an object: network, routing, limits, costs (also those of single methods), notes."""
+    topology, routing = machine.topology, machine.routing
+    return {
+        "name": machine.name,
+        "network": {
+            "kind": topology.kind,
+            "sides": list(topology.sides),
+            "nodes": topology.nodes,
+            "endpoints": topology.endpoints,
+            "links": topology.links,
+        },
+        "routing": {"rule": routing.rule, "tie": routing.tie},
+        "limits": {**machine.limits.to_object(), "methods": list(machine.limits_methods)},
+        "mode": machine.mode,
+        "modes": list(machine.modes),
+        "costs": cost_rows(machine),
+        "notes": list(machine.notes),
+    }
+
+
+def cost_rows(machine: Machine) -> list[dict[str, Any]]:
+    """Every number once; of the costs of single methods only what differs from the others."""
+    rows = []
+    common = listed(machine.costs)
+    for method, costs in ((None, machine.costs), *machine.method_costs.items()):
+        for row in listed(costs):
+            if method is not None and row in common:
+                continue
+            word, text, unit, origin = row
+            rows.append(
+                {
+                    "word": word,
+                    "group": group_of(word),
+                    "method": method,
+                    "value": plain(costs, word),
+                    "text": text,
+                    "unit": unit,
+                    "tag": origin.tag,
+                    "source": origin.source,
+                }
+            )
+    return rows
 
 
 def pattern_object(pattern: Pattern) -> dict[str, Any]:
@@ -74,3 +122,19 @@ def phase_object(schedule: Schedule, phase: int) -> dict[str, Any]:
 def partners_object(schedule: Schedule) -> list[list[dict[str, list[int]]]]:
     """`[rank][phase]` → {"to": targets, "from": sources}."""
     return [[{"to": out, "from": into} for out, into in row] for row in partners_of(schedule)]
+
+
+def views_object(schedule: Schedule, summary: Summary, views: Views) -> dict[str, Any]:
+    """The schedule, and each view that is asked for."""
+    body = schedule_object(schedule, summary)
+    if views.phase == -1:
+        body["shown_phases"] = [phase_object(schedule, phase) for phase in range(schedule.phases)]
+    elif views.phase is not None:
+        body["shown_phase"] = phase_object(schedule, views.phase)
+    if views.partners:
+        body["partners"] = partners_object(schedule)
+    if views.linkage is not None:
+        body["linkage"] = linkage(schedule, None if views.linkage < 0 else views.linkage).to_rows()
+    if views.guarantees:
+        body["guarantees"] = guarantees_object(schedule)
+    return body

@@ -62,6 +62,12 @@ def row_names(regions: Regions) -> list[str]:
     return list(regions.machines) or [str(degree) for degree in regions.degrees]
 
 
+def regions_title(generator: str, machine: str, *, machines: bool) -> str:
+    """What stands above table and picture; `machines`: complete exchanges on smaller machines up to `machine`."""
+    of = "complete exchanges on machines up to" if machines else f"{generator} patterns on"
+    return f"Best method for {of} {machine}"
+
+
 def regions_subtitle(regions: Regions) -> str:
     """What stands below the title of the picture."""
     stands_in = f" ({regions.stands_in})" if regions.stands_in else ""

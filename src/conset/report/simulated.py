@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conset.comparison.simulated import MEASURED, PREDICTED, time_of
 from conset.report import style
-from conset.report.comparison import describe_way, row_name
+from conset.report.comparison import (
+    compare_markdown,
+    compare_table,
+    deciding_lines,
+    describe_pattern,
+    describe_way,
+    picture_compare,
+    row_name,
+    skipped_lines,
+)
 from conset.report.markdown import plain, table_markdown
 from conset.units import format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from rich.console import RenderableType
     from rich.table import Table
+
+    from conset.comparison import Comparison
+    from conset.machine.machine import Machine
+    from conset.pattern.pattern import Pattern
 
 
 Row = Mapping[str, Any]
@@ -131,6 +146,20 @@ DECADES = 40
 BAR_INCH = 0.19
 
 
+def times_subtitle(rows: Sequence[Row], reference: str, sent: str) -> str:
+    """The second line of the picture: what is sent, in flight, what errors are against, where times were measured."""
+    flight = sorted({str(said["in_flight"]) for row in rows for said in row["simulated"].values()})
+    measured = next((row[MEASURED] for row in rows if row[MEASURED]), None)
+    parts = [
+        sent,
+        f"{' or '.join(flight)} in flight" if flight else "",
+        f"errors against {reference}" if reference else "",
+        f"measured by {measured['mpi']} on {measured['cores']} cores, which is not the machine" if measured else "",
+        "the least of each kind is bold",
+    ]
+    return "; ".join(filter(None, parts))
+
+
 def picture_simulated(
     rows: Sequence[Mapping[str, Any]], models: Sequence[str], *, title: str, subtitle: str = ""
 ) -> Figure:
@@ -218,3 +247,56 @@ def column_label(column: str) -> str:
     if column == PREDICTED:
         return "predicted by formula"
     return "measured on this host" if column == MEASURED else f"simulated by {column}"
+
+
+@dataclass(frozen=True)
+class ComparisonReport:
+    """A comparison for people: the table of figures, and the times of models below it where any were asked for.
+
+    Attributes:
+        result: the rows.
+        pattern: what was sent.
+        machine: where.
+        models: that simulated each row; None: only what decides has times.
+        reference: what errors are against.
+    """
+
+    result: Comparison
+    pattern: Pattern
+    machine: Machine
+    models: Sequence[str] | None = None
+    reference: str = ""
+
+    @property
+    def title(self) -> str:
+        """What stands above table and picture."""
+        return f"{self.pattern.name} on {self.machine.name}"
+
+    def parts(self) -> list[RenderableType]:
+        """What the terminal shows."""
+        from conset.report.terminal import quiet_lines, titled_parts
+
+        result = self.result
+        lines = [*deciding_lines(result.rows, result.stands_in), *skipped_lines(result.skipped)]
+        parts = titled_parts(self.title, compare_table(result.rows), lines)
+        if self.models is None:
+            return parts
+        times = simulated_table(result.rows, self.models)
+        return [*parts, "", times, *quiet_lines(simulated_lines(result.rows, self.models, self.reference))]
+
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        result = self.result
+        text = compare_markdown(result.rows, result.skipped, title=self.title, stands_in=result.stands_in)
+        if self.models is None:
+            return text
+        return f"{text}\n{simulated_markdown(result.rows, self.models, self.reference)}"
+
+    def picture(self) -> Figure:
+        """Bars of times and phases; grouped bars of every model's times where there are any."""
+        rows, sent = self.result.rows, describe_pattern(self.pattern)
+        if self.models is None:
+            named = [{**row, "terms": terms} for row, terms in zip(rows, self.result.terms, strict=True)]
+            return picture_compare(named, title=self.title, subtitle=sent)
+        subtitle = times_subtitle(rows, self.reference, sent)
+        return picture_simulated(rows, self.models, title=self.title, subtitle=subtitle)

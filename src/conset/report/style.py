@@ -58,6 +58,7 @@ RC: Any = {
     "path.simplify": True,
 }
 FORMATS = (".svg", ".png")
+MARKDOWN = ".md"
 DOTS_PER_INCH = 150
 GRID = 2**17
 """Axes stand on multiples of 1/GRID of the picture."""
@@ -153,3 +154,25 @@ def _settle(figure: Figure) -> None:
     for axes in figure.axes:
         left, bottom, width, height = (round(float(x) * GRID) / GRID for x in axes.get_position(original=True).bounds)
         axes.set_position((left, bottom, width, height))
+
+
+def check_report_path(path: Path | None) -> None:
+    """Raises UsageError unless a report can be written so, MissingExtraError for a picture without matplotlib."""
+    if path is None or path.suffix.lower() == MARKDOWN:
+        return
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"{path}: must end in {MARKDOWN}, {' or '.join(FORMATS)}, given '{path.suffix}'")
+    require_matplotlib()
+
+
+def write_report(path: Path, markdown: Callable[[], str], draw: Callable[[], Figure]) -> None:
+    """Writes Markdown (.md), or a picture by its suffix.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if path.suffix.lower() != MARKDOWN:
+        save(draw, path)
+        return
+    with replacing(path) as temporary:
+        temporary.write_text(markdown(), encoding="utf-8")

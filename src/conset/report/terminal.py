@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -98,3 +98,13 @@ def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Co
         widest = max([len(name), *(len(row[k]) for row in rows)])
         table.add_column(name, justify="left" if k in left else "right", no_wrap=True, min_width=widest)
     return table
+
+
+def titled_parts(title: str, table: Table, lines: Iterable[str]) -> list[RenderableType]:
+    """A title, a table, and quiet lines below it, for `Console.print` one by one."""
+    return [f"[bold]{escape(title)}[/]", table, *quiet_lines(lines)]
+
+
+def quiet_lines(lines: Iterable[str]) -> list[str]:
+    """Notes in quiet type, one line each; markup of rich."""
+    return [f"[dim]{escape(line)}[/]" for line in lines]

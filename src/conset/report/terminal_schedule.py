@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,30 @@ from conset.units import count_of, format_rate, format_size, format_time
 _LINKS = 5
 _NODES = 14
 """Most nodes of a route that are written."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """What is asked of a schedule beyond its summary; `phase` and `linkage` are numbers, or -1 for all of them."""
+
+    phase: int | None = None
+    partners: bool = False
+    linkage: int | None = None
+    guarantees: bool = False
+
+
+def views_text(schedule: Schedule, summary: Summary, views: Views, width: int) -> str:
+    """Each view in turn; the whole schedule where none is asked for."""
+    texts = []
+    if views.phase is not None:
+        texts += [phase_text(schedule, p) for p in (range(schedule.phases) if views.phase == -1 else [views.phase])]
+    if views.partners:
+        texts.append(partners_text(schedule, width=width))
+    if views.linkage is not None:
+        texts.append(linkage_text(schedule, None if views.linkage < 0 else views.linkage))
+    if views.guarantees:
+        texts.append(guarantees_text(schedule))
+    return "\n\n".join(texts) or schedule_text(schedule, summary)
 
 
 def phase_text(schedule: Schedule, phase: int) -> str:

@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
+from conset.machine.machine import Machine
 from conset.report.facts import Fact
+from conset.report.outcome import computation_text
 from conset.report.terminal import ROWS, fact_lines
 from conset.report.timeline_view import TimelineView
-from conset.units import format_size, format_time
+from conset.simulation.timeline import Timeline
+from conset.units import count_of, format_size, format_time
 
 Floats = NDArray[np.float64]
 
@@ -104,3 +107,30 @@ def _axis(view: TimelineView, columns: int) -> str:
         if place > 1 and place + len(caption) < columns - len(end) - 1:
             line[place : place + len(caption)] = caption
     return " " * _MARGIN + "".join(line)
+
+
+def simulation_text(timeline: Timeline, machine: Machine) -> str:
+    """What `conset simulate` says: the time, the busiest link, bottlenecks, what the simulation took; plain."""
+    flight = "all" if timeline.in_flight is None else timeline.in_flight
+    lines = [
+        f"{format_time(timeline.time_s)} on {timeline.machine} by {timeline.model}, sync {timeline.sync}, "
+        f"in flight {flight}",
+        f"  messages     {timeline.messages:,}, mean latency {format_time(timeline.mean_latency_s)}",
+    ]
+    phases = timeline.phase_end_s.size
+    if phases > 1:
+        last_s = float(timeline.phase_end_s[-1] - timeline.phase_end_s[-2])
+        lines.append(f"  phases       {phases:,}, removing phase {phases - 1} saves {format_time(last_s)}")
+    if timeline.link_bytes.size and timeline.link_bytes.any():
+        link = int(timeline.link_bytes.argmax())
+        lines.append(
+            f"  busiest      {machine.topology.link_name(link)}: {format_size(int(timeline.link_bytes[link]))}, "
+            f"busy {timeline.link_busy_s[link] / timeline.time_s:.0%} of the time"
+        )
+    if "with_computation_s" in timeline.figures:
+        lines.append(f"  {computation_text(timeline.figures)}")
+    bottlenecks = TimelineView(timeline, machine).describe_bottlenecks()
+    if bottlenecks:
+        lines.append(f"  bottlenecks  {bottlenecks}")
+    lines.append(f"  took         {format_time(timeline.elapsed_s)} for {count_of(timeline.events, 'event')}")
+    return "\n".join(lines)

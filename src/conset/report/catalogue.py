@@ -1,0 +1,117 @@
+"""Catalogue: the methods, the patterns that a spec can name, and what is installed, for people and for `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conset.methods.method import Method
+
+Row = Mapping[str, Any]
+
+
+def method_object(method: Method) -> dict[str, Any]:
+    """One row; `limits` are those on a mesh, "honours" the limits it keeps at any other value."""
+    from conset.network.topology import Topology
+
+    return {
+        "name": method.name,
+        "title": method.title,
+        "limits": method.limits(Topology.mesh(4, 4)).to_object(),
+        "honours": sorted(method.adjustable_limits),
+        "ordered": method.ordered,
+        "domain": method.domain,
+        "guarantee": method.guarantee,
+        "complexity": method.complexity,
+        "reference": method.reference,
+    }
+
+
+def method_text(row: Row) -> str:
+    """One method; markup of rich.
+
+    Args:
+        row: as `method_object` says, and `applies` and `refusal` where it was asked for a machine.
+    """
+    from rich.markup import escape
+
+    from conset.machine.limits import Limits
+
+    keeps = f"; {', '.join(row['honours'])} at any value" if row["honours"] else ""
+    lines = {
+        "limits": f"{Limits(**row['limits'])}{keeps}",
+        "requires": row["domain"],
+        "guarantees": row["guarantee"] + ("; keeps a partial order" if row["ordered"] else ""),
+        "takes": row["complexity"],
+        "from": row["reference"],
+    }
+    if "applies" in row:
+        lines["applies"] = "yes" if row["applies"] else f"no: {row['refusal']}"
+    body = (f"  [dim]{name:<11}[/]{escape(text)}" for name, text in lines.items())
+    return "\n".join([f"[bold]{row['name']}[/]  {escape(row['title'])}", *body])
+
+
+def generator_object(name: str) -> dict[str, Any]:
+    """One row; the default of an argument that is empty comes from the network."""
+    from conset.pattern.generators.table import GENERATORS
+
+    row = GENERATORS[name]
+    return {
+        "name": name,
+        "summary": row.summary,
+        "arguments": {
+            word: {
+                "default": list(each.default) if isinstance(each.default, tuple) else each.default,
+                "help": each.help,
+            }
+            for word, each in row.arguments.items()
+        },
+        "requires": row.requires,
+        "random": row.random,
+    }
+
+
+def generator_text(row: Row) -> str:
+    """One pattern as `generator_object` says it, with its arguments."""
+    lines = [f"{row['name']}  {row['summary']}"]
+    for word, argument in row["arguments"].items():
+        default = argument["default"]
+        text = "the network's" if default == [] else default
+        lines.append(f"  {word:<12}{argument['help']} (default: {text})")
+    return "\n".join([*lines, f"  {'requires':<12}{row['requires']}"])
+
+
+def generators_text(rows: Sequence[Row], common: Mapping[str, str], files: Sequence[Row] = ()) -> str:
+    """All of `rows`, what every pattern takes, and the files that are patterns.
+
+    Args:
+        rows: as `generator_object` says.
+        common: argument of every pattern → what it is.
+        files: `suffix`, `summary` and `options` of each format.
+    """
+    texts = [generator_text(row) for row in rows]
+    texts.append("\n".join(["every pattern takes", *(f"  {word:<12}{text}" for word, text in common.items())]))
+    if files:
+        lines = (f"  {row['suffix']:<12}{', '.join([str(row['summary']), *row['options']])}" for row in files)
+        texts.append("\n".join(["files", *lines]))
+    return "\n\n".join(texts)
+
+
+def checks_text(checks: Sequence[Row]) -> str:
+    """What is installed and what is missing, with the commands that bring it; markup of rich.
+
+    Args:
+        checks: `name`, `ok`, `detail`, `purpose` and `fix` of each library or program.
+    """
+    from rich.markup import escape
+
+    lines = []
+    for check in checks:
+        mark = "[green]ok[/]     " if check["ok"] else "[red]missing[/]"
+        purpose = f"  [dim]({check['purpose']})[/]" if check["purpose"] else ""
+        lines.append(f"  {mark}  {check['name']:<15} {escape(check['detail'])}{purpose}")
+    fixes = list(dict.fromkeys(check["fix"] for check in checks if not check["ok"]))
+    if not fixes:
+        return "\n".join([*lines, "", "Nothing is missing."])
+    return "\n".join([*lines, "", "What is missing comes with", *(f"  {escape(fix)}" for fix in fixes)])

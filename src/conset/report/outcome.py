@@ -1,0 +1,272 @@
+"""Outcomes: what a compile, a bound, a prediction, a verification or a run came to, for people.
+
+Markup of rich where a text says so, else plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from conset.units import count_of, format_size, format_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from conset.bounds import Bounds
+    from conset.comparison import Timing
+    from conset.execution.job import RunResult
+    from conset.formats.timeline import Record
+    from conset.program import Program
+    from conset.program.compile import ProgramPrediction
+    from conset.schedule.schedule import Schedule
+    from conset.verification import verification as schedule_check
+    from conset.verification.timeline import check as timeline_check
+
+
+def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
+    """What was sent, in how many phases, how close to the best, how long it takes; markup of rich.
+
+    Args:
+        schedule: what was made.
+        summary: the keys of `compile --json`.
+    """
+    from rich.markup import escape
+
+    summary = _escaped(summary)
+    pattern, load, bound, gap = (summary[key] for key in ("pattern", "load", "bound", "gap"))
+    local = f", {format_size(pattern['local_bytes'])} stay local" if pattern["local_bytes"] else ""
+    flight = "" if schedule.in_flight is None else f", {summary['in_flight']} in flight"
+    limits = "no limits" if str(schedule.limits) == "none" else f"limits {schedule.limits}"
+    order = "" if schedule.posting == "schedule" else f", posted {schedule.posting}"
+    lines = [
+        f"[bold]{escape(schedule.pattern.name)}[/] on [bold]{summary['machine']}[/]: "
+        f"{count_of(pattern['ranks'], 'rank')}, {count_of(pattern['messages'], 'message')}, "
+        f"{format_size(pattern['bytes'])}{local}",
+        f"  method     {summary['method']}, {limits}{order}{flight}, scheduled in {format_time(summary['compile_s'])}",
+        *([f"  placement  {summary['placement']}"] if summary["placement"] not in (None, "identity") else []),
+        *_chosen_lines(summary),
+        f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): "
+        f"{bound['phases_witness']}",
+        f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, "
+        f"channels {load['channels']} at most; sum of largest {load['sum']:,}",
+        f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] by formula under sync {summary['sync']}, "
+        f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
+    ]
+    if summary["simulated_s"] is not None:
+        simulated = f"[bold]{format_time(summary['simulated_s'])}[/] by {summary['rank_by']}"
+        lines.append(f"  simulated  {simulated} under sync {summary['sync']}")
+    lines.append("  verified   yes: every message once, every limit kept, figures recounted")
+    if summary["stopped_early"]:
+        lines.append("  stopped    early: the search was interrupted, this is its best so far")
+    if summary["note"]:
+        lines.append(f"  note       {summary['note']}")
+    return "\n".join(lines)
+
+
+def _escaped(value: Any) -> Any:
+    """A value whose texts are printed as they are: names may look like rich's markup."""
+    from rich.markup import escape
+
+    if isinstance(value, dict):
+        return {key: _escaped(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(part) for part in value]
+    return escape(value) if isinstance(value, str) else value
+
+
+def _chosen_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Why, what every model says, which limits do not hold in flight, what was cut; units of a half-duplex machine."""
+    lines = [f"  why        {summary['why']}"] if summary["auto"] else []
+    verdict = summary["verdict"] or {}
+    lines += [f"  models     {verdict['text']}"] if verdict.get("text") else []
+    lines += [f"  limits     {verdict['drift']}"] if verdict.get("drift") else []
+    lines += [f"  cut        {line}" for line in verdict.get("cut", ())]
+    if summary["units"] is not None:
+        lines.append(f"  units      {summary['units']:,} of a half-duplex node (exchanges 1, other phases 2)")
+    return lines
+
+
+def bound_text(pattern: str, machine: str, bounds: Bounds) -> str:
+    """The bounds with witness and class."""
+    return "\n".join(
+        (
+            f"{pattern} on {machine}",
+            f"  phases  at least {bounds.phases:,}: {bounds.phases_witness}",
+            f"          class: {bounds.phases_class}",
+            f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
+            f"          class: {bounds.time_class}",
+            f"  load    of all phases, the largest each, at least {bounds.load_sum:,}: {bounds.load_sum_witness}",
+            f"          class: {bounds.load_sum_class}",
+        )
+    )
+
+
+def candidates_object(bounds: Bounds) -> list[dict[str, Any]]:
+    """Every bound that was tried."""
+    return [{"name": c.name, "what": c.what, "value": c.value, "witness": c.witness} for c in bounds.candidates]
+
+
+def bound_table(bounds: Bounds) -> Table:
+    """Every bound that was tried."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("bound")
+    table.add_column("at least", justify="right")
+    table.add_column("witness")
+    for candidate in bounds.candidates:
+        value = format_time(candidate.value)
+        if candidate.what != "time":
+            unit = "sum of loads" if candidate.what == "load" else "phase" if candidate.value == 1 else "phases"
+            value = f"{candidate.value:,} {unit}"
+        table.add_row(candidate.name, value, escape(candidate.witness))
+    return table
+
+
+def prediction_text(timing: Timing) -> str:
+    """The time, by what, its terms, what the formula says and what takes longest."""
+    from conset.compilation.options import FORMULA
+
+    prediction = timing.prediction
+    terms = ", ".join(f"{name} {format_time(value)}" for name, value in timing.terms.items())
+    lines = [f"{format_time(timing.time_s)} by {timing.by} on {prediction.machine} under sync {prediction.sync}"]
+    lines += [f"  instead  {timing.stands_in}"] if timing.stands_in else []
+    lines.append(f"  terms    {terms}")
+    said = "" if timing.by == FORMULA else f"{format_time(prediction.time_s)}, which ignores blocking: "
+    lines += [f"  formula  {said}{prediction.formula}", f"  busiest  {prediction.witness}"]
+    phases = timing.phase_s
+    if phases.size > 1:
+        spread = " to ".join(dict.fromkeys(format_time(edge) for edge in (phases.min(), phases.max())))
+        lines.append(f"  phases   {phases.size:,}, removing one saves {spread}")
+    if timing.computation:
+        lines.append(f"  {computation_text(timing.computation)}")
+    lines += [f"  warning  {line}" for line in prediction.warnings]
+    return "\n".join(lines)
+
+
+def computation_text(times: Mapping[str, float]) -> str:
+    """`compute  1 ms at every node, 0.4 ms of it hidden: 2.3 ms in all`."""
+    whole, hidden, both = (format_time(times[key]) for key in ("computation_s", "hidden_s", "with_computation_s"))
+    return f"compute  {whole} at every node, {hidden} of it hidden: {both} in all"
+
+
+def program_object(program: Program, prediction: ProgramPrediction) -> dict[str, object]:
+    """What `--json` says: the blocks with their schedules in short, figures, prediction."""
+    blocks = [
+        {
+            "name": block.name, "repeat": block.repeat, "schedule": block.schedule, "turns": block.turns,
+            "method": program.schedules[block.schedule].method, "phases": program.schedules[block.schedule].phases,
+            "contexts": list(program.contexts[block.schedule]),
+        }
+        for block in program.blocks
+    ]  # fmt: skip
+    return {
+        "machine": program.machine.name, "blocks": blocks, "figures": program.figures(), "verified": True,
+        "predicted_s": prediction.time_s, "terms": prediction.terms, "stopped_early": program.stopped_early,
+    }  # fmt: skip
+
+
+def program_text(program: Program, prediction: ProgramPrediction, *, verified: bool = True) -> str:
+    """Its blocks, what is switched, how long it takes; markup of rich."""
+    from rich.markup import escape
+
+    figures = program.figures()
+    lines = [f"[bold]{count_of(len(program.blocks), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
+    for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
+        schedule = program.schedules[block.schedule]
+        phases = f"{count_of(schedule.phases, 'phase')}"
+        way = ", forth and back" if block.turns else ""
+        lines.append(
+            f"  {escape(block.name)}: {block.repeat:,} × {phases}{way} by {schedule.method}, {format_time(seconds)}"
+        )
+    terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
+    lines += [
+        f"  executed   {count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}, "
+        f"{format_size(figures['bytes'])}",
+        f"  switches   [bold]{figures['switches']:,}[/] between {count_of(figures['contexts'], 'context')}, "
+        f"{figures['switches_apart']:,} if no phase were shared",
+        f"  predicted  [bold]{format_time(prediction.time_s)}[/]: {terms}",
+    ]
+    if verified:
+        lines.append("  verified   yes: every schedule, every context under the limits, switches recounted")
+    if program.stopped_early:
+        lines.append("  stopped    early: the search was interrupted, this is its best so far")
+    return "\n".join(lines)
+
+
+def run_text(result: RunResult) -> str:
+    """What ran and whether it delivered, in two lines; markup of rich."""
+    from conset.execution.job import count_cores
+
+    flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
+    verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
+    phases = f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+    return (
+        f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
+        f"sync {result.sync}{flight}, {phases}\n"
+        f"  bytes checked  {result.bytes_checked:,}: {verdict}"
+    )
+
+
+def run_table(result: RunResult) -> Table:
+    """Variant, median, least, and the ratio to naive with its interval."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from conset.execution.job import VARIANTS
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("variant", no_wrap=True)
+    for name in ("median", "min", "ratio to naive", "95 % interval"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for variant in VARIANTS:
+        times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
+        if variant == "naive":
+            table.add_row(variant, *times, "1", "", "")
+            continue
+        ratio = result.ratio_of(variant)
+        verdict = "" if ratio.decided else "not decided"
+        table.add_row(variant, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
+    return table
+
+
+def violation_lines(violations: Iterable[schedule_check.Violation | timeline_check.Violation]) -> list[str]:
+    """`rule: what breaks it`, one line for each; some texts begin with the rule themselves."""
+    return [f"{each.rule}: {each.text.removeprefix(f'{each.rule}: ')}" for each in violations]
+
+
+def verified_schedule_text(figures: Mapping[str, Any], messages: int) -> str:
+    """`240 messages in 18 phases; largest load: send 1, receive 1, link 1, channels 6`."""
+    load = ", ".join(f"{name} {figures['load'][name]}" for name in ("send", "receive", "link", "channels"))
+    return f"{count_of(messages, 'message')} in {count_of(figures['phases'], 'phase')}; largest load: {load}"
+
+
+def verified_program_text(figures: Mapping[str, Any]) -> str:
+    """`54 phases executed, 3 switches, 2 contexts`."""
+    if not figures:
+        return "not counted"
+    executed = f"{count_of(figures['phases'], 'phase')} executed"
+    switches = count_of(figures["switches"], "switch", "switches")
+    return f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"
+
+
+def check_object(record: Record, violations: tuple[timeline_check.Violation, ...]) -> dict[str, Any]:
+    """`ok`, `violations` with the keys of a schedule's, and whether rates at every time were looked at."""
+    return {
+        "ok": not violations,
+        "violations": [{"phase": None, "transfer": None, "rule": v.rule, "text": v.text} for v in violations],
+        "rates": record.timeline.rates is not None,
+    }
+
+
+def check_text(record: Record) -> str:
+    """What was looked at, in words."""
+    if record.timeline.model == "flit":
+        return "starts, deliveries, policies, bounds and flits of every link hold"
+    if record.timeline.rates is None:
+        return "starts, deliveries, policies and bounds hold; rates were not kept"
+    return "starts, deliveries, policies, bounds and the rates at every time hold"
