@@ -376,14 +376,14 @@ def test_half_written_files_are_removed_even_if_pressed_again(tmp_path: Path, nu
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_end_from_outside_leaves_no_half_picture(tmp_path: Path, number: signal.Signals) -> None:
-    """While a picture is drawn into its temporary file."""
+    """While a picture is written into its temporary file."""
     code = (
-        "import os, matplotlib.figure\n"
+        "import os, pathlib\n"
         "from conset.cli.main import main\n"
-        "def half(self, path, **_):\n"
+        "def half(path, data):\n"
         "    open(path, 'w').write('half')\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
-        "matplotlib.figure.Figure.savefig = half\n"
+        "pathlib.Path.write_bytes = half\n"
         "main()\n"
     )
     process = start("show", "mesh:2x2", "-o", "x.svg", folder=tmp_path, code=code)
