@@ -55,12 +55,10 @@ Errors, each of one line:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from conset.notebook import load_forms_by
 from conset.version import VERSION as __version__  # noqa: N811
 
+TYPE_CHECKING = False  # nothing is imported here: the command line begins with this module, before it hears Ctrl-C
 if TYPE_CHECKING:
     from conset.api import bound, compare, compile, plan, predict, read, run, simulate, verify, write
     from conset.bounds.bounds import Bounds
@@ -129,7 +127,14 @@ __all__ = [
     "verify", "write",
 ]  # fmt: skip
 
-load_forms_by(lambda: import_module("conset.report.html"))
+
+def _module(name: str) -> object:
+    from importlib import import_module
+
+    return import_module(name)
+
+
+load_forms_by(lambda: _module("conset.report.html"))
 
 
 def __dir__() -> list[str]:
@@ -139,8 +144,8 @@ def __dir__() -> list[str]:
 
 if not TYPE_CHECKING:  # type checkers see the imports above, and no name that is not there
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Loads a name when it is first used, so that the command line starts fast."""
         if name not in _HOMES:
             raise AttributeError(f"module 'conset' has no attribute '{name}'")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(_module(_HOMES[name]), name)

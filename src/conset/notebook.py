@@ -5,10 +5,12 @@ No library is imported: `conset` itself registers a loader, so that the drawing 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+TYPE_CHECKING = False  # `conset` loads this module first, and nothing with it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
-Noun = TypeVar("Noun")
+    Noun = TypeVar("Noun")
 
 _forms: dict[type, Callable[[Any], str]] = {}
 _loaders: list[Callable[[], object]] = []

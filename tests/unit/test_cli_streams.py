@@ -107,23 +107,22 @@ def test_a_full_disk_behind_stdout_is_one_line(folder: Path, file: str, code: in
         ["compile", "alltoall", "--on", "mesh:8x8", "--method", "first-fit", "-o", "o.json"],
         ["compile", "random:degree=63", "--on", "mesh:8x8", "--method", "first-fit", "-o", "o.npz"],
         ["show", "mesh:4x4", "-o", "o.svg"],
+        ["show", "mesh:4x4", "-o", "o.png"],
+        ["show", "mesh:4x4", "-o", "o.html"],
         ["simulate", "right.json", "-o", "o.json"],
         ["compare", "alltoall", "--on", "mesh:2x2", "--methods", "naive,lp", "-o", "o.md"],
     ],
 )
-def test_a_limit_of_file_sizes_is_one_line_and_leaves_nothing(folder: Path, words: list[str]) -> None:
+@pytest.mark.parametrize("most_B", [0, 100])
+def test_a_limit_of_file_sizes_is_one_line_and_leaves_nothing(folder: Path, words: list[str], most_B: int) -> None:
     before = sorted(folder.iterdir())
     ended = subprocess.run(
-        [*RUN, *words], capture_output=True, text=True, env=environment(), timeout=120, preexec_fn=tiny_files
-    )
+        [*RUN, *words], capture_output=True, text=True, env=environment(), timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_B, most_B)),
+    )  # fmt: skip
     assert ended.returncode == 3
     assert ended.stderr == f"conset: {words[-1]}: cannot be written: File too large\n"
     assert sorted(folder.iterdir()) == before
-
-
-def tiny_files() -> None:
-    """In the child: no file may grow beyond a hundred bytes."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")

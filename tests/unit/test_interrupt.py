@@ -346,6 +346,26 @@ def test_ctrl_c_while_libraries_are_imported_ends_in_one_line(tmp_path: Path, wo
         assert out == ""
 
 
+BEFORE_IMPORTS = """
+import os, signal, sys
+for name in {"__future__", "importlib", "typing", "contextlib", "re", "collections", "difflib"} & set(sys.modules):
+    del sys.modules[name]
+class Press:
+    def find_spec(self, name, *_):
+        if name not in ("conset", "conset.version", "conset.notebook", "conset.cli", "conset.cli.entry", "__future__"):
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Press())
+from conset.cli.entry import main
+main()
+"""
+
+
+def test_ctrl_c_is_heard_before_anything_that_takes_time_is_imported(tmp_path: Path) -> None:
+    process = start("methods", folder=tmp_path, code=BEFORE_IMPORTS)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "conset: interrupted, nothing written\n")
+
+
 CLEANING = """
 import os, signal, sys
 import conset.cli.main as cli, conset.files
@@ -376,14 +396,14 @@ def test_half_written_files_are_removed_even_if_pressed_again(tmp_path: Path, nu
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_end_from_outside_leaves_no_half_picture(tmp_path: Path, number: signal.Signals) -> None:
-    """While a picture is drawn into its temporary file."""
+    """While a picture is written into its temporary file."""
     code = (
-        "import os, matplotlib.figure\n"
+        "import os, pathlib\n"
         "from conset.cli.main import main\n"
-        "def half(self, path, **_):\n"
+        "def half(path, data):\n"
         "    open(path, 'w').write('half')\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
-        "matplotlib.figure.Figure.savefig = half\n"
+        "pathlib.Path.write_bytes = half\n"
         "main()\n"
     )
     process = start("show", "mesh:2x2", "-o", "x.svg", folder=tmp_path, code=code)

@@ -1,6 +1,6 @@
 """`conset`: reads the words of the command line, runs one command, turns errors into one line and an exit code.
 
-What takes time is imported inside functions: `main` first sees to it that Ctrl-C ends in one line.
+What takes time is imported inside functions; the process begins in `conset.cli.entry`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from conset.cli.signals import INTERRUPTED, NOTHING_WRITTEN, Terminated, interrupts, listen_early, listen_late
+from conset.cli.entry import INTERRUPTED, NOTHING_WRITTEN, listen_early
+from conset.cli.signals import Terminated, close_streams, interrupts, listen_late, open_streams
 
 if TYPE_CHECKING:
     import typer
@@ -109,10 +110,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """Entry point of the `conset` script."""
-    listen_early()
-    from conset.cli.signals import close_streams, open_streams
-
+    """The command that the process was started with, and its end."""
+    listen_early()  # where nobody did before
     open_streams()
     code = run(sys.argv[1:])
     listen_late()

@@ -1,11 +1,9 @@
 """Signals and streams of the command line: Ctrl-C, an end from outside, a reader that leaves, a full disk.
 
-Signals of the command line: who hears of Ctrl-C and of an end from outside, and what it then does.
-
-Before a command begins Ctrl-C ends the process, which has done nothing yet. While it works it is an exception, on which
-files that are half written are removed; Ctrl-C again does not stop that, three times does. In a long search the first
-Ctrl-C asks for the best so far (`interruptible`), the next is the exception. What a search does with the wish is in
-`cpp/include/conset/stop.hpp`. This module is loaded before anything that takes time.
+Before a command begins Ctrl-C ends the process, which has done nothing yet (`conset.cli.entry`). While it works it is
+an exception, on which files that are half written are removed; Ctrl-C again does not stop that, three times does. In a
+long search the first Ctrl-C asks for the best so far (`interruptible`), the next is the exception. What a search does
+with the wish is in `cpp/include/conset/stop.hpp`.
 """
 
 from __future__ import annotations
@@ -15,12 +13,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
+from conset.cli.entry import end, end_early
 from conset.errors import InputError
-from conset.version import VERSION
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -28,41 +26,12 @@ if TYPE_CHECKING:
 
 STOPPED = 6
 """The exit code of a command that was stopped and gives its best so far."""
-INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C ended with nothing to give."""
-NOTHING_WRITTEN = "interrupted, nothing written"
-
 END_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """Ends from outside, by name: not every system has them."""
 
 
 class Terminated(BaseException):
     """Ctrl-C or one of `END_SIGNALS` came; no `KeyboardInterrupt`, on which a search would give its best so far."""
-
-
-def end_early(number: int = 0, frame: FrameType | None = None) -> None:
-    """The handler before a command begins: ends the process at once, in one line."""
-    _end(NOTHING_WRITTEN)
-
-
-def _end(message: str) -> None:
-    if "--json" in sys.argv[1:]:
-        manifest = f'{{"version": "{VERSION}", "seed": 0, "command": "", "input_sha256": ""}}'
-        error = f'"schema": "conset/error@1", "message": "{message}", "exit": {INTERRUPTED}'
-        _say(1, f'{{{error}, "manifest": {manifest}}}\n')
-    _say(2, f"conset: {message}\n")
-    os._exit(INTERRUPTED)
-
-
-def _say(descriptor: int, text: str) -> None:
-    with suppress(OSError):  # closed: nobody wants to know
-        os.write(descriptor, text.encode())
-
-
-def listen_early() -> None:
-    """The first thing a process does: until a command begins, Ctrl-C ends it; where it is ignored, it stays so."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end_early)
 
 
 def listen_late() -> None:
@@ -117,7 +86,7 @@ class _Presses:
             from conset.files import remove_half_written
 
             remove_half_written()
-            _end("interrupted three times, ended")
+            end("interrupted three times, ended")
 
 
 @contextmanager

@@ -6,7 +6,6 @@ it, so that a schedule file needs nothing beside it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from math import inf, nan
@@ -27,6 +26,7 @@ from conset.network.graph_files import read_graph
 from conset.network.route_table import route_table
 from conset.network.routing import Routing
 from conset.network.topology import Topology
+from conset.toml import parse_toml
 
 
 def read_machine(path: str | Path) -> Machine:
@@ -38,24 +38,12 @@ def read_machine(path: str | Path) -> Machine:
     path = require_file(path)
     if path.suffix.lower() != ".toml":
         return machine_from_object({"name": path.stem, "network": read_graph(path).to_object()}, path.name)
-    data, text = _toml(path.read_bytes(), path.name)
+    data, text = parse_toml(path.read_bytes(), path.name, "machine")
     network = data.get("network")
     if isinstance(network, dict) and isinstance(network.get("graph"), str):
         checked_table(data, path.name, text)  # misspelt keys first: they are nearer to the user than the graph
         data["network"] = _inlined(network, path, text)
     return machine_from_object({"name": path.stem, **data}, path.name, text)
-
-
-def _toml(content: bytes, where: str) -> tuple[dict[str, Any], str]:
-    try:
-        text = content.decode("utf-8-sig")
-        return tomllib.loads(text), text
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: is not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where}: is no complete TOML: {error}") from None
-    except (RecursionError, ValueError) as error:  # nested too deeply, a number of thousands of digits
-        raise InputError(f"{where}: no TOML of a machine: {error}") from None
 
 
 def _inlined(network: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
@@ -244,7 +232,7 @@ def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
         UsageError: a size that does not fit the network, or a transfer mode it does not have.
     """
     where = f"{name}.toml"
-    data, text = _toml(files("conset.machine.presets").joinpath(where).read_bytes(), where)
+    data, text = parse_toml(files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine")
     network = data["network"]
     word = "sides" if "sides" in network else "nodes"
     if not size:
@@ -265,5 +253,5 @@ def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
 def preset_about(name: str) -> str:
     """The one line that says what a preset is."""
     where = f"{name}.toml"
-    data, text = _toml(files("conset.machine.presets").joinpath(where).read_bytes(), where)
+    data, text = parse_toml(files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine")
     return checked_table(data, where, text).about

@@ -11,7 +11,6 @@ method = "coloring"              # optional: method, contention, channels, limit
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from conset.files import is_file, require_file
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import MAX_REPEAT
+from conset.toml import parse_toml
 from conset.units import parse_size
 
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
@@ -58,14 +58,7 @@ def read_program(path: str | Path, machine: Machine, options: CompileOptions) ->
             that differ from block to block; names the file and the block.
     """
     path = require_file(path)
-    try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: is no complete TOML: {error}") from None
-    except (RecursionError, ValueError) as error:  # nested too deeply, a number of thousands of digits
-        raise InputError(f"{path}: no TOML of a program: {error}") from None
+    data, _ = parse_toml(path.read_bytes(), str(path), "program")
     tables = data.get("block")
     if set(data) != {"block"} or not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise InputError(f"{path}: one or more [[block]] tables and nothing else required, given {', '.join(data)}")

@@ -60,19 +60,13 @@ def write_page(path: Path, title: str, facts: str, text: str, draws: Sequence[Ca
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
-    from html import escape
-    from tempfile import TemporaryDirectory
-
     from conset.files import replacing
-    from conset.report.style import save
+    from conset.report.style import svg_text
 
     parts = [_HEAD.format(title=escape(title)), facts]
-    with TemporaryDirectory() as folder:
-        for k, draw in enumerate(draws):
-            picture = Path(folder) / f"{k}.svg"
-            save(draw, picture)
-            svg = picture.read_text(encoding="utf-8")
-            parts.append(f"<figure>{_own_ids(svg[svg.index('<svg') :], k)}</figure>\n")
+    for k, draw in enumerate(draws):
+        svg = svg_text(draw)
+        parts.append(f"<figure>{_own_ids(svg[svg.index('<svg') :], k)}</figure>\n")
     if text:
         parts.append(f"<pre>{escape(text)}</pre>\n")
     with replacing(path) as temporary:

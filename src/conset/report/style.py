@@ -6,6 +6,7 @@ Figures are made without pyplot, so no window system, no global state; matplotli
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,19 +123,30 @@ def save(draw: Callable[[], Figure], path: str | Path) -> None:
     Raises:
         UsageError: another suffix.
         MissingExtraError: matplotlib is not installed.
+        InputError: `path` cannot be written.
     """
     path = Path(path)
     check_picture_path(path)
+    picture = _drawn(draw, "svg" if path.suffix.lower() == ".svg" else "png")
+    with replacing(path) as temporary:
+        temporary.write_bytes(picture)
+
+
+def svg_text(draw: Callable[[], Figure]) -> str:
+    """A picture as `save` writes it into `.svg`; raises `MissingExtraError` where matplotlib is not installed."""
+    return _drawn(draw, "svg").decode()
+
+
+def _drawn(draw: Callable[[], Figure], form: str) -> bytes:
     require_matplotlib()
     from matplotlib import rc_context
 
-    svg = path.suffix.lower() == ".svg"
-    metadata = {"Date": None, "Creator": "conset"} if svg else {"Software": None}
-    with rc_context(RC):
+    metadata = {"Date": None, "Creator": "conset"} if form == "svg" else {"Software": None}
+    with rc_context(RC), BytesIO() as picture:
         figure = draw()
         _settle(figure)
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg" if svg else "png", dpi=DOTS_PER_INCH, metadata=metadata)
+        figure.savefig(picture, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
+        return picture.getvalue()
 
 
 def _settle(figure: Figure) -> None:
