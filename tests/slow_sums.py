@@ -1,4 +1,4 @@
-"""Sums of bounds in plain NumPy, a message's times first and every resource after: what the core's one pass must equal.
+"""WorkSums of bounds in plain NumPy, a message's times first and every resource after: what the core's one pass must equal.
 
 Many temporary arrays and unbuffered minima: about ten times the core's time.
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.bounds.problem import BoundProblem
-from conset.bounds.sums import Sums, costs_of_parts
+from conset.bounds.sums import WorkSums, costs_of_parts
 from conset.machine.costs import Costs
 from conset.machine.times import Times, message_times
 
@@ -37,37 +37,37 @@ class Lead:
         return both
 
 
-def slow_sums(question: BoundProblem, part: int) -> Sums:
-    """The sums of a question, `part` messages after `part`."""
-    ranks, nodes, costs = question.pattern.ranks, question.topology.nodes, question.costs
-    with_links = not question.free and question.link_work.size > 0
-    sums = Sums(
+def slow_sums(problem: BoundProblem, part: int) -> WorkSums:
+    """The sums of a problem, `part` messages after `part`."""
+    ranks, nodes, costs = problem.pattern.ranks, problem.topology.nodes, problem.costs
+    with_links = not problem.free and problem.link_work.size > 0
+    sums = WorkSums(
         np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), Lead(ranks), Lead(ranks), Lead(ranks),
         np.zeros(ranks, np.int64), np.zeros(ranks, np.int64), np.zeros(nodes), np.zeros(nodes), np.zeros(nodes),
-        Lead(nodes), Lead(nodes), Lead(nodes), Lead(question.topology.link_slots) if with_links else None,
+        Lead(nodes), Lead(nodes), Lead(nodes), Lead(problem.topology.link_slots) if with_links else None,
     )  # fmt: skip
-    paid = costs_of_parts(costs) if question.split else costs
-    for begin in range(0, question.pattern.messages, part):
-        _add(sums, question, paid, slice(begin, begin + part))
+    paid = costs_of_parts(costs) if problem.split else costs
+    for begin in range(0, problem.pattern.messages, part):
+        _add(sums, problem, paid, slice(begin, begin + part))
     return sums
 
 
-def _add(sums: Sums, question: BoundProblem, costs: Costs, chunk: slice) -> None:
-    pattern, topology = question.pattern, question.topology
+def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> None:
+    pattern, topology = problem.pattern, problem.topology
     size = pattern.size[chunk]
     ranks = pattern.source[chunk], pattern.target[chunk]
-    ends = tuple(question.nodes_of(each) for each in ranks)
+    ends = tuple(problem.nodes_of(each) for each in ranks)
     leaves = ends[0] != ends[1]
-    hops, per_byte = question.ways(*ends)
-    slowest = np.maximum(per_byte, question.port_work(*ends))
+    hops, per_byte = problem.ways(*ends)
+    slowest = np.maximum(per_byte, problem.port_work(*ends))
     times = message_times(
-        costs, size, leaves, hops, np.zeros_like(slowest) if question.split else slowest,
-        requests=question.sync.kind != "ready" and not question.split,
+        costs, size, leaves, hops, np.zeros_like(slowest) if problem.split else slowest,
+        requests=problem.sync.kind != "ready" and not problem.split,
     )  # fmt: skip
-    ready = question.sync.kind == "ready"
+    ready = problem.sync.kind == "ready"
     signal = np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0) if ready else np.zeros(size.shape)
     wait = np.maximum(costs.setup_s, signal)
-    flow = np.where(leaves, size * slowest, size / question.costs.copy_Bps) if question.split else None
+    flow = np.where(leaves, size * slowest, size / problem.costs.copy_Bps) if problem.split else None
     _add_ranks(sums, ranks, times, wait, leaves, flow)
     if ready:
         half, (senders, receivers) = costs.signal_s / 2, (each[leaves] for each in ranks)
@@ -90,18 +90,18 @@ def _add(sums: Sums, question: BoundProblem, costs: Costs, chunk: slice) -> None
         work += np.bincount(at, carried, topology.nodes) / rate
         lead.least(at, head, tail)
     if costs.node_Bps < inf:
-        weight = question.exchange_weights(*ends)
+        weight = problem.exchange_weights(*ends)
         for at in (source, target):
             sums.both += np.bincount(at, carried * weight[leaves], topology.nodes) / costs.node_Bps
             sums.passing.least(at, head, tail)
     if sums.links is not None:
-        arguments = question.network, np.ascontiguousarray(source), np.ascontiguousarray(target)
+        arguments = problem.network, np.ascontiguousarray(source), np.ascontiguousarray(target)
         np.minimum(sums.links.into, _core.least_on_links(*arguments, head), out=sums.links.into)
         np.minimum(sums.links.out, _core.least_on_links(*arguments, np.ascontiguousarray(tail)), out=sums.links.out)
 
 
 def _add_ranks(
-    sums: Sums,
+    sums: WorkSums,
     ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
     times: Times,
     wait: Seconds,

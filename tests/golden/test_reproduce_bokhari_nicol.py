@@ -42,7 +42,7 @@ from conset_papers.write import write_item
 
 def claims(item: Item) -> dict[bool, list[str]]:
     """Asserted claims by whether they hold."""
-    return {holds: [one.label for one in item.asserted if one.holds == holds] for holds in (True, False)}
+    return {holds: [one.statement for one in item.asserted if one.holds == holds] for holds in (True, False)}
 
 
 def test_every_item_of_the_text_has_a_row_in_its_order() -> None:

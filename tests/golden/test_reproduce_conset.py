@@ -152,7 +152,7 @@ def test_bisection_of_the_surface() -> None:
 def test_today_s_schedules_at_their_bounds() -> None:
     """Notes: 27 phases with ΣL 79, 32 phases with ΣL 64; interleaved 528 · phases + 2 · words · ΣL."""
     for made, phases, total in ((today.ORBITS, 27, 79), (today.CLOSED_FORM, 32, 64)):
-        assert today.words_for(3, made).startswith(f"{phases} phases, ΣL {total}:")
+        assert today.describe_schedule(3, made).startswith(f"{phases} phases, ΣL {total}:")
         assert today.predicted(3, 16384, made) == 528 * phases + 2 * 16384 * total
     assert all(claim.holds for claim in (today._fewest(), today._least_sum(today.ORBITS), today._ratio()))
 

@@ -347,9 +347,9 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
     block = [BlockSpec("a", pattern, min(times, 2**31), CompileOptions("first-fit"))]
     if not wrong:
         program = compile_program(block, machine, CompileOptions("first-fit"))
-        check(program)
-        assert program.figures()["bytes"] == times * size
         document = document_of_program(program)
+        assert verify_program(document).ok
+        assert program.figures()["bytes"] == times * size
         more = replace(document, blocks=(replace(document.blocks[0], repeat=times + 1),))
         assert rules(more) == {"program-block"}
         assert rules(replace(document, blocks=(replace(document.blocks[0], repeat=2**31),))) == {"program-block"}

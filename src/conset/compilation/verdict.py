@@ -279,10 +279,11 @@ def _times_by(model: str, chosen: Trial, posted: Trial | None, trials: Sequence[
         return ModelTimes(chosen_s, posted_s, refused=refused)
     if chosen_s is None:
         return ModelTimes(None, None, refused=refused)
-    look = Search(model, allowed, search.executor, finished=[replace(chosen, time_s=chosen_s, rank_by=model)])
+    known = replace(chosen, time_s=chosen_s, rank_by=model)
+    look = Search(model, allowed, search.executor, floor_s=search.floor_s, finished=[known])
     look.run(replace(trial, time_s=inf) for trial in trials if not trial.posts_everything)
     best = look.best
-    if best is None or look.simulated == 0:
+    if best is None or (look.simulated == 0 and chosen_s > look.floor_s * REL_TOL):
         return ModelTimes(chosen_s, chosen_s)
     return ModelTimes(chosen_s, chosen_s, best.time_s, best.description)
 
