@@ -1,4 +1,4 @@
-"""WorkSums of bounds in plain NumPy, a message's times first and every resource after: what the core's one pass must equal.
+"""Sums of bounds in plain NumPy, a message's times first and every resource after: what the core's one pass must equal.
 
 Many temporary arrays and unbuffered minima: about ten times the core's time.
 """

@@ -13,10 +13,11 @@ Invariant: each is a permutation of the ranks, so there is one send and one rece
 its own inverse, so all but gen exchange with one partner.
 Complexity: O(messages) in time and memory. p - 1 steps of pex and gen, the fewest of any schedule with one send per
 step; at most q - 1 of the others, up to twice p - 1, with many ranks idle where p is just above q/2.
-When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are cheap, pex-gen-shift off
-powers of two (pex-gen is the text's reference), gen where exchanges are not cheaper than other pairs of sends and
-receives; on a ring of processes it is what MPI libraries do. On a hypercube pex has no contention; there `lp`, the same
-steps, also promises it. `bounded` needs as many phases at contention ⌈n/4⌉, half of what pex and gen put on a link.
+When to use them: dense patterns, where links have bandwidth to spare: pex where exchanges are cheap, pex-gen-shift
+where p is just below a power of two (pex-gen is the text's reference), gen where exchanges are not cheaper than other
+pairs of sends and receives; on a ring of processes it is what MPI libraries do. On a hypercube pex has no contention;
+there `lp`, the same steps, also promises it. `bounded` needs as many phases at contention ⌈n/4⌉, half of what pex and
+gen put on a link.
 
 Contention f(i): messages on the busiest link of step i of a complete exchange on an r × c mesh (the text: r rows, c
 columns), ranks row-major, routes taking X (the columns) first. The formulas are held against counted loads on the ten
@@ -42,8 +43,7 @@ Departures:
 - pex-gen-shift: the text's pseudo-code takes the virtual number modulo p, which breaks the symmetry: partners disagree
   about each other and ranks send to themselves. Its words and its example (20 ranks are numbered 6 to 25) need modulo
   q, which never acts, as p - 1 + ⌊(q - p)/2⌋ < q.
-Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), sections 3.1 to 3.4, Figures 1 to
-5.
+Reference: Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh (1993), sections 3.1-3.4, Figures 1-5.
 """
 
 from __future__ import annotations
