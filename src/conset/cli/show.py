@@ -128,22 +128,22 @@ class Views:
 
 
 def _phase_of(word: str | None) -> int | None:
-    from conset.errors import UsageError
+    from conset.errors import UsageError, shortened
 
     if word is None or word == "all":
         return None if word is None else -1
     if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise UsageError(f"--phase '{word}': a whole number or all is required")
+        raise UsageError(f"--phase '{shortened(word)}': a whole number or all is required")
     return int(word)
 
 
 def _node_of(word: str | None) -> int | None:
-    from conset.errors import UsageError
+    from conset.errors import UsageError, shortened
 
     if word is None or word == "all":
         return None if word is None else -1
     if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise UsageError(f"--linkage {word}: a node or `all` required")
+        raise UsageError(f"--linkage {shortened(word)}: a node or `all` required")
     return int(word)
 
 
