@@ -17,8 +17,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
-from conset.files import is_file, require_file, shown
+from conset.errors import InputError, shortened
+from conset.files import is_file, require_file
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = "biufcUS"
@@ -96,7 +96,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> NDArray[Any]:
-    where = f"{path}: no valid .npz archive: member {shown(member.filename)!r}"
+    where = f"{path}: no valid .npz archive: member {shortened(member.filename)!r}"
     if not member.filename.endswith(".npy"):
         raise InputError(f"{where} is no array")
     if member.flag_bits & 1:

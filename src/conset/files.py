@@ -93,7 +93,7 @@ def require_file(path: str | Path) -> Path:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # a name that is too long, one with a zero byte, no permission
-        raise InputError(f"{shown(path)}: cannot be read: {getattr(error, 'strerror', error)}") from None
+        raise InputError(f"{shortened(path)}: cannot be read: {getattr(error, 'strerror', error)}") from None
     if path.is_dir():
         raise InputError(f"{path}: is a directory, a file is required")
     if not path.is_file():
@@ -130,9 +130,3 @@ def whole_number(text: str) -> int | None:
     """
     digits = text[1:] if text[:1] in ("+", "-") else text
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None
-
-
-def shown(value: object) -> str:
-    """A word of a file in an error message, cut after 40 characters."""
-    text = str(value)
-    return text if len(text) <= 40 else text[:39] + "…"

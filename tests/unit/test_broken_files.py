@@ -45,3 +45,18 @@ def test_a_machine_that_is_a_path_is_not_opened(broken: Path, capsys: pytest.Cap
     for command in ("verify", "show", "predict"):
         assert run([command, str(broken / "m1.json")]) == 3
         assert "a file carries the whole object" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["show", "predict", "simulate"])
+def test_a_route_along_no_link_is_told_with_its_file(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.json"
+    free = ["--method", "negotiated", "--routes", "free"]
+    assert run(["compile", "alltoall", "--on", "torus:4x3", *free, "-o", str(path)]) == 0
+    path.write_text(path.read_text().replace('"torus:4x3"', '"torus:4x3,routing=no-wrap"'))
+    capsys.readouterr()
+    assert run([command, str(path)]) == 3
+    line = capsys.readouterr().err
+    assert line.startswith(f"conset: {path}: route: nodes ")
+    assert line.endswith("are not joined by a link\n")

@@ -36,6 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     Path("p.toml").write_text('[[block]]\npattern = "shift"\n')
     assert run(["compile", "p.toml", "--on", "mesh:2x2", "-o", "p.json"]) == 0
     Path("real.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 -0.5\n2 3 1\n")
+    Path("deep.json").write_text('{"a":' * 100_000)
+    Path("nested.json").write_text(f"[{'[' * 900}{']' * 900}]")
+    Path("digits.txt").write_text("9" * 5000)
+    Path("digits.json").write_text(f"[{'9' * 4000}{', 1' * 15}]")
     capsys.readouterr()
     return tmp_path
 
@@ -89,7 +93,15 @@ CASES = [
     (["show", "p.json", "-o", "x.svg"], 2, "-o: 'p.json' is a program, which is shown as text only"),
     (["show", "s.json", "--phase", "all", "-o", "x.svg"], 2, "--phase all: -o x.svg draws one phase; a page (.html)"),
     (["show", "s.json", "--phase", "²"], 2, "--phase '²': a whole number or all is required"),
-    (["show", "s.json", "--linkage", "²"], 2, "--linkage ²: a node or `all` required"),
+    (["show", "s.json", "--linkage", "²"], 2, "--linkage '²': a node or `all` required"),
+    (["show", "s.json", "--phase", "9" * 400], 2, "9 (400 letters)': a whole number or all is required"),
+    (["show", "s.json", "--linkage", "9" * 400], 2, "9 (400 letters)': a node or `all` required"),
+    (["simulate", "s.json", "--in-flight", str(10**30)], 2, "must be a whole number from 1 to 999999999, or all"),
+    (["run", "s.json", "--in-flight", str(10**9)], 2, "must be a whole number from 1 to 999999999, or all"),
+    (["compile", "alltoall", *MESH, "--placement", "deep.json"], 3, "(500000 letters)': one node id per line required"),
+    (["compile", "alltoall", *MESH, "--placement", "nested.json"], 3, "nested.json: [0] = list: a node id required"),
+    (["compile", "alltoall", *MESH, "--placement", "digits.txt"], 3, "(5000 letters)': one node id per line required"),
+    (["compile", "alltoall", *MESH, "--placement", "digits.json"], 3, "(4000 letters) of rank 0: must be from 0 to 15"),
 ]  # fmt: skip
 
 

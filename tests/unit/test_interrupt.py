@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import conset
@@ -22,7 +23,10 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError
 from conset.formats.schedule import read_document
+from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
+from conset.methods.event_list import time_event_list
+from conset.methods.problem import Phases, Problem
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_schedule
@@ -154,6 +158,24 @@ def test_a_wish_that_was_there_before_still_lets_a_cheap_schedule_be_made() -> N
     finally:
         _core.reset_search()
     assert not compile_pattern(pattern, machine, CompileOptions("first-fit", effort=3)).report.stopped_early
+
+
+def test_an_event_list_looks_while_it_runs() -> None:
+    """Its first run alone may take long; the longest message first is what it then has."""
+    machine = parse_machine("crossbar:100")
+    pattern = parse_pattern("alltoall:size=uniform(1KiB,64KiB)", topology=machine.topology, ranks=100)
+    placed = Problem(pattern, machine, Limits())
+    together = Phases(np.array([0, pattern.messages]), np.arange(pattern.messages, dtype=np.int32))
+    _core.ask_stop()
+    try:
+        with pytest.raises(_core.Interrupted):
+            time_event_list(placed, together, restarts=0)
+        schedule = compile_pattern(pattern, machine, CompileOptions("event-list"))
+    finally:
+        _core.reset_search()
+    assert schedule.report.stopped_early
+    assert verify_schedule(schedule).ok
+    assert schedule.timetable[schedule.size.argmax(), 0] == 0
 
 
 def test_the_chooser_keeps_what_it_has_when_a_method_has_nothing_yet() -> None:

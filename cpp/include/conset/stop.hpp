@@ -70,12 +70,12 @@ class StopPoll {
 public:
     static constexpr std::size_t kPollInterval = 1 << 16;
 
-    // `steps` more are done; throws Interrupted.
-    void count(std::size_t steps = 1) {
+    // `steps` more are done; as should_stop.
+    bool count(std::size_t steps = 1, bool have_schedule = false) {
         steps_ += steps;
-        if (steps_ < kPollInterval) return;
+        if (steps_ < kPollInterval) return false;
         steps_ = 0;
-        should_stop(false);
+        return should_stop(have_schedule);
     }
 
 private:

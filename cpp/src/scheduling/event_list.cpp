@@ -54,8 +54,9 @@ public:
         return most;
     }
 
-    // Times transfers begin ... end - 1; the latest end.
-    double run(std::int64_t begin, std::int64_t end, Precedence& precedence) {
+    // Times transfers begin ... end - 1; the latest end, or infinity where it was to stop half way; throws Interrupted
+    // instead where there is no schedule yet.
+    double run(std::int64_t begin, std::int64_t end, Precedence& precedence, bool have_schedule) {
         for (std::int64_t k = begin; k < end; ++k)
             for (const std::int32_t line : lines_.of(k)) unfinished_[line] += duration_[k] / lines_.room(line);
         candidates_.clear();
@@ -74,6 +75,7 @@ public:
                     if (ready) candidates_.push_back(successor);
                 });
             }
+            if (poll_.count(candidates_.size(), have_schedule)) return std::numeric_limits<double>::infinity();
             start_candidates(time);
         }
         for (std::int64_t k = begin; k < end; ++k)  // what rounding left
@@ -129,6 +131,7 @@ private:
         }
     }
 
+    StopPoll poll_;
     const TimeLines& lines_;
     View<const double> duration_;
     Array<double> factor_, best_factor_, priority_;
@@ -179,7 +182,8 @@ Timetable time_event_list(const TimeLines& lines, View<const std::int64_t> phase
             const std::int64_t begin = phase_offsets[p], end = phase_offsets[p + 1];
             if (best[p] <= least[p]) continue;
             if (run > 0) list.draw_factors(begin, end, noise, kShare, random);
-            const double length = list.run(begin, end, precedence);
+            const double length = list.run(begin, end, precedence, run > 0);
+            if (length == std::numeric_limits<double>::infinity()) return result;
             if (length <= best[p]) list.keep_factors(begin, end);
             if (length < best[p]) {
                 best[p] = length;

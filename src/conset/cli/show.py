@@ -107,8 +107,8 @@ def command(
     if kind == "schedule":
         from conset.report.terminal_schedule import Views
 
-        shown_phase = _number_or_all(phase, f"--phase '{phase}': a whole number or all is required")
-        node = _number_or_all(linkage, f"--linkage {linkage}: a node or `all` required")
+        shown_phase = _number_or_all("--phase", phase, "a whole number or all is required")
+        node = _number_or_all("--linkage", linkage, "a node or `all` required")
         _show_schedule(Path(thing), Views(shown_phase, partners, node, guarantees), output, json)
     elif kind == "timeline":
         _show_timeline(Path(thing), output, json)
@@ -119,14 +119,14 @@ def command(
         _show_pattern(traffic, _manifest(thing, seed), output, json)
 
 
-def _number_or_all(word: str | None, refusal: str) -> int | None:
+def _number_or_all(option: str, word: str | None, rule: str) -> int | None:
     """A whole number; -1 for `all`, None without a word."""
-    from conset.errors import UsageError
+    from conset.errors import UsageError, shortened
 
     if word is None or word == "all":
         return None if word is None else -1
     if not (word.isascii() and word.isdigit() and len(word) <= 18):
-        raise UsageError(refusal)
+        raise UsageError(f"{option} '{shortened(word)}': {rule}")
     return int(word)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.errors import InputError, shortened
 
 
 def json_text(value: Any) -> str:
@@ -73,7 +73,7 @@ def shown(value: Any) -> str:
         text = "null" if value is None else repr(value)
     except (RecursionError, ValueError):  # nested a thousand deep, a number of thousands of digits
         text = type(value).__name__
-    return text if len(text) <= 40 else text[:37] + "…"
+    return shortened(text)
 
 
 @contextmanager

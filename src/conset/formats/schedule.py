@@ -91,8 +91,12 @@ def read_schedule(path: str | Path) -> Schedule:
         UsageError: the suffix is neither `.json` nor `.npz`.
         InputError: not a schedule file, or what it says is no schedule (`conset verify` reports all that is wrong).
     """
+    from conset.schedule.loads import chosen_links
+
     try:
-        return to_schedule(read_document(path))
+        schedule = to_schedule(read_document(path))
+        chosen_links(schedule)  # else whoever follows its routes trips over them, and does not know the file
+        return schedule
     except InputError as error:
         raise named(error, path) from None
 

@@ -64,8 +64,8 @@ def schedule_event_list(problem: Problem) -> Phases:
     if messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     together = Phases(np.array([0, messages], np.int64), np.arange(messages, dtype=np.int32))
-    found = [time_event_list(problem, together, method="event-list")]
     timing = time_lines(problem, together, method="event-list")
+    found = [_event_list(problem, together, timing)]
     least = _busiest(timing)
     with suppress(_core.Interrupted):  # of what is only another start
         for phase in _rounds(problem):
@@ -75,6 +75,16 @@ def schedule_event_list(problem: Problem) -> Phases:
     table = min(found, key=lambda times: float(times[:, 1].max()))
     order = np.lexsort((table[:, 1], table[:, 0])).astype(np.int32)
     return Phases(together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True))
+
+
+def _event_list(problem: Problem, together: Phases, timing: Timing) -> NDArray[np.float64]:
+    """The event list; where its first run is to stop half way, the longest message first, which takes no time."""
+    try:
+        return time_event_list(problem, together, method="event-list")
+    except _core.Interrupted:
+        if problem.pattern.before is not None:
+            raise
+        return _in_order(timing, np.argsort(-timing.duration, kind="stable").astype(np.int32))
 
 
 def _rounds(problem: Problem) -> Iterator[NDArray[np.int32]]:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import frozen
-from conset.errors import InputError, UsageError
-from conset.files import shown, whole_number
+from conset.errors import InputError, UsageError, shortened
+from conset.files import whole_number
 from conset.network.topology import Topology
 from conset.units import parse_rate
 
@@ -247,7 +247,7 @@ def _reached(start: int, offsets: NDArray[np.int64], heads: NDArray[np.int32]) -
 def _width(value: str, where: str) -> int:
     width = whole_number(value)
     if width is None or not 1 <= width < 2**31:
-        raise InputError(f"{where}: width '{shown(value)}': must be a whole number from 1 to 2^31 - 1")
+        raise InputError(f"{where}: width '{shortened(value)}': must be a whole number from 1 to 2^31 - 1")
     return width
 
 

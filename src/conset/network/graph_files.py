@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conset.errors import InputError, unknown_name
-from conset.files import read_text, shown, whole_number
+from conset.errors import InputError, shortened, unknown_name
+from conset.files import read_text, whole_number
 from conset.network.graph import Edge, Graph, both_ways, build_graph, edge_from_attributes, is_switch, numbered
 
 _GML_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
@@ -183,11 +183,11 @@ def _parse_graphml(text: str, name: str) -> _GraphMLElements:
 
     def entity(entity: str, *_: object) -> None:
         # a few that name each other make gigabytes out of a kilobyte, and no graph needs one
-        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shown(entity)}': entities are not read")
+        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shortened(entity)}': entities are not read")
 
     def declaration(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and not _is_known_encoding(encoding):
-            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shown(encoding)}'")
+            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shortened(encoding)}'")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])

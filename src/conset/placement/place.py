@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import frozen_ints
-from conset.errors import InputError, UsageError, unknown_name
-from conset.files import require_file
+from conset.errors import InputError, UsageError, shortened, unknown_name
+from conset.files import require_file, whole_number
 from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
@@ -140,7 +140,9 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
     count = np.zeros(topology.endpoints, np.int64)
     for rank, node in enumerate(ids):
         if not 0 <= node < topology.endpoints:
-            raise InputError(f"{where(rank)}: node {node} of rank {rank}: must be from 0 to {topology.endpoints - 1}")
+            raise InputError(
+                f"{where(rank)}: node {shortened(node)} of rank {rank}: must be from 0 to {topology.endpoints - 1}"
+            )
         count[node] += 1
         if count[node] > ranks_per_node:
             rule = f"at most {ranks_per_node} ranks a node (ranks_per_node)"
@@ -156,7 +158,8 @@ def _json_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:
         raise InputError(f"{path}: is no complete JSON list: {error}") from None
     for k, node in enumerate(ids):
         if not isinstance(node, int) or isinstance(node, bool):
-            raise InputError(f"{path}: [{k}] = {node!r}: a node id required")
+            given = type(node).__name__ if isinstance(node, list | dict) else shortened(repr(node))
+            raise InputError(f"{path}: [{k}] = {given}: a node id required")
     return ids, lambda rank: f"{path}: [{rank}]"
 
 
@@ -166,9 +169,9 @@ def _line_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:
         word = line.split("#", 1)[0].strip()
         if not word:
             continue
-        try:
-            ids.append(int(word))
-        except ValueError:
-            raise InputError(f"{path}:{number}: '{word}': one node id per line required") from None
+        node = whole_number(word)
+        if node is None:
+            raise InputError(f"{path}:{number}: '{shortened(word)}': one node id per line required")
+        ids.append(node)
         lines.append(number)
     return ids, lambda rank: f"{path}:{lines[rank]}"

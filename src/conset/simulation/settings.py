@@ -24,8 +24,10 @@ from typing import Literal, cast
 
 import numpy as np
 
-from conset.errors import UsageError, unknown_name
+from conset.errors import UsageError, shortened, unknown_name
+from conset.files import whole_number
 from conset.machine.costs import Costs
+from conset.schedule.posting import MAX_IN_FLIGHT
 
 MAX_VALUES = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16}
 """What the counts of `Settings` may be at most."""
@@ -122,7 +124,7 @@ class Settings:
 
 
 def parse_count(value: str | int, what: str) -> int | None:
-    """A whole number of at least 1, or None for `all`; `what` is the option that says it.
+    """A whole number from 1 to `MAX_IN_FLIGHT`, or None for `all`; `what` is the option that says it.
 
     Raises:
         UsageError: anything else.
@@ -130,6 +132,8 @@ def parse_count(value: str | int, what: str) -> int | None:
     text = str(value).strip()
     if text == "all":
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < 1:
-        raise UsageError(f"{what} {value!r}: must be a whole number of at least 1, or all", options=[what])
-    return int(text)
+    number = whole_number(text)
+    if number is None or not 1 <= number <= MAX_IN_FLIGHT:
+        rule = f"must be a whole number from 1 to {MAX_IN_FLIGHT}, or all"
+        raise UsageError(f"{what} '{shortened(text)}': {rule}", options=[what])
+    return number

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
-from conset.files import require_file, shown, whole_number
+from conset.errors import InputError, shortened
+from conset.files import require_file, whole_number
 from conset.machine.machine import Machine
 from conset.simulation.workload import Workload
 
@@ -89,10 +89,10 @@ def _split_row(path: Path, number: int, line: str) -> tuple[int | float, ...]:
             break
         value = _time(word) if name == "time" else whole_number(word)
         if value is None and word.isdecimal():
-            raise InputError(f"{path}, line {number}: {name} = {shown(word)}: must be below 10^18")
+            raise InputError(f"{path}, line {number}: {name} = {shortened(word)}: must be below 10^18")
         if value is None:
             rule = "a number" if name == "time" else "a whole number"
-            raise InputError(f"{path}, line {number}: {name} = '{shown(word)}': {rule} required")
+            raise InputError(f"{path}, line {number}: {name} = '{shortened(word)}': {rule} required")
         values.append(value)
         if abs(values[-1]) >= 2**62:
             raise InputError(f"{path}, line {number}: {name} = {word}: must be below 2^62")
@@ -153,7 +153,7 @@ def _wanted(path: Path, messages: int) -> tuple[NDArray[np.int64], NDArray[np.in
             for word in fields.split(";"):
                 number = whole_number(word.strip())
                 if number is None:
-                    raise InputError(f"{path}, line {k + 1}: deps: '{shown(word)}': whole numbers separated by ';'")
+                    raise InputError(f"{path}, line {k + 1}: deps: '{shortened(word)}': whole numbers separated by ';'")
                 wanted.append(number)
             counts[k] = fields.count(";") + 1
     return counts, np.array(wanted, np.int64)

@@ -14,7 +14,8 @@ namespace conset {
 // The shortest timetable found for each phase. Transfers phase_offsets[p] ... of phase p last duration[k]; where pairs
 // (first[k], second[k]) of transfers of one phase are given the second starts when the first has ended. The first run
 // takes the most unfinished work first, `restarts` more multiply it by a factor of each transfer: those of the best
-// run, some of them drawn anew as 1 + noise * u, u uniform in [0, 1).
+// run, some of them drawn anew as 1 + noise * u, u uniform in [0, 1). A wish to stop ends the restarts, half way
+// through one if need be; in the first run it throws Interrupted.
 Timetable time_event_list(const TimeLines& lines, View<const std::int64_t> phase_offsets, View<const double> duration,
                           View<const std::int32_t> first, View<const std::int32_t> second, std::int32_t restarts,
                           double noise, std::uint64_t seed);

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import frozen
-from conset.errors import InputError, UsageError
-from conset.files import read_text, shown, whole_number
+from conset.errors import InputError, UsageError, shortened
+from conset.files import read_text, whole_number
 from conset.pattern.pattern import Pattern
 from conset.units import parse_rate
 
@@ -39,7 +39,9 @@ def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
             continue
         if not header:
             if [word.lower() for word in fields] != _HEADER.split(","):
-                raise InputError(f"{path}, line {number}: the header must be {_HEADER}, given '{shown(line.strip())}'")
+                raise InputError(
+                    f"{path}, line {number}: the header must be {_HEADER}, given '{shortened(line.strip())}'"
+                )
             header = True
             continue
         ends, rate = _row(fields, f"{path}, line {number}")
@@ -62,7 +64,7 @@ def _row(fields: list[str], place: str) -> tuple[tuple[int, int], float]:
         raise InputError(f"{place}: 3 columns required, given {len(fields)}")
     source, target = whole_number(fields[0]), whole_number(fields[1])
     if source is None or target is None:
-        given = f"'{shown(fields[0])}' and '{shown(fields[1])}'"
+        given = f"'{shortened(fields[0])}' and '{shortened(fields[1])}'"
         raise InputError(f"{place}: two whole numbers of ranks required, given {given}")
     try:
         return (source, target), parse_rate(fields[2], "rate")

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError
-from conset.files import read_text, shown, whole_number
+from conset.errors import InputError, UsageError, shortened
+from conset.files import read_text, whole_number
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
 from conset.units import parse_size
@@ -82,7 +82,7 @@ def _integers(text: str) -> NDArray[np.int64] | None:
 def _rank(word: str, what: str, place: str) -> int:
     rank = whole_number(word)
     if rank is None:
-        raise InputError(f"{place}: {what} = '{shown(word)}': a whole number required")
+        raise InputError(f"{place}: {what} = '{shortened(word)}': a whole number required")
     if abs(rank) >= 2**31:
         raise InputError(f"{place}: {what} = {rank}: must be from 0 to 2^31 - 1")
     return rank

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError
-from conset.files import shown
+from conset.errors import InputError, UsageError, shortened
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located, require_ranks, require_square, whole_bytes
 from conset.pattern.readers.partition import Graph, pattern_from_graph
@@ -163,7 +162,8 @@ def checked_text(path: Path) -> Text:
     if end < len(content):
         line = content[end : content.index(b"\n", end)]
         number += content.count(b"\n", begin, end) + 1
-        raise InputError(f"{path}, line {number}: {_entry_rule(form, field)}, given '{shown(_decoded(line).strip())}'")
+        given = shortened(_decoded(line).strip())
+        raise InputError(f"{path}, line {number}: {_entry_rule(form, field)}, given '{given}'")
     found = content.count(b"\n", begin) - len(_BLANK.findall(content, begin))
     if found != promised:
         state = "truncated: " if found < promised else ""
@@ -178,7 +178,7 @@ def _read_banner(content: bytes, path: Path) -> tuple[str, str, str]:
     fields = [word.decode().lower() for word in match.groups()] if match else ["", "", ""]
     known = fields[0] in ("coordinate", "array") and fields[1] in _VALUE_KINDS and fields[2] in _SYMMETRIES
     if not known or fields[:2] == ["array", "pattern"]:
-        first = shown(_decoded(content[: content.index(b"\n")]).strip())
+        first = shortened(_decoded(content[: content.index(b"\n")]).strip())
         required = "%%MatrixMarket matrix coordinate|array real|integer|complex|pattern general|symmetric|…"
         raise InputError(f"{path}: no Matrix Market file: line 1 must be {required}, is '{first}'")
     return fields[0], fields[1], fields[2]
@@ -197,7 +197,7 @@ def _read_sizes(content: bytes, form: str, path: Path) -> tuple[int, int, tuple[
         count = 3 if form == "coordinate" else 2
         if match is None or sum(word is not None for word in match.groups()) != count:
             what = "rows, columns and entries" if count == 3 else "rows and columns"
-            raise InputError(f"{path}, line {number}: {what} required, given '{shown(_decoded(line))}'")
+            raise InputError(f"{path}, line {number}: {what} required, given '{shortened(_decoded(line))}'")
         return begin, number, tuple(int(word) for word in match.groups() if word is not None)
     raise InputError(f"{path}: truncated: no line of sizes after the header")
 
