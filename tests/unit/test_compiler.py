@@ -160,6 +160,6 @@ def test_the_stubs_name_what_the_core_has() -> None:
     named = {n.name for n in stub.body if isinstance(n, ast.ClassDef | ast.FunctionDef)}
     assert named == {name for name in dir(_core) if not name.startswith("_")}
     for node in stub.body:
-        if isinstance(node, ast.ClassDef) and not issubclass(getattr(_core, node.name), enum.Enum | Exception):
+        if isinstance(node, ast.ClassDef) and not issubclass(getattr(_core, node.name), enum.Enum | BaseException):
             members = {m.name for m in node.body if isinstance(m, ast.FunctionDef) and not m.name.startswith("_")}
             assert members == {name for name in dir(getattr(_core, node.name)) if not name.startswith("_")}, node.name
