@@ -16,6 +16,7 @@ void bind_methods(nb::module_& module);
 void bind_placement(nb::module_& module);
 void bind_profile(nb::module_& module);
 void bind_stop(nb::module_& module);
+void bind_transfers(nb::module_& module);
 void bind_unequal(nb::module_& module);
 void bind_wormhole(nb::module_& module);
 }  // namespace conset::bindings
@@ -37,6 +38,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_placement(module);
     conset::bindings::bind_profile(module);
     conset::bindings::bind_stop(module);
+    conset::bindings::bind_transfers(module);
     conset::bindings::bind_unequal(module);
     conset::bindings::bind_wormhole(module);
 }

@@ -58,9 +58,9 @@ def test_squares_divisible_by_4_meet_the_bisection_bound_at_every_contention(sid
     square = _core.SquareExchange(side)
     contentions = range(1, side // 4 + 1) if side <= 32 else (1, side // 4)
     for c in contentions:
-        offsets, message = square.phases(c)
-        assert offsets.size - 1 == -(-(side**3) // (4 * c))
-        assert message.size == side**2 * (side**2 - 1)
+        found = square.phases(c)
+        assert found.offsets.size - 1 == -(-(side**3) // (4 * c))
+        assert found.message.size == side**2 * (side**2 - 1)
 
 
 @pytest.mark.parametrize(("side", "contention"), [(12, 2), (16, 3), (20, 3), (24, 5), (28, 4), (32, 7)])

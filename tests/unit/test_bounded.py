@@ -85,9 +85,9 @@ def test_phases_of_the_closed_form_are_runs_of_its_steps(side: int) -> None:
 def test_windows_of_m_minus_1_steps_repeat_no_sender_and_no_receiver(side: int) -> None:
     """Theorem 1 (b): the smallest gap between two uses of a node is m - 1, as sender and as receiver."""
     square = _core.SquareExchange(side)
-    offsets, message = square.phases(1)
-    step = np.repeat(np.arange(square.steps), np.diff(offsets))
-    source, rest = np.divmod(message, side**2 - 1)
+    found = square.phases(1)
+    step = np.repeat(np.arange(square.steps), np.diff(found.offsets))
+    source, rest = np.divmod(found.message, side**2 - 1)
     for node in (source, rest + (rest >= source)):
         order = np.lexsort((step, node))
         gap = np.diff(step[order])[np.diff(node[order]) == 0]

@@ -1,6 +1,6 @@
 #include "conset/network/profile.hpp"
 
-#include "checks.hpp"
+#include "network/transfers.hpp"
 
 namespace conset::bindings {
 
@@ -42,22 +42,41 @@ auto rounds(const Network& network, In<std::int32_t> source, In<std::int32_t> ta
     return give(std::move(result));
 }
 
-Profile profile(const Network& network, In<std::int32_t> source, In<std::int32_t> target,
-                In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int64_t> size,
-                In<std::int64_t> phase_offsets, In<std::int64_t> batch_offsets, bool phase_by_phase,
-                In<double> step_up_to, In<double> step_seconds, double out, double in, double node, double exchange,
-                In<double> link, In<std::int32_t> width, double tolerance, double blocking, bool match_all_exchanges) {
+// What a byte and a message cost; keeps the arrays it looks at.
+class MachineWork {
+public:
+    MachineWork(In<double> step_up_to, In<double> step_seconds, double out, double in, double node, double exchange,
+                In<double> link, In<std::int32_t> width, double tolerance, double blocking, bool match_all_exchanges)
+        : step_up_to_(step_up_to),
+          step_seconds_(step_seconds),
+          link_(link),
+          width_(width),
+          work_{view(step_up_to_), view(step_seconds_), out, in, node, exchange, view(link_), view(width_), tolerance,
+                blocking,          match_all_exchanges} {
+        require(!work_.step_up_to.empty(), "step_up_to", "at least 1 entry required");
+        check_size("step_seconds", work_.step_seconds.size(), work_.step_up_to.size());
+    }
+
+    // What links cost fits the network.
+    const Work& on(const Network& network) const {
+        check_each_or_none("link", work_.link.size(), static_cast<std::size_t>(network.link_slots()));
+        check_width(network, work_.width);
+        return work_;
+    }
+
+private:
+    In<double> step_up_to_, step_seconds_, link_;
+    In<std::int32_t> width_;
+    Work work_;
+};
+
+Profile profile(const BoundTransfers& transfers, In<std::int64_t> phase_offsets, In<std::int64_t> batch_offsets,
+                bool phase_by_phase, const MachineWork& work) {
     nb::gil_scoped_release released;
-    const Routes routes = checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
-    check_each("size", size.shape(0), routes.size());
+    const Routes& routes = *transfers;
     check_phases(view(phase_offsets), view(batch_offsets), routes.size());
-    require(step_up_to.shape(0) > 0, "step_up_to", "at least 1 entry required");
-    check_size("step_seconds", step_seconds.shape(0), step_up_to.shape(0));
-    check_each_or_none("link", link.shape(0), static_cast<std::size_t>(network.link_slots()));
-    check_width(network, view(width));
-    return profile_phases(routes, view(size), view(phase_offsets), view(batch_offsets), phase_by_phase,
-                          {view(step_up_to), view(step_seconds), out, in, node, exchange, view(link), view(width),
-                           tolerance, blocking, match_all_exchanges});
+    return profile_phases(routes, transfers.size(), view(phase_offsets), view(batch_offsets), phase_by_phase,
+                          work.on(routes.network));
 }
 
 }  // namespace
@@ -79,12 +98,14 @@ void bind_profile(nb::module_& module) {
     module.def("rank_rounds", &rounds, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
                nb::arg("order").noconvert(), nb::arg("work").noconvert(), nb::arg("send"), nb::arg("receive"),
                nb::arg("link").noconvert());
-    module.def("profile_phases", &profile, nb::arg("network"), nb::arg("source").noconvert(),
-               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
-               nb::arg("size").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("batch_offsets").noconvert(),
-               nb::arg("phase_by_phase"), nb::arg("step_up_to").noconvert(), nb::arg("step_seconds").noconvert(),
-               nb::arg("out"), nb::arg("in_"), nb::arg("node"), nb::arg("exchange"), nb::arg("link").noconvert(),
-               nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("match_all_exchanges"));
+    nb::class_<MachineWork>(module, "Work")
+        .def(nb::init<In<double>, In<double>, double, double, double, double, In<double>, In<std::int32_t>, double,
+                      double, bool>(),
+             nb::kw_only(), nb::arg("step_up_to").noconvert(), nb::arg("step_seconds").noconvert(), nb::arg("out"),
+             nb::arg("in_"), nb::arg("node"), nb::arg("exchange"), nb::arg("link").noconvert(),
+             nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("match_all_exchanges"));
+    module.def("profile_phases", &profile, nb::arg("transfers"), nb::arg("phase_offsets").noconvert(),
+               nb::arg("batch_offsets").noconvert(), nb::arg("phase_by_phase"), nb::arg("work"));
 }
 
 }  // namespace conset::bindings

@@ -1,6 +1,6 @@
 #include "conset/prediction/formula.hpp"
 
-#include "checks.hpp"
+#include "network/transfers.hpp"
 
 namespace conset::bindings {
 
@@ -41,41 +41,29 @@ public:
     const MessageCosts costs;
 };
 
-// Transfers whose costs fit their network and whose ranks exist.
-Routes checked(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
-               In<std::int32_t> route_links, In<std::int64_t> size, const Ranks& ranks, const GivenCosts& given) {
-    const Routes routes = checked_routes(network, view(source), view(target), view(route_offsets), view(route_links));
-    check_each("size", size.shape(0), routes.size());
-    check_count("ranks", ranks.ranks, 0, std::numeric_limits<std::int32_t>::max());
-    check_size("sender", ranks.sender.size(), routes.size());
-    check_size("receiver", ranks.receiver.size(), routes.size());
-    check_ids("sender", ranks.sender, ranks.ranks);
-    check_ids("receiver", ranks.receiver, ranks.ranks);
+// What messages cost on a network, which it fits.
+const MessageCosts& costs_on(const Network& network, const GivenCosts& given) {
     check_each_or_none("link", given.costs.link.size(), static_cast<std::size_t>(network.link_slots()));
     check_width(network, given.costs.width);
-    return routes;
+    return given.costs;
 }
 
-Formula batches(const Network& network, In<std::int32_t> source, In<std::int32_t> target,
-                In<std::int64_t> route_offsets, In<std::int32_t> route_links, In<std::int32_t> sender,
-                In<std::int32_t> receiver, std::int32_t ranks, In<std::int64_t> size, In<std::int64_t> phase_offsets,
-                In<std::int64_t> batch_offsets, bool phase_by_phase, const GivenCosts& given) {
+Formula batches(const BoundTransfers& transfers, const BoundRanks& ranks, In<std::int64_t> phase_offsets,
+                In<std::int64_t> batch_offsets, bool phase_by_phase, const GivenCosts& costs) {
     nb::gil_scoped_release released;
-    const Ranks ends{view(sender), view(receiver), ranks};
-    const Routes routes = checked(network, source, target, route_offsets, route_links, size, ends, given);
+    const Routes& routes = *transfers;
     check_phases(view(phase_offsets), view(batch_offsets), routes.size());
-    return time_batches(routes, ends, view(size), view(phase_offsets), view(batch_offsets), phase_by_phase,
-                        given.costs);
+    return time_batches(routes, ranks.of(transfers), transfers.size(), view(phase_offsets), view(batch_offsets),
+                        phase_by_phase, costs_on(routes.network, costs));
 }
 
-Ends rank_ends(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> route_offsets,
-               In<std::int32_t> route_links, In<std::int32_t> sender, In<std::int32_t> receiver, std::int32_t ranks,
-               In<std::int64_t> size, In<std::int64_t> phase_offsets, const GivenCosts& given) {
+Ends rank_ends(const BoundTransfers& transfers, const BoundRanks& ranks, In<std::int64_t> phase_offsets,
+               const GivenCosts& costs) {
     nb::gil_scoped_release released;
-    const Ranks ends{view(sender), view(receiver), ranks};
-    const Routes routes = checked(network, source, target, route_offsets, route_links, size, ends, given);
+    const Routes& routes = *transfers;
     check_rise("phase_offsets", view(phase_offsets), routes.size());
-    return time_ranks(routes, ends, view(size), view(phase_offsets), given.costs);
+    return time_ranks(routes, ranks.of(transfers), transfers.size(), view(phase_offsets),
+                      costs_on(routes.network, costs));
 }
 
 auto least(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<double> value) {
@@ -96,7 +84,7 @@ void bind_formula(nb::module_& module) {
         .def(nb::init<In<double>, In<double>, In<double>, In<double>, In<double>, double, double, double, double,
                       double, In<double>, In<std::int32_t>, double, double, double, double, double, double, bool, bool,
                       std::int64_t>(),
-             nb::arg("up_to").noconvert(), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
+             nb::kw_only(), nb::arg("up_to").noconvert(), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
              nb::arg("latency").noconvert(), nb::arg("hop").noconvert(), nb::arg("out"), nb::arg("in_"),
              nb::arg("node"), nb::arg("copy"), nb::arg("exchange"), nb::arg("link").noconvert(),
              nb::arg("width").noconvert(), nb::arg("tolerance"), nb::arg("blocking"), nb::arg("setup"),
@@ -111,15 +99,10 @@ void bind_formula(nb::module_& module) {
         .def_prop_ro("end", &entries<Ends, &Ends::end>)
         .def_prop_ro("rank", &entries<Ends, &Ends::rank>)
         .def_prop_ro("setups", &entries<Ends, &Ends::setups>);
-    module.def("time_batches", &batches, nb::arg("network"), nb::arg("source").noconvert(),
-               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
-               nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),
-               nb::arg("size").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("batch_offsets").noconvert(),
-               nb::arg("phase_by_phase"), nb::arg("costs"));
-    module.def("time_ranks", &rank_ends, nb::arg("network"), nb::arg("source").noconvert(),
-               nb::arg("target").noconvert(), nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(),
-               nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),
-               nb::arg("size").noconvert(), nb::arg("phase_offsets").noconvert(), nb::arg("costs"));
+    module.def("time_batches", &batches, nb::arg("transfers"), nb::arg("ranks"), nb::arg("phase_offsets").noconvert(),
+               nb::arg("batch_offsets").noconvert(), nb::arg("phase_by_phase"), nb::arg("costs"));
+    module.def("time_ranks", &rank_ends, nb::arg("transfers"), nb::arg("ranks"), nb::arg("phase_offsets").noconvert(),
+               nb::arg("costs"));
     module.def("least_on_links", &least, nb::arg("network"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("value").noconvert());
 }

@@ -1,4 +1,5 @@
-#include "checks.hpp"
+#include "scheduling/connections.hpp"
+
 #include "conset/scheduling/complete_exchange/orbit_packing.hpp"
 #include "conset/scheduling/sequential_router.hpp"
 
@@ -6,51 +7,69 @@ namespace conset::bindings {
 
 namespace {
 
-// The router with the arrays it refers to: NumPy's may go before it does.
-class OwnedRouter {
-public:
-    OwnedRouter(std::int32_t nodes, In<std::int32_t> link_source, In<std::int32_t> link_target, In<std::int32_t> from,
-                In<std::int32_t> to, In<std::int32_t> first, In<std::int32_t> second, In<std::int32_t> channels,
-                In<std::int32_t> send, In<std::int32_t> receive, In<std::int32_t> link, In<double> demand,
-                In<double> send_rate, In<double> receive_rate, In<double> link_rate, std::int32_t phases,
-                std::int32_t weight, std::uint64_t seed)
-        : ints_{copy(link_source), copy(link_target), copy(from), copy(to),      copy(first),
-                copy(second),      copy(channels),    copy(send), copy(receive), copy(link)},
-          rates_{copy(demand), copy(send_rate), copy(receive_rate), copy(link_rate)},
-          router_({checked(nodes, ints_, rates_), ints_[0], ints_[1]}, {ints_[2], ints_[3], ints_[4], ints_[5]},
-                  {ints_[6], ints_[7], ints_[8], ints_[9]}, {rates_[0], rates_[1], rates_[2], rates_[3]}, phases,
-                  weight, seed) {}
+using Ints = In<std::int32_t>;
+using Rates = In<double>;
 
-    std::size_t connections() const { return ints_[2].size(); }
-
-    // What the constructor refers to fits together.
-    static std::int32_t checked(std::int32_t nodes, const Array<std::int32_t> (&ints)[10],
-                                const Array<double> (&rates)[4]) {
-        const std::size_t links = ints[0].size(), connections = ints[2].size();
-        const auto count = static_cast<std::size_t>(nodes);
-        check_count("nodes", nodes, 1, std::numeric_limits<std::int32_t>::max());
-        check_size("link_target", ints[1].size(), links);
-        check_size("target", ints[3].size(), connections);
-        for (int k = 0; k < 4; ++k) check_ids<std::int32_t>("nodes of links and connections", ints[k], nodes);
-        check_pairs(ints[4], ints[5], connections);
-        for (int k = 6; k < 9; ++k)
-            if (!ints[k].empty()) check_size("channels, send, receive", ints[k].size(), count);
-        if (!ints[9].empty()) check_size("link", ints[9].size(), links);
-        for (int k = 6; k < 10; ++k) check_ids<std::int32_t>("limits", ints[k], std::int64_t{1} << 31);
-        if (!rates[0].empty()) {
-            check_size("demand", rates[0].size(), connections);
-            check_size("send_rate", rates[1].size(), count);
-            check_size("receive_rate", rates[2].size(), count);
-            check_size("link_rate", rates[3].size(), links);
-        }
-        return nodes;
+// Upper limits of nodes and links.
+struct BoundRouterLimits {
+    BoundRouterLimits(Ints channels, Ints send, Ints receive, Ints link)
+        : channels(channels), send(send), receive(receive), link(link) {
+        for (const Ints* limit : {&channels, &send, &receive, &link})
+            check_ids("limits", view(*limit), std::int64_t{1} << 31);
     }
 
+    // One of each node and link, or none.
+    RouterLimits on(const BoundWiring& wiring) const {
+        for (const Ints* limit : {&channels, &send, &receive})
+            if (limit->shape(0) > 0) check_size("channels, send, receive", limit->shape(0), as_size(wiring.nodes()));
+        if (link.shape(0) > 0) check_size("link", link.shape(0), wiring.links());
+        return {view(channels), view(send), view(receive), view(link)};
+    }
+
+    Ints channels, send, receive, link;
+};
+
+// What connections demand of the rates of nodes and links.
+struct BoundDemands {
+    Rates demand, send, receive, link;
+
+    // One of each connection, node and link, or nothing is demanded.
+    RouterDemands on(const BoundWiring& wiring, const BoundConnections& connections) const {
+        if (demand.shape(0) > 0) {
+            check_size("demand", demand.shape(0), connections.size());
+            check_size("send_rate", send.shape(0), as_size(wiring.nodes()));
+            check_size("receive_rate", receive.shape(0), as_size(wiring.nodes()));
+            check_size("link_rate", link.shape(0), wiring.links());
+        }
+        return {view(demand), view(send), view(receive), view(link)};
+    }
+};
+
+// The router with what it refers to.
+class OwnedRouter {
+public:
+    OwnedRouter(const BoundWiring& wiring, const BoundConnections& connections, const BoundRouterLimits& limits,
+                const BoundDemands& demands, std::int32_t phases, std::int32_t weight, std::uint64_t seed)
+        : wiring_(wiring),
+          connections_(connections),
+          limits_(limits),
+          demands_(demands),
+          router_(*wiring_, connections_.on(wiring_), limits_.on(wiring_), demands_.on(wiring_, connections_),
+                  checked("phases", phases), checked("weight", weight), seed) {}
+
+    std::size_t connections() const { return connections_.size(); }
     SequentialRouter& operator*() { return router_; }
 
 private:
-    Array<std::int32_t> ints_[10];
-    Array<double> rates_[4];
+    static std::int32_t checked(const char* what, std::int32_t count) {
+        check_count(what, count, 0, std::numeric_limits<std::int32_t>::max());
+        return count;
+    }
+
+    BoundWiring wiring_;
+    BoundConnections connections_;
+    BoundRouterLimits limits_;
+    BoundDemands demands_;
     SequentialRouter router_;
 };
 
@@ -67,10 +86,7 @@ std::int64_t rip_up(OwnedRouter& router, std::int32_t rounds, double share) {
 
 auto phase(OwnedRouter& router) { return give(Array((*router).phase())); }
 
-auto paths(OwnedRouter& router) {
-    SequentialRouter::Paths paths = (*router).paths();
-    return std::make_pair(give(std::move(paths.offsets)), give(std::move(paths.nodes)));
-}
+RoutePaths paths(OwnedRouter& router) { return (*router).paths(); }
 
 auto pack(std::int32_t rows, In<std::int32_t> load, In<std::int32_t> capacity, double hot, double cold,
           std::int64_t steps, std::uint64_t seed) {
@@ -89,16 +105,30 @@ auto pack(std::int32_t rows, In<std::int32_t> load, In<std::int32_t> capacity, d
 }  // namespace
 
 void bind_connections(nb::module_& module) {
+    nb::class_<BoundWiring>(module, "Wiring")
+        .def(nb::init<std::int32_t, Ints, Ints>(), nb::arg("nodes"), nb::arg("link_source").noconvert(),
+             nb::arg("link_target").noconvert());
+    nb::class_<BoundConnections>(module, "Connections")
+        .def(nb::init<Ints, Ints, Ints, Ints>(), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+             nb::arg("first").noconvert(), nb::arg("second").noconvert());
+    nb::class_<BoundRouterLimits>(module, "RouterLimits")
+        .def(nb::init<Ints, Ints, Ints, Ints>(), nb::kw_only(), nb::arg("channels").noconvert(),
+             nb::arg("send").noconvert(), nb::arg("receive").noconvert(), nb::arg("link").noconvert());
+    nb::class_<BoundDemands>(module, "RouterDemands")
+        .def(
+            "__init__",
+            [](BoundDemands* self, Rates demand, Rates send_rate, Rates receive_rate, Rates link_rate) {
+                new (self) BoundDemands{demand, send_rate, receive_rate, link_rate};
+            },
+            nb::arg("demand").noconvert(), nb::arg("send_rate").noconvert(), nb::arg("receive_rate").noconvert(),
+            nb::arg("link_rate").noconvert());
+    nb::class_<RoutePaths>(module, "RoutePaths")
+        .def_prop_ro("offsets", &entries<RoutePaths, &RoutePaths::offsets>)
+        .def_prop_ro("nodes", &entries<RoutePaths, &RoutePaths::nodes>);
     nb::class_<OwnedRouter>(module, "SequentialRouter")
-        .def(nb::init<std::int32_t, In<std::int32_t>, In<std::int32_t>, In<std::int32_t>, In<std::int32_t>,
-                      In<std::int32_t>, In<std::int32_t>, In<std::int32_t>, In<std::int32_t>, In<std::int32_t>,
-                      In<std::int32_t>, In<double>, In<double>, In<double>, In<double>, std::int32_t, std::int32_t,
-                      std::uint64_t>(),
-             nb::arg("nodes"), nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(),
-             nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("first").noconvert(),
-             nb::arg("second").noconvert(), nb::arg("channels").noconvert(), nb::arg("send").noconvert(),
-             nb::arg("receive").noconvert(), nb::arg("link").noconvert(), nb::arg("demand").noconvert(),
-             nb::arg("send_rate").noconvert(), nb::arg("receive_rate").noconvert(), nb::arg("link_rate").noconvert(),
+        .def(nb::init<const BoundWiring&, const BoundConnections&, const BoundRouterLimits&, const BoundDemands&,
+                      std::int32_t, std::int32_t, std::uint64_t>(),
+             nb::arg("wiring"), nb::arg("connections"), nb::arg("limits"), nb::arg("demands"), nb::kw_only(),
              nb::arg("phases"), nb::arg("weight"), nb::arg("seed"))
         .def("route", &route, nb::arg("order").noconvert())
         .def("rip_up", &rip_up, nb::arg("rounds"), nb::arg("share"))

@@ -39,38 +39,35 @@ private:
     ExchangeSearch search_;
 };
 
-template <class Run>
-auto packed(Run&& run) {
-    ExchangePacking packing;
-    {
-        nb::gil_scoped_release released;
-        packing = run();
-    }
-    return std::make_pair(give(std::move(packing.phase)), give(std::move(packing.chosen)));
-}
-
-auto fill(const OwnedSearch& search, In<std::int32_t> start) {
+ExchangePacking fill(const OwnedSearch& search, In<std::int32_t> start) {
+    nb::gil_scoped_release released;
     check_size("start", start.shape(0), search.items());
-    return packed([&] { return (*search).fill(view(start)); });
+    return (*search).fill(view(start));
 }
 
-auto peel(const OwnedSearch& search, std::uint64_t seed) {
-    return packed([&] { return (*search).peel(seed); });
+ExchangePacking peel(const OwnedSearch& search, std::uint64_t seed) {
+    nb::gil_scoped_release released;
+    return (*search).peel(seed);
 }
 
-auto reorder(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
-             std::int64_t rounds, std::uint64_t seed) {
-    return packed([&] { return (*search).reorder(search.packing(phase, chosen), target, rounds, seed); });
+ExchangePacking reorder(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
+                        std::int64_t rounds, std::uint64_t seed) {
+    nb::gil_scoped_release released;
+    return (*search).reorder(search.packing(phase, chosen), target, rounds, seed);
 }
 
-auto eject(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
-           std::int64_t moves, std::uint64_t seed) {
-    return packed([&] { return (*search).eject(search.packing(phase, chosen), target, moves, seed); });
+ExchangePacking eject(const OwnedSearch& search, In<std::int32_t> phase, In<std::int64_t> chosen, std::int32_t target,
+                      std::int64_t moves, std::uint64_t seed) {
+    nb::gil_scoped_release released;
+    return (*search).eject(search.packing(phase, chosen), target, moves, seed);
 }
 
 }  // namespace
 
 void bind_exchange_search(nb::module_& module) {
+    nb::class_<ExchangePacking>(module, "ExchangePacking")
+        .def_prop_ro("phase", &entries<ExchangePacking, &ExchangePacking::phase>)
+        .def_prop_ro("chosen", &entries<ExchangePacking, &ExchangePacking::chosen>);
     nb::class_<OwnedSearch>(module, "ExchangeSearch")
         .def(nb::init<const Network&, std::int32_t, In<std::int64_t>, In<std::int32_t>>(), nb::arg("network"),
              nb::arg("contention"), nb::arg("offsets").noconvert(), nb::arg("message").noconvert())

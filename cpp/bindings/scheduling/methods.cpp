@@ -29,17 +29,16 @@ void bind_resources(nb::module_& module) {
 }
 
 void bind_phases(nb::module_& module) {
+    nb::class_<Phases>(module, "Phases")
+        .def_prop_ro("offsets", &entries<Phases, &Phases::offsets>)
+        .def_prop_ro("message", &entries<Phases, &Phases::message>);
     module.def(
         "group_phases",
         [](In<std::int32_t> phase) {
-            Phases phases;
-            {
-                nb::gil_scoped_release released;
-                check_ids("phase", view(phase),
-                          std::max(std::int64_t{1} << 24, 64 * static_cast<std::int64_t>(phase.shape(0))));
-                phases = group_phases(view(phase));
-            }
-            return std::make_pair(give(std::move(phases.offsets)), give(std::move(phases.message)));
+            nb::gil_scoped_release released;
+            check_ids("phase", view(phase),
+                      std::max(std::int64_t{1} << 24, 64 * static_cast<std::int64_t>(phase.shape(0))));
+            return group_phases(view(phase));
         },
         nb::arg("phase").noconvert());
 }

@@ -1,6 +1,6 @@
 #include "conset/scheduling/negotiated.hpp"
 
-#include "checks.hpp"
+#include "scheduling/connections.hpp"
 
 namespace conset::bindings {
 
@@ -8,89 +8,79 @@ namespace {
 
 using Ints = In<std::int32_t>;
 
-void check_messages(const Ints& source, const Ints& target, const Ints& first, const Ints& second, std::int32_t starts,
-                    std::int32_t endpoints) {
-    check_size("target", target.shape(0), source.shape(0));
-    check_ids("source", view(source), starts);
-    check_ids("target", view(target), endpoints);
-    check_pairs(view(first), view(second), source.shape(0));
-}
-
-void check_limits(const Ints& send, const Ints& receive, const Ints& link, const Ints& channels, std::size_t slots) {
-    for (const Ints* limit : {&send, &receive, &link, &channels}) {
-        check_each_or_none("limits", limit->shape(0), slots);
-        check_ids("limits", view(*limit), std::int64_t{1} << 31);
+// How much a slot may hold; keeps the arrays it looks at.
+class BoundSlotLimits {
+public:
+    BoundSlotLimits(Ints send, Ints receive, Ints link, Ints channels)
+        : send_(send), receive_(receive), link_(link), channels_(channels) {
+        for (const Ints* limit : {&send_, &receive_, &link_, &channels_})
+            check_ids("limits", view(*limit), std::int64_t{1} << 31);
     }
-}
 
-void make_fixed(NegotiatedItems* self, const Network& network, Ints source, Ints target, Ints first, Ints second,
-                Ints width, bool exchange) {
+    // They fit the number of slots.
+    SlotLimits of(std::size_t slots) const {
+        for (const Ints* limit : {&send_, &receive_, &link_, &channels_})
+            check_each_or_none("limits", limit->shape(0), slots);
+        return {view(send_), view(receive_), view(link_), view(channels_)};
+    }
+
+private:
+    Ints send_, receive_, link_, channels_;
+};
+
+void make_fixed(NegotiatedItems* self, const Network& network, const BoundConnections& messages, Ints width,
+                bool exchange) {
     nb::gil_scoped_release released;
-    check_messages(source, target, first, second, network.starts(), network.endpoints());
     check_width(network, view(width));
-    new (self) NegotiatedItems(network, {view(source), view(target), view(first), view(second)}, view(width), exchange);
+    new (self) NegotiatedItems(network, messages.on(network), view(width), exchange);
 }
 
-NegotiatedItems make_free(std::int32_t nodes, Ints link_source, Ints link_target, Ints source, Ints target, Ints first,
-                          Ints second, Ints width) {
+NegotiatedItems make_free(const BoundWiring& wiring, const BoundConnections& messages, Ints width) {
     nb::gil_scoped_release released;
-    check_count("nodes", nodes, 1, std::numeric_limits<std::int32_t>::max());
-    check_messages(source, target, first, second, nodes, nodes);
-    check_size("link_target", link_target.shape(0), link_source.shape(0));
-    check_ids("link_source", view(link_source), nodes);
-    check_ids("link_target", view(link_target), nodes);
-    check_each("width", width.shape(0), link_source.shape(0));
+    check_each("width", width.shape(0), wiring.links());
     check_ids("width", view(width), std::int64_t{1} << 31, 1);
-    return {nodes,
-            {view(link_source), view(link_target)},
-            {view(source), view(target), view(first), view(second)},
-            view(width)};
+    return {*wiring, messages.on(wiring), view(width)};
 }
 
-std::int32_t least(const NegotiatedItems& items, Ints send, Ints receive, Ints link, Ints channels) {
+std::int32_t least(const NegotiatedItems& items, const BoundSlotLimits& limits) {
     nb::gil_scoped_release released;
-    check_limits(send, receive, link, channels, 1);
-    return items.least_slots({view(send), view(receive), view(link), view(channels)});
+    return items.least_slots(limits.of(1));
 }
 
-void make_negotiation(Negotiation* self, const NegotiatedItems& items, std::int32_t slots, Ints send, Ints receive,
-                      Ints link, Ints channels, double start, double growth, double history, double most,
-                      std::uint64_t seed) {
+void make_negotiation(Negotiation* self, const NegotiatedItems& items, std::int32_t slots,
+                      const BoundSlotLimits& limits, const Pressure& pressure, std::uint64_t seed) {
     nb::gil_scoped_release released;
     check_count("slots", slots, 1, std::numeric_limits<std::int32_t>::max());
-    check_limits(send, receive, link, channels, static_cast<std::size_t>(slots));
-    new (self) Negotiation(items, slots, {view(send), view(receive), view(link), view(channels)},
-                           {start, growth, history, most}, seed);
-}
-
-auto paths(const Negotiation& negotiation) {
-    Negotiation::Paths found = negotiation.paths();
-    return std::make_pair(give(std::move(found.offsets)), give(std::move(found.nodes)));
+    new (self) Negotiation(items, slots, limits.of(static_cast<std::size_t>(slots)), pressure, seed);
 }
 
 }  // namespace
 
 void bind_negotiated(nb::module_& module) {
+    nb::class_<BoundSlotLimits>(module, "SlotLimits")
+        .def(nb::init<Ints, Ints, Ints, Ints>(), nb::kw_only(), nb::arg("send").noconvert(),
+             nb::arg("receive").noconvert(), nb::arg("link").noconvert(), nb::arg("channels").noconvert());
+    nb::class_<Pressure>(module, "Pressure")
+        .def(
+            "__init__",
+            [](Pressure* self, double start, double growth, double history, double most) {
+                new (self) Pressure{start, growth, history, most};
+            },
+            nb::kw_only(), nb::arg("start"), nb::arg("growth"), nb::arg("history"), nb::arg("most"));
     nb::class_<NegotiatedItems>(module, "NegotiatedItems")
-        .def("__init__", &make_fixed, nb::arg("network"), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
-             nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("width").noconvert(),
+        .def("__init__", &make_fixed, nb::arg("network"), nb::arg("messages"), nb::arg("width").noconvert(),
              nb::arg("exchange"))
-        .def_static("free", &make_free, nb::arg("nodes"), nb::arg("link_source").noconvert(),
-                    nb::arg("link_target").noconvert(), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
-                    nb::arg("first").noconvert(), nb::arg("second").noconvert(), nb::arg("width").noconvert())
+        .def_static("free", &make_free, nb::arg("wiring"), nb::arg("messages"), nb::arg("width").noconvert())
         .def_prop_ro("has_free_routes", &NegotiatedItems::free)
-        .def("least_slots", &least, nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
-             nb::arg("link").noconvert(), nb::arg("channels").noconvert());
+        .def("least_slots", &least, nb::arg("limits"));
     nb::class_<Negotiation>(module, "Negotiation")
-        .def("__init__", &make_negotiation, nb::arg("items"), nb::arg("slots"), nb::arg("send").noconvert(),
-             nb::arg("receive").noconvert(), nb::arg("link").noconvert(), nb::arg("channels").noconvert(),
-             nb::arg("start"), nb::arg("growth"), nb::arg("history"), nb::arg("most"), nb::arg("seed"),
-             nb::keep_alive<1, 2>())
+        .def("__init__", &make_negotiation, nb::arg("items"), nb::arg("slots"), nb::arg("limits"), nb::arg("pressure"),
+             nb::arg("seed"), nb::keep_alive<1, 2>())
         .def("run", &Negotiation::run, nb::arg("sweeps"), nb::arg("work"), nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("sweeps", &Negotiation::sweeps)
         .def_prop_ro("work", &Negotiation::work)
         .def("slot_of_messages", [](const Negotiation& n) { return give(n.slot_of_messages()); })
-        .def("paths", &paths);
+        .def("paths", &Negotiation::paths);
 }
 
 }  // namespace conset::bindings

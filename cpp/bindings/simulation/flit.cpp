@@ -50,30 +50,42 @@ struct BoundRouters {
     }
 };
 
-FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int64_t>& execution,
-                   const BoundRouters& given, In<std::int64_t> release, In<std::int32_t> flits, std::int64_t worm_flits,
-                   std::int64_t watch_first, std::int64_t watch_last, std::int64_t limit, double until,
-                   std::int64_t work) {
-    nb::gil_scoped_release released;
-    const FlitNetwork routers = given.of(*workload.network);
-    check_size("release", release.shape(0), workload.size());
-    check_ids("release", view(release), std::int64_t{1} << 62);
-    check_size("flits", flits.shape(0), workload.size());
-    check_ids("flits", view(flits), std::int64_t{1} << 31, 1);
-    check_count("worm_flits", worm_flits, 0, std::numeric_limits<std::int64_t>::max());
-    check_count("watch_last", watch_last, 0, static_cast<std::int64_t>(workload.size()));
-    check_count("watch_first", watch_first, 0, watch_last);
-    const Routes routes = workload.routes();
+// What is sent, in flits; keeps the arrays it looks at.
+struct BoundFlits {
+    In<std::int64_t> release;
+    In<std::int32_t> flits;
+    std::int64_t worm_flits;
+
+    FlitWorkload of(const BoundWorkload& workload) const {
+        check_size("release", release.shape(0), workload.size());
+        check_ids("release", view(release), std::int64_t{1} << 62);
+        check_size("flits", flits.shape(0), workload.size());
+        check_ids("flits", view(flits), std::int64_t{1} << 31, 1);
+        check_count("worm_flits", worm_flits, 0, std::numeric_limits<std::int64_t>::max());
+        return {workload.routes(), workload.messages<std::int64_t>(view(release)), view(flits), worm_flits};
+    }
+};
+
+void check_joined(const FlitNetwork& routers, const Routes& routes) {
     for (std::size_t k = 0; k < routes.size(); ++k)
         routes.each_link(k, [&](std::int32_t link) {
             require(routers.out_port[link] >= 0 && routers.in_port[link] >= 0, "out_port, in_port",
                     "a link that a message takes has none");
         });
+}
+
+FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int64_t>& execution,
+                   const BoundRouters& given, const BoundFlits& flits, const FlitWatch& watch, double until,
+                   std::int64_t work) {
+    nb::gil_scoped_release released;
+    const FlitNetwork routers = given.of(*workload.network);
+    const FlitWorkload sent = flits.of(workload);
+    check_count("last", watch.last, 0, static_cast<std::int64_t>(workload.size()));
+    check_count("first", watch.first, 0, watch.last);
+    check_joined(routers, sent.routes);
     Execution<std::int64_t> routed = execution.with(workload.size(), until, work, true);
     routed.inside_crosses = true;
-    return simulate_flit(routers,
-                         {workload.routes(), workload.messages<std::int64_t>(view(release)), view(flits), worm_flits},
-                         routed, {watch_first, watch_last, limit});
+    return simulate_flit(routers, sent, routed, watch);
 }
 
 }  // namespace
@@ -101,9 +113,22 @@ void bind_flit(nb::module_& module) {
             },
             nb::kw_only(), nb::arg("ports"), nb::arg("link_source").noconvert(), nb::arg("out_port").noconvert(),
             nb::arg("in_port").noconvert(), nb::arg("ring").noconvert(), nb::arg("lanes"), nb::arg("buffer"));
-    module.def("simulate_flit", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("routers"), nb::kw_only(),
-               nb::arg("release").noconvert(), nb::arg("flits").noconvert(), nb::arg("worm_flits"),
-               nb::arg("watch_first"), nb::arg("watch_last"), nb::arg("limit"), nb::arg("until"), nb::arg("work"));
+    nb::class_<BoundFlits>(module, "FlitWorkload")
+        .def(
+            "__init__",
+            [](BoundFlits* self, In<std::int64_t> release, In<std::int32_t> flits, std::int64_t worm_flits) {
+                new (self) BoundFlits{release, flits, worm_flits};
+            },
+            nb::kw_only(), nb::arg("release").noconvert(), nb::arg("flits").noconvert(), nb::arg("worm_flits"));
+    nb::class_<FlitWatch>(module, "FlitWatch")
+        .def(
+            "__init__",
+            [](FlitWatch* self, std::int64_t first, std::int64_t last, std::int64_t limit) {
+                new (self) FlitWatch{first, last, limit};
+            },
+            nb::kw_only(), nb::arg("first"), nb::arg("last"), nb::arg("limit"));
+    module.def("simulate_flit", &simulate, nb::arg("workload"), nb::arg("execution"), nb::arg("routers"),
+               nb::arg("flits"), nb::arg("watch"), nb::kw_only(), nb::arg("until"), nb::arg("work"));
 }
 
 }  // namespace conset::bindings

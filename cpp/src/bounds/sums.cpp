@@ -1,6 +1,6 @@
 #include "conset/bounds/sums.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -66,15 +66,15 @@ public:
           ranks_of_(ranks),
           weight_(weight),
           prices_(prices),
-          ranks_(static_cast<std::size_t>(ranks.ranks)),
-          nodes_(static_cast<std::size_t>(routes.network.nodes())),
+          ranks_(as_size(ranks.ranks)),
+          nodes_(as_size(routes.network.nodes())),
           asks_nodes_(prices.node_Bps < kNever) {
         if (!prices.leads_of_links) return;
         if (LineLeast::pay(routes, routes.size())) {
             lines_.emplace(routes.network);
             least_.emplace(*lines_);
         } else {
-            links_.resize(static_cast<std::size_t>(routes.network.link_slots()));
+            links_.resize(as_size(routes.network.link_slots()));
         }
     }
 
@@ -119,8 +119,7 @@ private:
     double port_or_node(std::size_t k) const { return std::max(prices_.port, weight(k) / prices_.node_Bps); }
 
     void add_ranks(std::size_t k, const Alone& m, bool leaves, double slowest) {
-        Rank &sender = ranks_[static_cast<std::size_t>(ranks_of_.sender[k])],
-             &receiver = ranks_[static_cast<std::size_t>(ranks_of_.receiver[k])];
+        Rank &sender = ranks_[ranks_of_.sender[k]], &receiver = ranks_[ranks_of_.receiver[k]];
         sender.send += m.send;
         sender.sending.least(0, m.alone - m.send);
         receiver.receive += m.receive;
@@ -138,7 +137,7 @@ private:
 
     void add_bytes(std::size_t k, const Alone& m) {
         const std::int32_t s = routes_.source[k], t = routes_.target[k];
-        Node &source = nodes_[static_cast<std::size_t>(s)], &target = nodes_[static_cast<std::size_t>(t)];
+        Node &source = nodes_[s], &target = nodes_[t];
         const double head = m.wait + m.to_bytes, tail = m.after, bytes = step_.bytes;
         overall_.least(head, tail);
         source.out += bytes;
@@ -154,7 +153,7 @@ private:
         if (least_) {
             least_->add(s, t, {head, tail});
         } else if (!links_.empty()) {
-            routes_.each_link(k, [&](std::int32_t l) { links_[static_cast<std::size_t>(l)].least(head, tail); });
+            routes_.each_link(k, [&](std::int32_t l) { links_[l].least(head, tail); });
         }
     }
 

@@ -4,13 +4,13 @@ namespace conset {
 
 BoxLines::BoxLines(const Network& network)
     : network_(network),
-      nodes_(static_cast<std::size_t>(network.nodes())),
+      nodes_(as_size(network.nodes())),
       sides_(network.sides()),
       strides_(network.strides()),
       at_(sides_.size() * nodes_) {
     for (std::size_t k = 0; k < sides_.size(); ++k)
         for (std::int32_t v = 0; v < network.nodes(); ++v)
-            at_[k * nodes_ + static_cast<std::size_t>(v)] = v / strides_[k] % sides_[k];
+            at_[conset::cell(k, nodes_, v)] = v / strides_[k] % sides_[k];
 }
 
 bool BoxLines::pay(const Routes& routes, std::size_t count) {
@@ -22,20 +22,19 @@ bool BoxLines::pay(const Routes& routes, std::size_t count) {
 
 bool LineLeast::pay(const Routes& routes, std::size_t count) {
     if (!BoxLines::pay(routes, count)) return false;
-    const std::vector<std::int32_t>& sides = routes.network.sides();
+    const auto& sides = routes.network.sides();
     const auto longest = static_cast<std::uint32_t>(*std::max_element(sides.begin(), sides.end()));
-    return static_cast<std::size_t>(std::bit_width(longest)) * static_cast<std::size_t>(routes.network.link_slots()) <=
-           count;
+    return as_size(std::bit_width(longest)) * as_size(routes.network.link_slots()) <= count;
 }
 
 LineLeast::LineLeast(const BoxLines& lines) : lines_(lines), levels_(1) {
     lines.each_block([&](std::size_t, std::size_t, std::size_t rows, std::size_t) {
-        levels_ = std::max(levels_, static_cast<std::size_t>(std::bit_width(rows)));
+        levels_ = std::max(levels_, as_size(std::bit_width(rows)));
     });
     pair_.resize(levels_ * lines.cells());
 }
 
-std::span<const LineLeast::Pair> LineLeast::settle() {
+View<const LineLeast::Pair> LineLeast::settle() {
     for (std::size_t level = levels_; level-- > 1;) {
         const std::size_t half = std::size_t{1} << (level - 1);
         const Pair* wide = pair_.data() + level * lines_.cells();
@@ -48,7 +47,7 @@ std::span<const LineLeast::Pair> LineLeast::settle() {
             }
         });
     }
-    return std::span<const Pair>(pair_).first(lines_.cells());
+    return View<const Pair>(pair_).first(lines_.cells());
 }
 
 }  // namespace conset

@@ -4,7 +4,7 @@ namespace conset {
 
 LineLoads::LineLoads(const Network& network) : lines_(network), sums_(lines_), visits_(lines_.nodes(), 0) {}
 
-LineLoads::Largest LineLoads::largest_then_clear(std::span<const std::int32_t> width) {
+LineLoads::Largest LineLoads::largest_then_clear(View<const std::int32_t> width) {
     sums_.settle();
     add_arrivals();
     const Largest result{largest_link(width), *std::max_element(visits_.begin(), visits_.end())};
@@ -13,8 +13,8 @@ LineLoads::Largest LineLoads::largest_then_clear(std::span<const std::int32_t> w
     return result;
 }
 
-std::int32_t LineLoads::largest_link(std::span<const std::int32_t> width) const {
-    const std::vector<std::int32_t>& cells = sums_.cells();
+std::int32_t LineLoads::largest_link(View<const std::int32_t> width) const {
+    const Array<std::int32_t>& cells = sums_.cells();
     const auto per = [](std::int32_t count, std::int32_t w) { return (count + w - 1) / w; };
     if (width.size() == 1) return per(*std::max_element(cells.begin(), cells.end()), width[0]);
     std::int32_t most = 0;
@@ -40,7 +40,7 @@ void LineLoads::add_arrivals() {
     });
 }
 
-Totals count_line_totals(const Routes& routes, std::span<const std::int64_t> size) {
+Totals count_line_totals(const Routes& routes, View<const std::int64_t> size) {
     const BoxLines lines(routes.network);
     LineSums<std::int64_t> messages(lines), bytes(lines);
     for (std::size_t k = 0; k < routes.size(); ++k) messages.add(routes.source[k], routes.target[k], 1);
@@ -49,10 +49,10 @@ Totals count_line_totals(const Routes& routes, std::span<const std::int64_t> siz
         for (std::size_t k = 0; k < routes.size(); ++k) bytes.add(routes.source[k], routes.target[k], size[k]);
         bytes.settle();
     }
-    const auto slots = static_cast<std::size_t>(routes.network.link_slots());
-    Totals totals{std::vector<std::int64_t>(slots), std::vector<std::int64_t>(slots)};
-    for (std::size_t slot = 0; slot < slots; ++slot) {
-        const std::size_t c = lines.cell(static_cast<std::int32_t>(slot));
+    const std::int32_t slots = routes.network.link_slots();
+    Totals totals{Array<std::int64_t>(as_size(slots)), Array<std::int64_t>(as_size(slots))};
+    for (std::int32_t slot = 0; slot < slots; ++slot) {
+        const std::size_t c = lines.cell(slot);
         totals.messages[slot] = messages.cells()[c];
         totals.bytes[slot] = size.size() > 1 ? bytes.cells()[c] : messages.cells()[c] * size[0];
     }

@@ -175,9 +175,9 @@ Array<std::uint8_t> divide_best(const Cut& cut, Random& random) {
 
 }  // namespace
 
-Array<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph, View<const std::int32_t> order,
-                                     View<const std::int32_t> low, View<const std::int32_t> middle,
-                                     View<const std::int32_t> high, std::int32_t ranks_per_node, std::uint64_t seed) {
+Array<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph, const NetworkCuts& cuts,
+                                     std::int32_t ranks_per_node, std::uint64_t seed) {
+    const auto& [order, low, middle, high] = cuts;
     const Distances distance(network);
     const std::int32_t ranks = graph.ranks();
     const std::size_t places = order.size() * static_cast<std::size_t>(ranks_per_node);

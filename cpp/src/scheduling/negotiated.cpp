@@ -242,7 +242,7 @@ void Negotiation::note_rows(std::size_t item) {
     if (limited_[2]) rows.push_back(2 * nodes + items_.source_[item]);
     for (const std::int32_t at : path_[item]) {
         if (limited_[2]) rows.push_back(2 * nodes + items_.out_target_[at]);
-        if (limited_[3]) rows.push_back(3 * nodes + items_.out_link_[at]);
+        if (limited_[3]) rows.push_back(3 * nodes + items_.out_.link[at]);
     }
 }
 
@@ -294,8 +294,8 @@ Array<std::int32_t> Negotiation::slot_of_messages() const {
     return slot;
 }
 
-Negotiation::Paths Negotiation::paths() const {
-    Paths paths;
+RoutePaths Negotiation::paths() const {
+    RoutePaths paths;
     paths.offsets.push_back(0);
     for (std::size_t m = 0; m < path_.size(); ++m) {
         paths.nodes.push_back(items_.source_[m]);

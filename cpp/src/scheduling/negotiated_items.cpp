@@ -22,7 +22,7 @@ std::int64_t entry(View<const std::int32_t> limit, std::size_t slot) {
 
 }  // namespace
 
-NegotiatedItems::NegotiatedItems(const Network& network, const Messages& messages, View<const std::int32_t> width,
+NegotiatedItems::NegotiatedItems(const Network& network, const Connections& messages, View<const std::int32_t> width,
                                  bool exchange)
     : nodes_(network.nodes()), links_(network.link_slots()), exchange_(exchange), width_(width.begin(), width.end()) {
     copy_messages(messages);
@@ -39,12 +39,12 @@ NegotiatedItems::NegotiatedItems(const Network& network, const Messages& message
     order_items(messages);
 }
 
-NegotiatedItems::NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const Messages& messages,
-                                 View<const std::int32_t> width)
-    : nodes_(nodes),
+NegotiatedItems::NegotiatedItems(const Wiring& wiring, const Connections& messages, View<const std::int32_t> width)
+    : nodes_(wiring.nodes),
       links_(static_cast<std::int32_t>(wiring.source.size())),
       free_(true),
-      width_(width.begin(), width.end()) {
+      width_(width.begin(), width.end()),
+      out_(wiring) {
     copy_messages(messages);
     item_.resize(source_.size());
     std::iota(item_.begin(), item_.end(), 0);
@@ -56,21 +56,15 @@ NegotiatedItems::NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const
         }
         offsets_.push_back(static_cast<std::int64_t>(row_.size()));
     }
-    out_link_.resize(wiring.source.size());
-    out_offsets_ = fill_rows<std::int32_t>(
-        as_size(nodes_), wiring.source.size(),
-        [&](std::size_t l) { return wiring.source[l] != wiring.target[l] ? wiring.source[l] : -1; },
-        [&](std::int32_t at, std::size_t l) { out_link_[at] = static_cast<std::int32_t>(l); });
-    out_link_.resize(as_size(out_offsets_.back()));
-    for (const std::int32_t l : out_link_) {
+    for (const std::int32_t l : out_.link) {
         out_source_.push_back(wiring.source[l]);
         out_target_.push_back(wiring.target[l]);
     }
-    measure_distances();
+    measure_hops(wiring);
     order_items(messages);
 }
 
-void NegotiatedItems::copy_messages(const Messages& messages) {
+void NegotiatedItems::copy_messages(const Connections& messages) {
     source_.assign(messages.source.begin(), messages.source.end());
     target_.assign(messages.target.begin(), messages.target.end());
 }
@@ -134,7 +128,7 @@ void NegotiatedItems::add_item(const Network& network, View<const std::int32_t> 
     offsets_.push_back(static_cast<std::int64_t>(row_.size()));
 }
 
-void NegotiatedItems::order_items(const Messages& messages) {
+void NegotiatedItems::order_items(const Connections& messages) {
     if (messages.first.empty()) return;
     const std::size_t edges = messages.first.size();
     Array<std::int32_t> waits(items(), 0), ready;
@@ -173,38 +167,14 @@ void NegotiatedItems::order_items(const Messages& messages) {
     }
 }
 
-// Breadth first from every target against the direction of the links.
-void NegotiatedItems::measure_distances() {
-    constexpr std::uint16_t far = std::numeric_limits<std::uint16_t>::max();
-    Array<std::int32_t> in_source(out_target_.size()), queue;
-    const Array<std::int32_t> in_offsets = fill_rows<std::int32_t>(
-        as_size(nodes_), out_target_.size(), [&](std::size_t k) { return out_target_[k]; },
-        [&](std::int32_t at, std::size_t k) { in_source[at] = out_source_[k]; });
-    distance_row_.assign(static_cast<std::size_t>(nodes_), -1);
+void NegotiatedItems::measure_hops(const Wiring& wiring) {
+    Array<std::int32_t> targets;
+    for (std::size_t m = 0; m < source_.size(); ++m)
+        if (leaves(m)) targets.push_back(target_[m]);
+    to_ = HopTable(wiring, targets);
     hops_.assign(source_.size(), 0);
-    std::int32_t known = 0;
-    for (std::size_t m = 0; m < source_.size(); ++m) {
-        const std::int32_t t = target_[m];
-        if (!leaves(m)) continue;
-        if (distance_row_[t] < 0) {
-            distance_row_[t] = known++;
-            distance_.resize(static_cast<std::size_t>(known) * static_cast<std::size_t>(nodes_), far);
-            std::uint16_t* to =
-                distance_.data() + static_cast<std::size_t>(known - 1) * static_cast<std::size_t>(nodes_);
-            to[t] = 0;
-            queue.assign(1, t);
-            for (std::size_t k = 0; k < queue.size(); ++k) {
-                const std::int32_t v = queue[k];
-                for (std::int32_t at = in_offsets[v]; at < in_offsets[v + 1]; ++at) {
-                    if (to[in_source[at]] != far) continue;
-                    to[in_source[at]] = static_cast<std::uint16_t>(to[v] + 1);
-                    queue.push_back(in_source[at]);
-                }
-            }
-        }
-        hops_[m] = distance_[static_cast<std::size_t>(distance_row_[t]) * static_cast<std::size_t>(nodes_) +
-                             static_cast<std::size_t>(source_[m])];
-    }
+    for (std::size_t m = 0; m < source_.size(); ++m)
+        if (leaves(m)) hops_[m] = to_.to(target_[m])[source_[m]];
 }
 
 std::int64_t NegotiatedItems::capacity(std::int32_t row, const SlotLimits& limits, std::size_t slot) const {
@@ -241,7 +211,7 @@ std::int32_t NegotiatedItems::least_by_supply(const SlotLimits& limits) const {
         hops += hops_[m];
         routes += leaves(m) ? 1 : 0;
     }
-    for (const std::int32_t link : out_link_) width += width_.size() == 1 ? width_[0] : width_[link];
+    for (const std::int32_t link : out_.link) width += width_.size() == 1 ? width_[0] : width_[link];
     std::int64_t least = 0;
     if (!limits.link.empty() && hops > 0) least = ceil_div(hops, width * limits.link[0]);
     if (!limits.channels.empty() && routes > 0)

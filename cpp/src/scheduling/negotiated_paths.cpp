@@ -34,8 +34,7 @@ std::int32_t PathSearch::find(std::size_t message, const Ledger& ledger, const f
     const auto nodes = static_cast<std::uint32_t>(items_.nodes_);
     const std::int32_t t = items_.target_[message];
     const auto rows = static_cast<std::size_t>(items_.rows());
-    const std::uint16_t* left =
-        items_.distance_.data() + static_cast<std::size_t>(items_.distance_row_[t]) * static_cast<std::size_t>(nodes);
+    const std::uint16_t* left = items_.to_.to(t);
     start(message, ledger, order, random);
     float arrived = std::numeric_limits<float>::max();  // the least price of a path found so far
     while (!heap_.empty()) {
@@ -50,10 +49,10 @@ std::int32_t PathSearch::find(std::size_t message, const Ledger& ledger, const f
         const float* node_price = ledger.prices() + q * rows + 2 * static_cast<std::size_t>(nodes);
         const float* link_price = node_price + nodes;
         const float here = states_[at].price;
-        for (std::int32_t k = items_.out_offsets_[v]; k < items_.out_offsets_[v + 1]; ++k) {
+        for (std::int32_t k = items_.out_.offsets[v]; k < items_.out_.offsets[v + 1]; ++k) {
             const std::int32_t u = items_.out_target_[k];
             // What the target costs was paid at the start, except for 1.
-            const float there = here + link_price[items_.out_link_[k]] + (u == t ? 1 : node_price[u]);
+            const float there = here + link_price[items_.out_.link[k]] + (u == t ? 1 : node_price[u]);
             if (there + static_cast<float>(left[u]) >= arrived) continue;
             const std::uint32_t next = q * nodes + static_cast<std::uint32_t>(u);
             State& state = states_[next];

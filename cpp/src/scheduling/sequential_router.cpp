@@ -11,77 +11,43 @@ namespace conset {
 
 namespace {
 
-constexpr std::uint16_t unreachable = std::numeric_limits<std::uint16_t>::max();
 constexpr double rounding = 1 + 1e-9;  // a share of exactly what is demanded is enough
 
 }  // namespace
 
-SequentialRouter::SequentialRouter(const RouterGraph& graph, const Connections& connections, const RouterLimits& limits,
+SequentialRouter::SequentialRouter(const Wiring& wiring, const Connections& connections, const RouterLimits& limits,
                                    const RouterDemands& demands, std::int32_t phases, std::int32_t weight,
                                    std::uint64_t seed)
-    : graph_(graph),
+    : wiring_(wiring),
       connections_(connections),
       limits_(limits),
       demands_(demands),
       phases_(phases),
       weight_(weight),
-      random_(seed) {
-    const auto nodes = static_cast<std::size_t>(graph.nodes), copies = static_cast<std::size_t>(phases);
-    out_link_.resize(graph.source.size());
-    out_offsets_ = fill_rows<std::int32_t>(
-        nodes, graph.source.size(),
-        [&](std::size_t l) { return graph.source[l] != graph.target[l] ? graph.source[l] : -1; },
-        [&](std::int32_t at, std::size_t l) { out_link_[at] = static_cast<std::int32_t>(l); });
-    out_link_.resize(as_size(out_offsets_.back()));
-    measure_distances();
+      random_(seed),
+      out_(wiring),
+      hops_(wiring, connections.target) {
+    const auto nodes = static_cast<std::size_t>(wiring.nodes), copies = static_cast<std::size_t>(phases);
     channels_.assign(copies * nodes, 0);
     send_.assign(copies * nodes, 0);
     receive_.assign(copies * nodes, 0);
-    link_.assign(copies * graph.source.size(), 0);
+    link_.assign(copies * wiring.source.size(), 0);
     if (!demands.demand.empty()) {
         send_most_.assign(copies * nodes, 0);
         receive_most_.assign(copies * nodes, 0);
-        link_most_.assign(copies * graph.source.size(), 0);
+        link_most_.assign(copies * wiring.source.size(), 0);
     }
-    full_.assign(copies, {graph.nodes});
+    full_.assign(copies, {wiring.nodes});
     least_.assign(copies, 0);
-    phase_.assign(connections.from.size(), -1);
-    path_.resize(connections.from.size());
+    phase_.assign(connections.source.size(), -1);
+    path_.resize(connections.source.size());
     reached_.resize(copies * nodes);
     order_connections();
 }
 
-// Hops from every node to the targets of connections, breadth first against the links.
-void SequentialRouter::measure_distances() {
-    const auto nodes = static_cast<std::size_t>(graph_.nodes);
-    Array<std::int32_t> in_link(out_link_.size()), queue;
-    const Array<std::int32_t> in_offsets = fill_rows<std::int32_t>(
-        nodes, out_link_.size(), [&](std::size_t k) { return graph_.target[out_link_[k]]; },
-        [&](std::int32_t at, std::size_t k) { in_link[at] = out_link_[k]; });
-    target_row_.assign(nodes, -1);
-    std::int32_t rows = 0;
-    for (const std::int32_t t : connections_.to)
-        if (target_row_[t] < 0) target_row_[t] = rows++;
-    distance_.assign(static_cast<std::size_t>(rows) * nodes, unreachable);
-    for (std::size_t t = 0; t < nodes; ++t) {
-        if (target_row_[t] < 0) continue;
-        std::uint16_t* const distance = distance_.data() + static_cast<std::size_t>(target_row_[t]) * nodes;
-        distance[t] = 0;
-        queue.assign(1, static_cast<std::int32_t>(t));
-        for (std::size_t k = 0; k < queue.size(); ++k) {
-            for (std::int32_t j = in_offsets[queue[k]]; j < in_offsets[queue[k] + 1]; ++j) {
-                const std::int32_t v = graph_.source[in_link[j]];
-                if (distance[v] != unreachable) continue;
-                distance[v] = static_cast<std::uint16_t>(distance[queue[k]] + 1);
-                queue.push_back(v);
-            }
-        }
-    }
-}
-
 // Successors of every connection, and how long the longest chain after it is.
 void SequentialRouter::order_connections() {
-    const std::size_t count = connections_.from.size();
+    const std::size_t count = connections_.source.size();
     if (connections_.first.empty()) return;
     successor_.resize(connections_.first.size());
     Array<std::int32_t> before(count, 0), sorted;
@@ -131,13 +97,13 @@ std::int64_t SequentialRouter::rip_up(std::int32_t rounds, double share) {
     return static_cast<std::int64_t>(out.size());
 }
 
-SequentialRouter::Paths SequentialRouter::paths() const {
-    Paths paths;
+RoutePaths SequentialRouter::paths() const {
+    RoutePaths paths;
     paths.offsets.push_back(0);
     for (std::size_t i = 0; i < phase_.size(); ++i) {
         if (phase_[i] >= 0) {
-            paths.nodes.push_back(connections_.from[i]);
-            for (const std::int32_t l : path_[i]) paths.nodes.push_back(graph_.target[l]);
+            paths.nodes.push_back(connections_.source[i]);
+            for (const std::int32_t l : path_[i]) paths.nodes.push_back(wiring_.target[l]);
         }
         paths.offsets.push_back(static_cast<std::int64_t>(paths.nodes.size()));
     }
@@ -167,18 +133,16 @@ bool SequentialRouter::fits(View<const std::int32_t> limit, View<const double> r
 
 // At least what a path from `node` to the target of connection i costs beyond `node`, in this phase.
 std::int64_t SequentialRouter::ahead(std::int32_t i, std::int32_t phase, std::int32_t node) const {
-    const std::int32_t to = connections_.to[i];
+    const std::int32_t to = connections_.target[i];
     if (node == to) return 0;
-    const std::uint16_t hops =
-        distance_[static_cast<std::size_t>(target_row_[to]) * static_cast<std::size_t>(graph_.nodes) +
-                  static_cast<std::size_t>(node)];
-    if (hops == unreachable) return -1;
+    const std::uint16_t hops = hops_.to(to)[node];
+    if (hops == HopTable::kUnreachable) return -1;
     const std::int64_t between = 1 + std::int64_t{weight_} * least_[phase];
     return (hops - 1) * between + 1 + std::int64_t{weight_} * channels_[at_node(phase, to)];
 }
 
 void SequentialRouter::open_phases(std::int32_t i, std::int32_t earliest, std::int32_t latest) {
-    const std::int32_t from = connections_.from[i], to = connections_.to[i];
+    const std::int32_t from = connections_.source[i], to = connections_.target[i];
     const auto turn = static_cast<std::int32_t>(random_.below(latest - earliest + 1));
     for (std::int32_t k = earliest; k <= latest; ++k) {
         // With equal costs the copies take turns; from a fixed first one the last would stay empty.
@@ -212,21 +176,21 @@ bool SequentialRouter::later(const State& a, const State& b) {
 }
 
 bool SequentialRouter::search(std::int32_t i) {
-    const std::int32_t to = connections_.to[i];
+    const std::int32_t to = connections_.target[i];
     while (!heap_.empty()) {
         std::pop_heap(heap_.begin(), heap_.end(), later);
         const State state = heap_.back();
         heap_.pop_back();
-        const auto phase = static_cast<std::int32_t>(state.place / static_cast<std::uint32_t>(graph_.nodes));
-        const auto node = static_cast<std::int32_t>(state.place % static_cast<std::uint32_t>(graph_.nodes));
+        const auto phase = static_cast<std::int32_t>(state.place / static_cast<std::uint32_t>(wiring_.nodes));
+        const auto node = static_cast<std::int32_t>(state.place % static_cast<std::uint32_t>(wiring_.nodes));
         if (reached_[state.place].done) continue;
         reached_[state.place].done = true;
         if (node == to) {
             take(i, phase, state.place);
             return true;
         }
-        for (std::int32_t k = out_offsets_[node]; k < out_offsets_[node + 1]; ++k) {
-            const std::int32_t l = out_link_[k], next = graph_.target[l];
+        for (std::int32_t k = out_.offsets[node]; k < out_.offsets[node + 1]; ++k) {
+            const std::int32_t l = out_.link[k], next = wiring_.target[l];
             const std::size_t place = at_node(phase, next);
             if (!limits_.channels.empty() && channels_[place] >= limits_.channels[next]) continue;
             if (!fits(limits_.link, demands_.link, l, at_link(phase, l), i, link_, link_most_)) continue;
@@ -248,11 +212,11 @@ void SequentialRouter::take(std::int32_t i, std::int32_t phase, std::uint32_t pl
     path.clear();
     for (std::size_t at = place; reached_[at].link >= 0;) {
         path.push_back(reached_[at].link);
-        at = at_node(phase, graph_.source[reached_[at].link]);
+        at = at_node(phase, wiring_.source[reached_[at].link]);
     }
     std::reverse(path.begin(), path.end());
     if (path.empty()) return;  // inside a node: it uses nothing
-    const std::int32_t from = connections_.from[i], to = connections_.to[i];
+    const std::int32_t from = connections_.source[i], to = connections_.target[i];
     ++send_[at_node(phase, from)];
     ++receive_[at_node(phase, to)];
     if (!demands_.demand.empty()) {
@@ -275,7 +239,7 @@ void SequentialRouter::take(std::int32_t i, std::int32_t phase, std::uint32_t pl
     visit(from);
     for (const std::int32_t l : path) {
         ++link_[at_link(phase, l)];
-        visit(graph_.target[l]);
+        visit(wiring_.target[l]);
     }
 }
 
@@ -283,18 +247,18 @@ void SequentialRouter::remove(std::int32_t i) {
     const std::int32_t phase = phase_[i];
     phase_[i] = -1;
     if (path_[i].empty()) return;
-    --send_[at_node(phase, connections_.from[i])];
-    --receive_[at_node(phase, connections_.to[i])];
+    --send_[at_node(phase, connections_.source[i])];
+    --receive_[at_node(phase, connections_.target[i])];
     const auto leave = [&](std::int32_t node) {
         const std::int32_t use = --channels_[at_node(phase, node)];
         --full_[phase][use + 1];
         ++full_[phase][use];
         least_[phase] = std::min(least_[phase], use);
     };
-    leave(connections_.from[i]);
+    leave(connections_.source[i]);
     for (const std::int32_t l : path_[i]) {
         --link_[at_link(phase, l)];
-        leave(graph_.target[l]);
+        leave(wiring_.target[l]);
     }
     path_[i].clear();
 }

@@ -67,7 +67,8 @@ TEST(Placement, BisectionKeepsPairsTogether) {
     const Array<std::int32_t> partner{3, 2, 1, 0};
     const Array<double> weight(4, 2.0);
     const Array<std::int32_t> order{0, 1, 2, 3}, low{0, 0, 2}, middle{2, 1, 3}, high{4, 2, 4};
-    const Array<std::int32_t> node = bisect_placement(mesh, {offsets, partner, weight}, order, low, middle, high, 1, 3);
+    const Array<std::int32_t> node =
+        bisect_placement(mesh, {offsets, partner, weight}, {order, low, middle, high}, 1, 3);
     EXPECT_EQ(std::abs(node[0] - node[3]), 1);
     EXPECT_EQ(std::abs(node[1] - node[2]), 1);
 }

@@ -78,7 +78,7 @@ TEST(PathSearch, FindsTheCheapestPathOfAllSlots) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
         const Graph graph(nodes, 8, seed);
         const Ints source{0}, target{7};
-        const NegotiatedItems items(nodes, {graph.source, graph.target}, {source, target, none, none}, one);
+        const NegotiatedItems items({nodes, graph.source, graph.target}, {source, target, none, none}, one);
         const std::size_t rows = 3 * nodes + graph.source.size();
         Ledger ledger(rows * slots, 1);
         Random random(seed);
@@ -154,13 +154,13 @@ TEST(Negotiation, ChoosesPathsWithinCapacitiesOfEachSlot) {
     // Two ways from 0 to 2 on a ring of 4: two routes in a slot with room for one message a link, three in one for two.
     const Graph ring(4, 0, 0);
     const Ints source{0, 0, 0, 0, 0}, target{2, 2, 2, 2, 2};
-    const NegotiatedItems items(4, {ring.source, ring.target}, {source, target, none, none}, one);
+    const NegotiatedItems items({4, ring.source, ring.target}, {source, target, none, none}, one);
     const Ints link{1, 2}, send{2, 3}, tight{2, 2};
     Negotiation negotiation(items, 2, {send, none, link, none}, free_pressure, 0);
     EXPECT_EQ(negotiation.run(100, 1 << 20), 0);
     const Ints slot = negotiation.slot_of_messages();
     EXPECT_EQ(std::accumulate(slot.begin(), slot.end(), 0), 3);
-    const Negotiation::Paths paths = negotiation.paths();
+    const RoutePaths paths = negotiation.paths();
     EXPECT_EQ(paths.offsets.back(), 15);  // three nodes each
     Negotiation fails(items, 2, {tight, none, link, none}, free_pressure, 0);
     EXPECT_EQ(fails.run(100, 1 << 20), 1);

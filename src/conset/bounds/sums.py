@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.bounds.problem import BoundProblem
 from conset.machine.costs import Costs, Steps
-from conset.machine.times import plain_sizes
+from conset.machine.times import NO_LINKS, plain_sizes
 from conset.stopping import workers
 
 CHUNK = 1 << 20
@@ -33,10 +33,10 @@ class Lead:
     def __init__(self, count: int) -> None:
         self.into, self.out = np.full(count, inf), np.full(count, inf)
 
-    def least(self, into: Seconds, out: Seconds) -> None:
+    def least(self, leads: _core.Leads) -> None:
         """Takes in the leads of more messages, for every resource."""
-        np.minimum(self.into, into, out=self.into)
-        np.minimum(self.out, out, out=self.out)
+        np.minimum(self.into, leads.into, out=self.into)
+        np.minimum(self.out, leads.out, out=self.out)
 
     @property
     def both(self) -> Seconds:
@@ -132,10 +132,11 @@ def _prices(problem: BoundProblem, costs: Costs, with_links: bool) -> _core.Boun
         per_byte = per_byte.min(keepdims=True)
     send, receive, latency, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
     return _core.BoundPrices(
-        np.array(limits), send, receive, latency, hop, per_byte,
-        max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps), costs.node_Bps, problem.costs.copy_Bps, costs.setup_s,
-        costs.signal_s if ready else 0.0, costs.hop.at(0) if ready else 0.0,
-        -1.0 if costs.eager_B is None else costs.eager_B, costs.receive == "before", ready, problem.split, with_links,
+        up_to=np.array(limits), send=send, receive=receive, once=latency, link=hop, per_byte=per_byte,
+        port=max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps), node_Bps=costs.node_Bps,
+        copy_Bps=problem.costs.copy_Bps, setup=costs.setup_s, signal=costs.signal_s if ready else 0.0,
+        signal_link=costs.hop.at(0) if ready else 0.0, eager=-1.0 if costs.eager_B is None else costs.eager_B,
+        before=costs.receive == "before", ready=ready, split=problem.split, leads_of_links=with_links,
     )  # fmt: skip
 
 
@@ -145,10 +146,8 @@ def _count(problem: BoundProblem, prices: _core.BoundPrices, chunk: slice) -> _c
     sender, receiver = pattern.source[chunk], pattern.target[chunk]
     source, target = (np.ascontiguousarray(problem.nodes_of(each)) for each in (sender, receiver))
     weight = np.zeros(0) if problem.exchanges is None else problem.exchange_weights(source, target)
-    return _core.sum_messages(
-        problem.walked, source, target, sender, receiver, pattern.ranks, plain_sizes(pattern.size[chunk]), weight,
-        prices,
-    )  # fmt: skip
+    transfers = _core.Transfers(problem.walked, source, target, *NO_LINKS, plain_sizes(pattern.size[chunk]))
+    return _core.sum_messages(transfers, _core.Ranks(sender, receiver, pattern.ranks), weight, prices)
 
 
 def _merge_all(sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Iterable[_core.MessageSums]) -> None:
@@ -157,7 +156,7 @@ def _merge_all(sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Itera
         _merge_ranks(sums, problem, costs, part)
         _merge_nodes(sums, costs, part)
         if sums.links is not None:
-            sums.links.least(*part.links)
+            sums.links.least(part.links)
         if part.longest > sums.longest[0] or sums.longest[1] < 0:
             sums.longest = part.longest, number * CHUNK + part.longest_at
         sums.least = min(sums.least, part.least)
@@ -173,17 +172,17 @@ def _merge_ranks(sums: WorkSums, problem: BoundProblem, costs: Costs, part: _cor
     if problem.sync.kind == "ready":
         sums.send += costs.signal_s / 2 * part.receives
         sums.receive += costs.signal_s / 2 * part.sends
-    sums.sending.least(*part.sending)
-    sums.receiving.least(*part.receiving)
-    sums.holding.least(*part.holding)
+    sums.sending.least(part.sending)
+    sums.receiving.least(part.receiving)
+    sums.holding.least(part.holding)
 
 
 def _merge_nodes(sums: WorkSums, costs: Costs, part: _core.MessageSums) -> None:
     sums.out += part.out / costs.port_out_Bps
     sums.into += part.into / costs.port_in_Bps
-    sums.leaving.least(*part.leaving)
-    sums.entering.least(*part.entering)
+    sums.leaving.least(part.leaving)
+    sums.entering.least(part.entering)
     if costs.node_Bps < inf:
         sums.both += part.weighed_out / costs.node_Bps
         sums.both += part.weighed_in / costs.node_Bps
-        sums.passing.least(*part.passing)
+        sums.passing.least(part.passing)

@@ -139,14 +139,17 @@ def profile_phases(
         links: routes a compiler chose.
         match_all_exchanges: whether exchanges count even where a node does more meanwhile: no schedule does better.
     """
-    return _core.profile_phases(
-        core_network(machine.topology, machine.routing),
-        np.ascontiguousarray(source), np.ascontiguousarray(target), *links, plain_sizes(size),
-        phase_offsets, batch_offsets, phase_by_phase,
-        np.asarray(work.overhead.up_to_B, np.float64), np.asarray(work.overhead.seconds, np.float64),
-        work.out, work.into, work.node, work.exchange, work.link, work.width, work.tolerance, work.blocking,
-        match_all_exchanges,
+    transfers = _core.Transfers(
+        core_network(machine.topology, machine.routing), np.ascontiguousarray(source), np.ascontiguousarray(target),
+        *links, plain_sizes(size),
     )  # fmt: skip
+    paid = _core.Work(
+        step_up_to=np.asarray(work.overhead.up_to_B, np.float64),
+        step_seconds=np.asarray(work.overhead.seconds, np.float64), out=work.out, in_=work.into, node=work.node,
+        exchange=work.exchange, link=work.link, width=work.width, tolerance=work.tolerance, blocking=work.blocking,
+        match_all_exchanges=match_all_exchanges,
+    )  # fmt: skip
+    return _core.profile_phases(transfers, phase_offsets, batch_offsets, phase_by_phase, paid)
 
 
 class Times(NamedTuple):

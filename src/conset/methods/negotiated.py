@@ -145,14 +145,14 @@ def items_of(problem: Problem, *, routes: Routes = "fixed", exchange: bool = Fal
     machine, topology = problem.machine, problem.machine.topology
     width = core_widths(topology)
     source, target = (np.ascontiguousarray(node, np.int32) for node in (problem.source_node, problem.target_node))
-    first, second = core_order(problem)
+    messages = _core.Connections(source, target, *core_order(problem))
     if routes == "fixed" or not topology.link_slots:
         network = core_network(topology, machine.routing)
-        return _core.NegotiatedItems(network, source, target, first, second, width, exchange)
+        return _core.NegotiatedItems(network, messages, width, exchange)
     if (size := topology.nodes * topology.endpoints) > CELLS:
         raise InputError(f"free routes require nodes times endpoints of at most {CELLS:,}, given {size:,}")
-    out, into = usable_ends(topology, machine.routing)
-    return _core.NegotiatedItems.free(topology.nodes, out, into, source, target, first, second, width)
+    wiring = _core.Wiring(topology.nodes, *usable_ends(topology, machine.routing))
+    return _core.NegotiatedItems.free(wiring, messages, width)
 
 
 def negotiate(
@@ -180,14 +180,21 @@ def negotiate(
     """
     if pressure is None:
         pressure = LINKS if items.has_free_routes else FIXED
-    negotiation = _core.Negotiation(
-        items, slots,
-        _per_slot(send, slots), _per_slot(receive, slots), _per_slot(link, slots), _per_slot(channels, slots),
-        pressure.start, pressure.growth, pressure.history, pressure.most, seed % 2**64,
+    limits = _slot_limits(slots, send=send, receive=receive, link=link, channels=channels)
+    prices = _core.Pressure(
+        start=pressure.start, growth=pressure.growth, history=pressure.history, most=pressure.most
     )  # fmt: skip
+    negotiation = _core.Negotiation(items, slots, limits, prices, seed % 2**64)
     excess = negotiation.run(pressure.sweeps, pressure.work)
-    offsets, nodes = negotiation.paths() if items.has_free_routes else (None, None)
-    return Assignment(negotiation.slot_of_messages(), excess, negotiation.sweeps, negotiation.work, offsets, nodes)
+    found = negotiation.slot_of_messages(), excess, negotiation.sweeps, negotiation.work
+    if not items.has_free_routes:
+        return Assignment(*found, None, None)
+    paths = negotiation.paths()
+    return Assignment(*found, paths.offsets, paths.nodes)
+
+
+def _slot_limits(slots: int, **limits: Limit) -> _core.SlotLimits:
+    return _core.SlotLimits(**{word: _per_slot(limit, slots) for word, limit in limits.items()})
 
 
 def _per_slot(limit: Limit, slots: int) -> NDArray[np.int32]:
@@ -282,7 +289,7 @@ class _Search:
         limits = problem.limits
         self.problem, self.items = problem, items
         self.limits = {"send": limits.send, "receive": limits.receive, "link": limits.link, "channels": limits.channels}
-        self.least = items.least_slots(*(_per_slot(limit, 1) for limit in self.limits.values()))
+        self.least = items.least_slots(_slot_limits(1, **self.limits))
 
     def fewest(self, least: int, most: int, pressure: Pressure) -> Assignment | None:
         """The best of tries from `least` up to `most` - 1 slots, or None where all fail."""

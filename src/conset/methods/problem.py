@@ -118,7 +118,8 @@ class Phases(ValueObject):
             order: shape=(messages), int32: another order within phases, as ranks (lower is posted first).
         """
         if order is None:
-            return Phases(*_core.group_phases(np.ascontiguousarray(phase, np.int32)))
+            found = _core.group_phases(np.ascontiguousarray(phase, np.int32))
+            return Phases(found.offsets, found.message)
         count = np.bincount(phase)
         offsets = np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64)
         return Phases(offsets, np.lexsort((order, phase)).astype(np.int32))

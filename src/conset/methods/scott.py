@@ -45,7 +45,8 @@ def schedule_scott(problem: Problem) -> Phases:
     """
     require(applies_scott(problem))
     side = problem.machine.topology.sides[0]
-    offsets, message = _core.SquareExchange(side).phases(1)
+    found = _core.SquareExchange(side).phases(1)
+    offsets, message = found.offsets, found.message
     nodes = side * side
     source, target = problem.source_node.astype(np.int64), problem.target_node.astype(np.int64)
     if problem.placement is None and source.size == message.size:

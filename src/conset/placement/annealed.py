@@ -54,8 +54,8 @@ def place_annealed(problem: PlacementProblem, weight: Weight = "messages") -> ND
     places = problem.topology.endpoints * problem.ranks_per_node
     steps = problem.effort * int(min(SWAPS, LOOKUPS / lookups, SWAPS_OF_PLACES * places**2))
     node: NDArray[np.int32] = _core.anneal_placement(
-        problem.network, *out, *into, np.ascontiguousarray(problem.node_of(start)), problem.ranks_per_node, steps,
-        problem.seed % 2**64,
+        problem.network, _core.PatternGraph(*out), _core.PatternGraph(*into),
+        np.ascontiguousarray(problem.node_of(start)), problem.ranks_per_node, steps, problem.seed % 2**64,
     )  # fmt: skip
     return frozen(node)
 

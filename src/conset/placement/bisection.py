@@ -36,14 +36,10 @@ def place_bisection(problem: PlacementProblem, weight: Weight = "bytes") -> NDAr
     """Ranks by recursive bisection of network and pattern; as they are numbered where no placement is better."""
     if problem.is_symmetric or problem.pattern.messages == 0:
         return place_identity(problem)
-    order, low, middle, high = cut_network(problem)
     node: Ints = _core.bisect_placement(
         problem.network,
-        *problem.both_ways(weight),
-        order,
-        low,
-        middle,
-        high,
+        _core.PatternGraph(*problem.both_ways(weight)),
+        _core.NetworkCuts(*cut_network(problem)),
         problem.ranks_per_node,
         problem.seed % 2**64,
     )

@@ -114,7 +114,7 @@ def _busy(schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.in
     found = _batches(schedule, given, batches, phase_by_phase=POLICIES[policy.kind].phase_by_phase)
     busy = Busy(found.busy, found.kind, found.index, found.setups)
     if POLICIES[policy.kind].waits_for_partners:
-        ends = _core.time_ranks(*Transfers.of(schedule), schedule.phase_offsets, given)
+        ends = _core.time_ranks(*_transfers(schedule), schedule.phase_offsets, given)
         busy = busy.or_later(ends.end, "partners", ends.rank, ends.setups)
     if schedule.pattern.before is not None:
         time, last = chain_busy(schedule, costs, batches)
@@ -136,40 +136,22 @@ def _opened(schedule: Schedule, batches: NDArray[np.int64]) -> NDArray[np.int64]
     return opened
 
 
-class Transfers(NamedTuple):
-    """Network, nodes, routes, ranks and sizes, in the order in which the core's formulas take them."""
-
-    network: _core.Network
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    route_offsets: NDArray[np.int64]
-    route_links: NDArray[np.int32]
-    sender: NDArray[np.int32]
-    receiver: NDArray[np.int32]
-    ranks: int
-    size: NDArray[np.int64]
-
-    @staticmethod
-    def of(schedule: Schedule) -> Transfers:
-        """The transfers of a schedule."""
-        machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
-        nodes = np.ascontiguousarray(schedule.source_node), np.ascontiguousarray(schedule.target_node)
-        ranks = nodes
-        if schedule.placement is not None:
-            ranks = np.ascontiguousarray(pattern.source[message]), np.ascontiguousarray(pattern.target[message])
-        network = core_network(machine.topology, machine.routing)
-        return Transfers(
-            network, *nodes, *chosen_links(schedule), *ranks, pattern.ranks, plain_sizes(schedule.size)
-        )  # fmt: skip
+def _transfers(schedule: Schedule) -> tuple[_core.Transfers, _core.Ranks]:
+    """The transfers of a schedule, and the ranks at their ends."""
+    machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
+    source, target = np.ascontiguousarray(schedule.source_node), np.ascontiguousarray(schedule.target_node)
+    sender, receiver = source, target
+    if schedule.placement is not None:
+        sender, receiver = (np.ascontiguousarray(each[message]) for each in (pattern.source, pattern.target))
+    network = core_network(machine.topology, machine.routing)
+    transfers = _core.Transfers(network, source, target, *chosen_links(schedule), plain_sizes(schedule.size))
+    return transfers, _core.Ranks(sender, receiver, pattern.ranks)
 
 
 def _batches(
     schedule: Schedule, given: _core.MessageCosts, batches: NDArray[np.int64], *, phase_by_phase: bool
 ) -> _core.Formula:
-    transfers = Transfers.of(schedule)
-    return _core.time_batches(
-        *transfers, schedule.phase_offsets, batches, phase_by_phase, given
-    )  # fmt: skip
+    return _core.time_batches(*_transfers(schedule), schedule.phase_offsets, batches, phase_by_phase, given)
 
 
 def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float) -> dict[str, float]:

@@ -59,13 +59,13 @@ def message_costs(
     send, receive, once, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
     exchanges = sync in costs.exchange_syncs and costs.node_Bps < inf
     return _core.MessageCosts(
-        np.array(limits), send, receive, once, hop,
-        1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 1 / costs.node_Bps, 1 / costs.copy_Bps,
-        costs.exchange_weight if exchanges else 1.0, link_work(topology, costs, width), width,
-        float(costs.tolerance), costs.blocking if blocking else 0.0, costs.setup_s,
-        costs.signal_s if ready else 0.0, costs.hop.at(0) if ready else 0.0,
-        -1.0 if costs.eager_B is None else costs.eager_B, costs.receive == "before",
-        costs.one_processor and not costs.preempts, in_flight or 0,
+        up_to=np.array(limits), send=send, receive=receive, latency=once, hop=hop,
+        out=1 / costs.port_out_Bps, in_=1 / costs.port_in_Bps, node=1 / costs.node_Bps, copy=1 / costs.copy_Bps,
+        exchange=costs.exchange_weight if exchanges else 1.0, link=link_work(topology, costs, width), width=width,
+        tolerance=float(costs.tolerance), blocking=costs.blocking if blocking else 0.0, setup=costs.setup_s,
+        signal=costs.signal_s if ready else 0.0, signal_hop=costs.hop.at(0) if ready else 0.0,
+        eager=-1.0 if costs.eager_B is None else costs.eager_B, before=costs.receive == "before",
+        one_processor=costs.one_processor and not costs.preempts, in_flight=in_flight or 0,
     )  # fmt: skip
 
 

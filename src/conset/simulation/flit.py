@@ -165,10 +165,13 @@ def run_flit(
         lanes=lanes, buffer=BUFFER,
     )  # fmt: skip
     begun = time.perf_counter()
+    first, last = watch or (0, workload.messages)
     result = _core.simulate_flit(
-        core_messages(workload, machine), execution, routers, release=release, flits=flits,
-        worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B),
-        watch_first=(watch or (0, 0))[0], watch_last=(watch or (0, workload.messages))[1], limit=limit,
+        core_messages(workload, machine), execution, routers,
+        _core.FlitWorkload(
+            release=release, flits=flits, worm_flits=0 if packet_B is None else ceil(packet_B / costs.flit_B)
+        ),
+        _core.FlitWatch(first=first, last=last, limit=limit),
         until=settings.until_s / cycle_time(machine), work=-1 if settings.max_work is None else settings.max_work,
     )  # fmt: skip
     elapsed_s = time.perf_counter() - begun

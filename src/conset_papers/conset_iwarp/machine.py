@@ -14,7 +14,7 @@ from conset.errors import NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
-from conset.methods.connection_routers.sequential import build_router
+from conset.methods.connection_routers.sequential import build_router, routed
 from conset.methods.connection_routers.task import Routed, Task, assemble
 from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.timetables import time_as
@@ -60,7 +60,7 @@ def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
     out = router.route(np.random.default_rng(seed).permutation(pattern.messages).astype(np.int32))
     if out:
         raise NoScheduleError(f"{pattern.name} in {phases} phases: {out} connections find no path")
-    return Routed("sequential", router.phase(), *router.paths())
+    return routed(router)
 
 
 def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> tuple[Phases, Phases]:

@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <span>
-#include <vector>
 
+#include "conset/array.hpp"
 #include "conset/network/routes.hpp"
 
 namespace conset {
@@ -25,9 +24,7 @@ public:
     std::size_t nodes() const { return nodes_; }
     std::size_t planes() const { return 2 * sides_.size(); }
     std::size_t cells() const { return planes() * nodes_; }
-    std::size_t cell(std::int32_t slot) const {
-        return static_cast<std::size_t>(slot) % planes() * nodes_ + static_cast<std::size_t>(slot) / planes();
-    }
+    std::size_t cell(std::int32_t slot) const { return as_size(slot) % planes() * nodes_ + as_size(slot) / planes(); }
 
     // Calls `visit(first, side, stride, low, count)` for each run of the route from s to t: the cells of a line of
     // `side` nodes are first + coordinate * stride, the run covers low ... low + count - 1, modulo the side.
@@ -35,15 +32,14 @@ public:
     void each_run(std::int32_t s, std::int32_t t, Visit&& visit) const {
         std::int32_t node = s;
         for (std::size_t k = sides_.size(); k-- > 0;) {
-            const std::int32_t at = at_[k * nodes_ + static_cast<std::size_t>(s)],
-                               to = at_[k * nodes_ + static_cast<std::size_t>(t)];
+            const std::int32_t at = at_[conset::cell(k, nodes_, s)], to = at_[conset::cell(k, nodes_, t)];
             if (at == to) continue;
             const std::int32_t side = sides_[k], stride = strides_[k], base = node - at * stride;
             const auto [up, count] = network_.run(s, static_cast<std::int32_t>(k), at, to);
             std::int32_t low = up ? at : at - count + 1;
             if (low < 0) low += side;
             const std::size_t plane = 2 * k + (up ? 0 : 1);
-            visit(plane * nodes_ + static_cast<std::size_t>(base), side, stride, low, count);
+            visit(conset::cell(plane, nodes_, base), side, stride, low, count);
             node = base + to * stride;
         }
     }
@@ -53,8 +49,7 @@ public:
     template <class Visit>
     void each_block(Visit&& visit) const {
         for (std::size_t plane = 0; plane < planes(); ++plane) {
-            const auto side = static_cast<std::size_t>(sides_[plane / 2]),
-                       stride = static_cast<std::size_t>(strides_[plane / 2]);
+            const std::size_t side = as_size(sides_[plane / 2]), stride = as_size(strides_[plane / 2]);
             for (std::size_t base = 0; base < nodes_; base += side * stride)
                 visit(plane, plane * nodes_ + base, side, stride);
         }
@@ -63,8 +58,8 @@ public:
 private:
     const Network& network_;
     std::size_t nodes_;
-    std::span<const std::int32_t> sides_, strides_;
-    std::vector<std::int32_t> at_;  // [dimension][node]
+    View<const std::int32_t> sides_, strides_;
+    Array<std::int32_t> at_;  // [dimension][node]
 };
 
 // What routes add up to on every link.
@@ -76,7 +71,7 @@ public:
     void add(std::int32_t s, std::int32_t t, Value value) {
         lines_.each_run(
             s, t, [&](std::size_t first, std::int32_t side, std::int32_t stride, std::int32_t low, std::int32_t count) {
-                const auto at = [&](std::int32_t row) { return first + static_cast<std::size_t>(row * stride); };
+                const auto at = [&](std::int32_t row) { return first + as_size(row * stride); };
                 const std::int32_t end = low + count;
                 cell_[at(low)] += value;
                 if (end < side) cell_[at(end)] -= value;
@@ -95,11 +90,11 @@ public:
     }
 
     void clear() { std::fill(cell_.begin(), cell_.end(), Value{0}); }
-    const std::vector<Value>& cells() const { return cell_; }
+    const Array<Value>& cells() const { return cell_; }
 
 private:
     const BoxLines& lines_;
-    std::vector<Value> cell_;
+    Array<Value> cell_;
 };
 
 // The least lead-in and lead-out of the routes over every link; infinite on a link without any.
@@ -128,7 +123,7 @@ public:
     }
 
     // The pair of every cell; nothing is added after it.
-    std::span<const Pair> settle();
+    View<const Pair> settle();
 
 private:
     // Two entries of one level, each for as many cells as the largest power of two in `count`, cover a run.
@@ -142,7 +137,7 @@ private:
 
     const BoxLines& lines_;
     std::size_t levels_;
-    std::vector<Pair> pair_;  // [level][cell]: for 2^level cells from this one on along its line
+    Array<Pair> pair_;  // [level][cell]: for 2^level cells from this one on along its line
 };
 
 }  // namespace conset

@@ -17,25 +17,25 @@ public:
 
     void add(std::int32_t s, std::int32_t t) {
         sums_.add(s, t, 1);
-        ++visits_[static_cast<std::size_t>(s)];
+        ++visits_[s];
     }
 
     struct Largest {
         std::int32_t link, channels;
     };
     // Of what was added since the last call; loads of links per unit of `width`, by slot or single.
-    Largest largest_then_clear(std::span<const std::int32_t> width);
+    Largest largest_then_clear(View<const std::int32_t> width);
 
 private:
-    std::int32_t largest_link(std::span<const std::int32_t> width) const;
+    std::int32_t largest_link(View<const std::int32_t> width) const;
     void add_arrivals();
 
     BoxLines lines_;
     LineSums<std::int32_t> sums_;
-    std::vector<std::int32_t> visits_;  // routes through each node
+    Array<std::int32_t> visits_;  // routes through each node
 };
 
 // As `count_totals`.
-Totals count_line_totals(const Routes& routes, std::span<const std::int64_t> size);
+Totals count_line_totals(const Routes& routes, View<const std::int64_t> size);
 
 }  // namespace conset

@@ -55,10 +55,14 @@ Array<std::int32_t> anneal_placement(const Network& network, const PatternGraph&
                                      std::uint64_t seed);
 
 // The network cut in two again and again: `order` lists its endpoints so that part k is
-// order[low[k] ... high[k]], cut at middle[k], larger parts first, down to single nodes. `graph` counts both directions
-// of a pair at both its ends. Time O(messages * log(messages) * log(nodes)) per pass, memory O(messages).
-Array<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph, View<const std::int32_t> order,
-                                     View<const std::int32_t> low, View<const std::int32_t> middle,
-                                     View<const std::int32_t> high, std::int32_t ranks_per_node, std::uint64_t seed);
+// order[low[k] ... high[k]], cut at middle[k], larger parts first, down to single nodes.
+struct NetworkCuts {
+    View<const std::int32_t> order, low, middle, high;
+};
+
+// `graph` counts both directions of a pair at both its ends. Time O(messages * log(messages) * log(nodes)) per pass,
+// memory O(messages).
+Array<std::int32_t> bisect_placement(const Network& network, const PatternGraph& graph, const NetworkCuts& cuts,
+                                     std::int32_t ranks_per_node, std::uint64_t seed);
 
 }  // namespace conset

@@ -14,6 +14,7 @@
 #include "conset/array.hpp"
 #include "conset/network/network.hpp"
 #include "conset/random.hpp"
+#include "conset/scheduling/connections.hpp"
 #include "conset/scheduling/negotiated_ledger.hpp"
 
 namespace conset {
@@ -29,23 +30,13 @@ struct Pressure {
     double start, growth, history, most;
 };
 
-// Links of the network for the choice of routes; a link from a node to itself is none.
-struct Wiring {
-    View<const std::int32_t> source, target;
-};
-
 // What is to be assigned: a message, or with `exchange` a message and the one that comes back.
 class NegotiatedItems {
 public:
-    struct Messages {
-        View<const std::int32_t> source, target;  // nodes
-        View<const std::int32_t> first, second;   // message first[k] needs an earlier slot than second[k]
-    };
-
     // Fixed routes. `exchange`: a node is busy with one item of a slot, whatever it sends and receives.
-    NegotiatedItems(const Network& network, const Messages& messages, View<const std::int32_t> width, bool exchange);
+    NegotiatedItems(const Network& network, const Connections& messages, View<const std::int32_t> width, bool exchange);
     // Free routes over `wiring`; no exchanges.
-    NegotiatedItems(std::int32_t nodes, const Wiring& wiring, const Messages& messages, View<const std::int32_t> width);
+    NegotiatedItems(const Wiring& wiring, const Connections& messages, View<const std::int32_t> width);
 
     std::size_t messages() const { return source_.size(); }
     std::size_t items() const { return offsets_.size() - 1; }
@@ -54,7 +45,7 @@ public:
     // The links of a path found by a search.
     Array<std::int32_t> links_of(View<const std::int32_t> path) const {
         Array<std::int32_t> links;
-        for (const std::int32_t at : path) links.push_back(out_link_[at]);
+        for (const std::int32_t at : path) links.push_back(out_.link[at]);
         return links;
     }
 
@@ -65,11 +56,11 @@ private:
     friend class Negotiation;
     friend class PathSearch;
 
-    void copy_messages(const Messages& messages);
+    void copy_messages(const Connections& messages);
     void pair_messages(const Network& network);
     void add_item(const Network& network, View<const std::int32_t> messages);
-    void order_items(const Messages& messages);
-    void measure_distances();
+    void order_items(const Connections& messages);
+    void measure_hops(const Wiring& wiring);
     std::int64_t capacity(std::int32_t row, const SlotLimits& limits, std::size_t slot) const;
     Array<std::int64_t> loads() const;
     std::int32_t least_by_supply(const SlotLimits& limits) const;
@@ -90,8 +81,9 @@ private:
     Array<std::int32_t> order_item_, order_edge_;  // neighbour; 2 * edge + (0: it comes later, 1: earlier)
     Array<std::int32_t> edge_first_, edge_second_, chain_before_, chain_after_;
     // Free routes: links out of each node, and hops to each target.
-    Array<std::int32_t> out_offsets_, out_link_, out_source_, out_target_, distance_row_;
-    Array<std::uint16_t> distance_;
+    OutLinks out_;
+    Array<std::int32_t> out_source_, out_target_;
+    HopTable to_;
 };
 
 class PathSearch;
@@ -115,12 +107,7 @@ public:
     std::int64_t sweeps() const { return sweeps_; }
     std::int64_t work() const { return work_; }  // prices read, or states searched
     Array<std::int32_t> slot_of_messages() const;
-    // Free routes: the nodes of the route of each message, ends included.
-    struct Paths {
-        Array<std::int64_t> offsets;
-        Array<std::int32_t> nodes;
-    };
-    Paths paths() const;
+    RoutePaths paths() const;  // free routes
 
 private:
     std::size_t cell(std::int32_t row, std::int32_t slot) const {

@@ -12,6 +12,7 @@
 
 #include "conset/array.hpp"
 #include "conset/random.hpp"
+#include "conset/scheduling/connections.hpp"
 
 namespace conset {
 
@@ -28,21 +29,10 @@ struct RouterDemands {
     View<const double> link;           // by link [B/s]
 };
 
-// Links of the network; a link from a node to itself is none. Connection i leads from node `from[i]` to node `to[i]`.
-struct RouterGraph {
-    std::int32_t nodes;
-    View<const std::int32_t> source, target;
-};
-
-struct Connections {
-    View<const std::int32_t> from, to;
-    View<const std::int32_t> first, second;  // connection first[k] needs an earlier phase than second[k]
-};
-
 class SequentialRouter {
 public:
     // All that is given must outlive it.
-    SequentialRouter(const RouterGraph& graph, const Connections& connections, const RouterLimits& limits,
+    SequentialRouter(const Wiring& wiring, const Connections& connections, const RouterLimits& limits,
                      const RouterDemands& demands, std::int32_t phases, std::int32_t weight, std::uint64_t seed);
 
     // Routes `order`, predecessors first where there are any. Returns how many stay out.
@@ -53,12 +43,7 @@ public:
 
     const Array<std::int32_t>& phase() const { return phase_; }  // -1: stays out
 
-    // Nodes of every route, ends included; none for what stays out.
-    struct Paths {
-        Array<std::int64_t> offsets;
-        Array<std::int32_t> nodes;
-    };
-    Paths paths() const;
+    RoutePaths paths() const;  // no nodes for what stays out
 
 private:
     struct State {
@@ -73,7 +58,6 @@ private:
         bool done = false;
     };
 
-    void measure_distances();
     void order_connections();
     bool place(std::int32_t i);
     void open_phases(std::int32_t i, std::int32_t earliest, std::int32_t latest);
@@ -86,22 +70,21 @@ private:
     bool fits(View<const std::int32_t> limit, View<const double> rate, std::int32_t row, std::size_t cell,
               std::int32_t i, const Array<std::int32_t>& use, const Array<float>& most) const;
     std::size_t at_node(std::int32_t phase, std::int32_t node) const {
-        return static_cast<std::size_t>(phase) * static_cast<std::size_t>(graph_.nodes) +
+        return static_cast<std::size_t>(phase) * static_cast<std::size_t>(wiring_.nodes) +
                static_cast<std::size_t>(node);
     }
     std::size_t at_link(std::int32_t phase, std::int32_t link) const {
-        return static_cast<std::size_t>(phase) * graph_.source.size() + static_cast<std::size_t>(link);
+        return static_cast<std::size_t>(phase) * wiring_.source.size() + static_cast<std::size_t>(link);
     }
 
-    RouterGraph graph_;
+    Wiring wiring_;
     Connections connections_;
     RouterLimits limits_;
     RouterDemands demands_;
     std::int32_t phases_, weight_;
     Random random_;
-    Array<std::int32_t> out_offsets_, out_link_;
-    Array<std::int32_t> target_row_;
-    Array<std::uint16_t> distance_;
+    OutLinks out_;
+    HopTable hops_;
     Array<std::int32_t> channels_, send_, receive_, link_;  // in use, by phase and node or link
     Array<float> send_most_, receive_most_, link_most_;     // largest demand there
     Array<Array<std::int32_t>> full_;                       // [phase][channels in use]: nodes

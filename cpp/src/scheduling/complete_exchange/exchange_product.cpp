@@ -1,5 +1,7 @@
 #include "conset/scheduling/complete_exchange/exchange_product.hpp"
 
+#include <utility>
+
 namespace conset {
 
 namespace {
@@ -9,65 +11,74 @@ struct Partial {
     std::int32_t group, label;
 };
 
-struct Walk {
-    const ExchangeProduct& product;
-    Array<std::size_t> table;  // where each axis's tables start
-    std::int32_t source = 0;
-    std::int64_t nodes = 1;
-    Array<std::int32_t>& step;
-
-    std::size_t axes() const { return product.sides.size(); }
-
-    void last_axis(std::int32_t prefix, const Array<Partial>& partial) const {
-        const std::size_t k = axes() - 1;
-        const std::int32_t side = product.sides[k], stride = product.strides[k], x = source / stride % side;
-        const std::int32_t leading = product.group_stride[cell(k, product.variants, 0)];
-        for (std::int32_t y = 0; y < side; ++y) {
-            const std::int32_t target = prefix + y * stride;
-            if (target == source) continue;
-            const std::size_t at = table[k] + cell(x, side, y);
-            const std::int32_t permutation = product.permutation[at], label = product.label[at];
-            const Partial& rest = partial[product.variant[permutation]];
-            const std::int32_t group = permutation * leading + rest.group, modulus = product.modulus[group];
-            const std::int32_t sum =
-                product.cells.empty() ? rest.label + label : product.cells[rest.label * product.cell_columns + label];
-            const std::int32_t slot = (sum + product.shift[group]) % modulus;
-            step[static_cast<std::size_t>(source * (nodes - 1) + target - (target > source))] =
-                product.base[group] + (product.merge == 1 ? slot : slot / product.merge);
+class Walk {
+public:
+    Walk(const ProductAxes& axes, const ProductGroups& groups, const ProductSlots& slots, std::int32_t merge)
+        : axes_(axes), groups_(groups), slots_(slots), merge_(merge) {
+        std::size_t start = 0;
+        for (const std::int32_t side : axes.sides) {
+            table_.push_back(start);
+            start += as_size(axes.variants) * as_size(side) * as_size(side);
+            nodes_ *= side;
         }
     }
 
-    void axis(std::size_t k, std::int32_t prefix, const Array<Partial>& partial) const {
-        if (k + 1 == axes()) return last_axis(prefix, partial);
-        const std::int32_t side = product.sides[k], stride = product.strides[k], x = source / stride % side;
+    Array<std::int32_t> steps() {
+        step_.resize(as_size(nodes_ * (nodes_ - 1)));
+        const Array<Partial> nothing(as_size(axes_.variants), Partial{0, 0});
+        for (; source_ < nodes_; ++source_) axis(0, 0, nothing);
+        return std::move(step_);
+    }
+
+private:
+    void last_axis(std::int32_t prefix, const Array<Partial>& partial) {
+        const std::size_t k = axes_.sides.size() - 1;
+        const std::int32_t side = axes_.sides[k], stride = axes_.strides[k], x = source_ / stride % side;
+        const std::int32_t leading = groups_.stride[cell(k, axes_.variants, 0)];
+        for (std::int32_t y = 0; y < side; ++y) {
+            const std::int32_t target = prefix + y * stride;
+            if (target == source_) continue;
+            const std::size_t at = table_[k] + cell(x, side, y);
+            const std::int32_t permutation = axes_.permutation[at], label = axes_.label[at];
+            const Partial& rest = partial[groups_.variant[permutation]];
+            const std::int32_t group = permutation * leading + rest.group, modulus = groups_.modulus[group];
+            const std::int32_t sum =
+                slots_.slot.empty() ? rest.label + label : slots_.slot[rest.label * slots_.columns + label];
+            const std::int32_t slot = (sum + groups_.shift[group]) % modulus;
+            step_[source_ * (nodes_ - 1) + target - (target > source_)] =
+                groups_.base[group] + (merge_ == 1 ? slot : slot / merge_);
+        }
+    }
+
+    void axis(std::size_t k, std::int32_t prefix, const Array<Partial>& partial) {
+        if (k + 1 == axes_.sides.size()) return last_axis(prefix, partial);
+        const std::int32_t side = axes_.sides[k], stride = axes_.strides[k], x = source_ / stride % side;
         Array<Partial> next(partial);
         for (std::int32_t y = 0; y < side; ++y) {
-            for (std::int32_t v = 0; v < product.variants; ++v) {
-                const std::size_t at = table[k] + cell(cell(v, side, x), side, y);
-                const std::int32_t group_stride = product.group_stride[cell(k, product.variants, v)];
-                next[v] = {partial[v].group + product.permutation[at] * group_stride,
-                           partial[v].label + product.label[at]};
+            for (std::int32_t v = 0; v < axes_.variants; ++v) {
+                const std::size_t at = table_[k] + cell(cell(v, side, x), side, y);
+                const std::int32_t group_stride = groups_.stride[cell(k, axes_.variants, v)];
+                next[v] = {partial[v].group + axes_.permutation[at] * group_stride, partial[v].label + axes_.label[at]};
             }
             axis(k + 1, prefix + y * stride, next);
         }
     }
+
+    const ProductAxes& axes_;
+    const ProductGroups& groups_;
+    const ProductSlots& slots_;
+    std::int32_t merge_;
+    Array<std::size_t> table_;  // where each axis's tables start
+    std::int32_t source_ = 0;
+    std::int64_t nodes_ = 1;
+    Array<std::int32_t> step_;
 };
 
 }  // namespace
 
-Array<std::int32_t> product_steps(const ExchangeProduct& product) {
-    Array<std::int32_t> step;
-    Walk walk{product, {}, 0, 1, step};
-    std::size_t start = 0;
-    for (std::int32_t side : product.sides) {
-        walk.table.push_back(start);
-        start += as_size(product.variants) * as_size(side) * as_size(side);
-        walk.nodes *= side;
-    }
-    step.resize(static_cast<std::size_t>(walk.nodes * (walk.nodes - 1)));
-    const Array<Partial> nothing(static_cast<std::size_t>(product.variants), Partial{0, 0});
-    for (; walk.source < walk.nodes; ++walk.source) walk.axis(0, 0, nothing);
-    return step;
+Array<std::int32_t> product_steps(const ProductAxes& axes, const ProductGroups& groups, const ProductSlots& slots,
+                                  std::int32_t merge) {
+    return Walk(axes, groups, slots, merge).steps();
 }
 
 Array<std::int64_t> merge_phases(std::int32_t nodes, View<const std::int64_t> offsets, View<const std::int32_t> message,

@@ -8,6 +8,7 @@ which is checked line by line.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from conset import _core
 
 _NOTHING = np.zeros(0, np.int32)
+Table = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,24 @@ class Box:
     def stride(self, axis: int) -> int:
         """Distance of neighbours along `axis` in node ids."""
         return prod(self.sides[axis + 1 :])
+
+    def product_axes(
+        self, axes: Sequence[int], permutations: Iterable[Table], labels: Iterable[Table], *, variants: int = 1
+    ) -> _core.ProductAxes:
+        """Axes with the tables of their decompositions, as the core takes them; the last axis leads.
+
+        Args:
+            axes: dimensions.
+            permutations: shape=(side, side) for each variant of each axis: the permutation of every ordered pair.
+            labels: the same: its label.
+            variants: of every axis but the last.
+        """
+        sides, strides = [self.sides[k] for k in axes], [self.stride(k) for k in axes]
+        return _core.ProductAxes(
+            sides=np.array(sides, np.int32), strides=np.array(strides, np.int32), variants=variants,
+            permutation=np.concatenate([table.ravel() for table in permutations]).astype(np.int32),
+            label=np.concatenate([table.ravel() for table in labels]).astype(np.int32),
+        )  # fmt: skip
 
     def line(self, axis: int) -> _core.Network:
         """One line of nodes along `axis`, as a network of its own."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conset import _core
 from conset.methods.complete_exchange.box import Box
 from conset.methods.complete_exchange.product import schedule_product
 from conset.methods.complete_exchange.search import mend_phases, search_phases
@@ -56,7 +55,7 @@ def schedule_translations(box: Box, seed: int) -> Phases:
     for source in range(box.nodes):
         away = [(c - c[source]) % side for c, side in zip(coordinate, box.sides, strict=True)]
         step[source] = np.delete(np.ravel_multi_index(away, box.sides), source) - 1
-    return Phases(*_core.group_phases(step.ravel()))
+    return Phases.of(step.ravel())
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Plan:
 
 def schedule_product(box: Box, seed: int) -> Phases:
     """The cheapest product of families; consecutive steps merged where that is better than merging each product."""
-    merged = Phases(*_core.group_phases(_absorbed_steps(box, box.contention, seed)))
+    merged = Phases.of(_absorbed_steps(box, box.contention, seed))
     if box.contention == 1 or merged.offsets.size - 1 <= box.bound:
         return merged
     cut = merge_steps(box, _plain_steps(box, 1, seed)[0])
@@ -81,8 +81,8 @@ def _plain_steps(box: Box, contention: int, seed: int) -> tuple[NDArray[np.int32
 
 def merge_steps(box: Box, step: NDArray[np.int32]) -> Phases:
     """Consecutive steps of contention 1 merged as far as contention, senders and receivers allow."""
-    offsets, message = _core.group_phases(step)
-    return Phases(_core.merge_phases(box.nodes, offsets, message, box.contention), message)
+    found = _core.group_phases(step)
+    return Phases(_core.merge_phases(box.nodes, found.offsets, found.message, box.contention), found.message)
 
 
 def cheapest_plan(box: Box, contention: int, seed: int) -> Plan:
@@ -137,13 +137,11 @@ def steps_of(plan: Plan, box: Box, merge: int) -> NDArray[np.int32]:
         shift[group] = -back % modulus[group]
         at += -(-slots // merge)
     tables = [family for families in plan.families for family in families]
-    return _core.product_steps(
-        np.array([box.sides[k] for k in plan.axes], np.int32),
-        np.array([box.stride(k) for k in plan.axes], np.int32), width,
-        np.concatenate([family.permutation.ravel() for family in tables]),
-        np.concatenate([family.label.ravel() for family in tables]),
-        strides.ravel(), plan.variant, base, modulus, shift, empty(), 0, merge,
-    )  # fmt: skip
+    axes = box.product_axes(
+        plan.axes, [family.permutation for family in tables], [family.label for family in tables], variants=width
+    )
+    groups = _core.ProductGroups(stride=strides.ravel(), variant=plan.variant, base=base, modulus=modulus, shift=shift)
+    return _core.product_steps(axes, groups, slots=empty(), columns=0, merge=merge)
 
 
 def _walk(plan: Plan) -> Iterator[tuple[int, tuple[int, ...], int]]:

@@ -44,15 +44,15 @@ Steps = NDArray[np.int32]
 
 def mend_phases(box: Box, phases: Phases) -> Phases:
     """Phases whose links carry too much, made valid: what does not fit moves to the first phase with room."""
-    packed = _singles(box).fill(phase_of(phases))[0]
-    return Phases(*_core.group_phases(packed))
+    packed = _singles(box).fill(phase_of(phases)).phase
+    return Phases.of(packed)
 
 
 def absorb_leftovers(box: Box, step: Steps, first: int) -> Steps:
     """Steps from `first` on emptied into earlier ones, longest routes first; what fits nowhere gets new steps."""
     if box.messages > MAX_ABSORBED or first > _count(step):
         return step
-    found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32))[0]
+    found: Steps = _singles(box).fill(np.where(step < first, step, -1).astype(np.int32)).phase
     return found
 
 
@@ -72,7 +72,7 @@ def search_phases(box: Box, starts: Sequence[Phases], effort: int, seed: int) ->
             steps.insert(0, found)
         if _count(steps[0]) <= box.bound:
             break
-    return Phases(*_core.group_phases(steps[0])) if _count(steps[0]) < best.offsets.size - 1 else best
+    return Phases.of(steps[0]) if _count(steps[0]) < best.offsets.size - 1 else best
 
 
 def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
@@ -84,7 +84,7 @@ def _sweep(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
                 step = min(step, _search_orbits(box, build_orbits(box, group), seed), key=_count)
     if box.bound < _count(step) and box.messages * _count(step) <= MAX_PLACES:
         moves = MOVE_BUDGET // (_count(step) * _width(box))
-        step = min(step, _singles(box).eject(step, _own(box), box.bound, moves, seed)[0], key=_count)
+        step = min(step, _singles(box).eject(step, _own(box), box.bound, moves, seed).phase, key=_count)
     return step
 
 
@@ -94,15 +94,16 @@ def _reorder_all(box: Box, starts: Sequence[Steps], seed: int) -> Steps:
     rounds = min(max(1, ROUND_BUDGET // (box.messages * _width(box))), MAX_ROUNDS)
     makers: list[Callable[[], Steps]] = [partial(np.copy, step) for step in starts]
     if box.bound * box.messages * _width(box) <= PEEL_BUDGET:
-        makers.append(lambda: singles.peel(seed)[0])
-    makers.append(lambda: singles.fill(np.full(box.messages, -1, np.int32))[0])
+        makers.append(lambda: singles.peel(seed).phase)
+    makers.append(lambda: singles.fill(np.full(box.messages, -1, np.int32)).phase)
     found: list[Steps] = []
     for make in makers:
-        found.append(singles.reorder(make(), own, box.bound, -(-rounds // 4), seed)[0])
+        found.append(singles.reorder(make(), own, box.bound, -(-rounds // 4), seed).phase)
         if _count(found[-1]) <= box.bound:
             return found[-1]
     longer = [
-        singles.reorder(step, own, box.bound, rounds, (seed + 1) % 2**64)[0] for step in sorted(found, key=_count)[:2]
+        singles.reorder(step, own, box.bound, rounds, (seed + 1) % 2**64).phase
+        for step in sorted(found, key=_count)[:2]
     ]
     return min(longer, key=_count)
 
@@ -113,10 +114,10 @@ def _search_orbits(box: Box, orbits: Orbits, seed: int) -> Steps:
     target = -(-box.bound // orbits.order)
     packed = search.fill(np.full(orbits.offsets.size - 1, -1, np.int32))
     rounds = max(1, ROUND_BUDGET // (4 * box.messages * _width(box)))
-    packed = search.reorder(*packed, target, min(rounds, MAX_ROUNDS // 8), seed)
-    looks = orbits.order * _count(packed[0]) * _width(box)
-    packed = search.eject(*packed, target, MOVE_BUDGET // (2 * looks), seed)
-    return orbits.expand(*packed)
+    packed = search.reorder(packed.phase, packed.chosen, target, min(rounds, MAX_ROUNDS // 8), seed)
+    looks = orbits.order * _count(packed.phase) * _width(box)
+    packed = search.eject(packed.phase, packed.chosen, target, MOVE_BUDGET // (2 * looks), seed)
+    return orbits.expand(packed.phase, packed.chosen)
 
 
 def _own(box: Box) -> NDArray[np.int64]:

@@ -70,7 +70,8 @@ def applies_square_4m(box: Box) -> bool:
 def schedule_square_4m(box: Box, seed: int) -> Phases:
     """The closed form, min(c, n/4) steps in a phase."""
     side = box.sides[0]
-    return Phases(*_square(side).phases(min(box.contention, side // 4)))
+    found = _square(side).phases(min(box.contention, side // 4))
+    return Phases(found.offsets, found.message)
 
 
 def partner_at(side: int, rank: int, step: int) -> int | None:
@@ -127,7 +128,7 @@ def schedule_square_4m2(box: Box, seed: int) -> Phases:
     windows = merge_steps(box, _slot_steps(box, 1))
     if box.contention == 1 or box.contention > box.sides[0] // 4 or windows.offsets.size - 1 <= box.bound:
         return windows
-    aligned = Phases(*_core.group_phases(_slot_steps(box, box.contention)))
+    aligned = Phases.of(_slot_steps(box, box.contention))
     return aligned if aligned.offsets.size < windows.offsets.size else windows
 
 
@@ -145,11 +146,13 @@ def _slot_steps(box: Box, merge: int) -> NDArray[np.int32]:
         base[column, row] = k * -(-slots // merge)
         shift[column, row] = -turned % slots
     label = _classes(factors)
-    table = np.concatenate([factors.factor.ravel()] * 2), np.concatenate([label.ravel()] * 2)
+    axes = box.product_axes((0, 1), [factors.factor] * 2, [label] * 2)
+    groups = _core.ProductGroups(
+        stride=np.array([1, count], np.int32), variant=np.zeros(count, np.int32), base=base.ravel(),
+        modulus=np.full(count * count, slots, np.int32), shift=shift.ravel(),
+    )  # fmt: skip
     return _core.product_steps(
-        np.array([side, side], np.int32), np.array([side, 1], np.int32), 1, *table, np.array([1, count], np.int32),
-        np.zeros(count, np.int32), base.ravel(), np.full(count * count, slots, np.int32), shift.ravel(),
-        _slot_cells(side // 4).ravel(), 2 * (side // 4 + 1), merge,
+        axes, groups, slots=_slot_cells(side // 4).ravel(), columns=2 * (side // 4 + 1), merge=merge
     )  # fmt: skip
 
 
@@ -217,7 +220,7 @@ def schedule_stored(box: Box, seed: int) -> Phases:
     """The schedule read from the package."""
     text = resources.files(__package__).joinpath(FILES[box.is_mesh]).read_text(encoding="ascii")
     words = [word for line in text.splitlines() for word in line.split() if word != "-"]
-    return Phases(*_core.group_phases(np.array(words, np.int32)))
+    return Phases.of(np.array(words, np.int32))
 
 
 def _is_square_mesh(box: Box) -> bool:

@@ -117,14 +117,16 @@ def _pack_pairs(box: Box, factors: list[Factors]) -> tuple[NDArray[np.int32], in
     pairs = [(row, column) for row, column in reflected([rows.count, columns.count])]
     for k, (row, column) in enumerate(pairs):
         base[column, row] = k * slots
-    step = _core.product_steps(
-        np.array([f.side for f in factors], np.int32), np.array([box.stride(k) for k in box.axes], np.int32), 1,
-        np.concatenate([np.where(f.factor < 0, f.count, f.factor).ravel() for f in factors]).astype(np.int32),
-        np.concatenate([(2 * _block_slots(f) + f.kind).ravel() for f in factors]).astype(np.int32),
-        np.array([1, counts[0]], np.int32), np.zeros(counts[1], np.int32), base.ravel(),
-        np.full(base.size, slots, np.int32), np.zeros(base.size, np.int32),
-        _pair_cells(_count_blocks(rows), _count_blocks(columns), slots).ravel(), 2 * _count_blocks(columns), 1,
+    axes = box.product_axes(
+        box.axes, [np.where(f.factor < 0, f.count, f.factor) for f in factors],
+        [2 * _block_slots(f) + f.kind for f in factors],
     )  # fmt: skip
+    groups = _core.ProductGroups(
+        stride=np.array([1, counts[0]], np.int32), variant=np.zeros(counts[1], np.int32), base=base.ravel(),
+        modulus=np.full(base.size, slots, np.int32), shift=np.zeros(base.size, np.int32),
+    )  # fmt: skip
+    cells = _pair_cells(_count_blocks(rows), _count_blocks(columns), slots)
+    step = _core.product_steps(axes, groups, slots=cells.ravel(), columns=2 * _count_blocks(columns), merge=1)
     return step, len(pairs) * slots
 
 
@@ -206,13 +208,12 @@ def schedule_torus_cube(box: Box, seed: int) -> Phases:
     factors = build_factors(side, True)
     count, slots = factors.count, side
     groups = np.arange(count**3, dtype=np.int32)
-    step = _core.product_steps(
-        np.full(3, side, np.int32), np.array([box.stride(k) for k in range(3)], np.int32), 1,
-        np.tile(factors.factor.ravel(), 3), np.concatenate([_cube_labels(factors, i).ravel() for i in range(3)]),
-        np.array([1, count, count**2], np.int32), np.zeros(count, np.int32), groups * slots,
-        np.full(groups.size, slots, np.int32), np.zeros(groups.size, np.int32), empty(), 0, 1,
+    axes = box.product_axes((0, 1, 2), [factors.factor] * 3, [_cube_labels(factors, i) for i in range(3)])
+    given = _core.ProductGroups(
+        stride=np.array([1, count, count**2], np.int32), variant=np.zeros(count, np.int32), base=groups * slots,
+        modulus=np.full(groups.size, slots, np.int32), shift=np.zeros(groups.size, np.int32),
     )  # fmt: skip
-    return merge_steps(box, step)
+    return merge_steps(box, _core.product_steps(axes, given, slots=empty(), columns=0, merge=1))
 
 
 def _cube_labels(factors: Factors, axis: int) -> NDArray[np.int32]:
@@ -258,12 +259,10 @@ def _line_steps(box: Box, family: Family, short: int, long: int) -> NDArray[np.i
     base = (np.cumsum(modulus) - modulus.ravel()).astype(np.int32)
     label = np.where(factors.factor < 0, 0, _block_slots(factors) + factors.kind * max(int(family.load.max()), 1))
     factor = np.where(factors.factor < 0, count, factors.factor)
-    step: NDArray[np.int32] = _core.product_steps(
-        np.array([box.sides[short], box.sides[long]], np.int32),
-        np.array([box.stride(short), box.stride(long)], np.int32), 1,
-        np.concatenate([family.permutation.ravel(), factor.ravel()]).astype(np.int32),
-        np.concatenate([family.label.ravel(), label.ravel()]).astype(np.int32),
-        np.array([1, family.count], np.int32), np.zeros(count + 1, np.int32), base, modulus.ravel(),
-        np.zeros(base.size, np.int32), empty(), 0, 1,
+    axes = box.product_axes((short, long), [family.permutation, factor], [family.label, label])
+    groups = _core.ProductGroups(
+        stride=np.array([1, family.count], np.int32), variant=np.zeros(count + 1, np.int32), base=base,
+        modulus=modulus.ravel(), shift=np.zeros(base.size, np.int32),
     )  # fmt: skip
+    step: NDArray[np.int32] = _core.product_steps(axes, groups, slots=empty(), columns=0, merge=1)
     return absorb_leftovers(box, step, int(slots.sum()) * count) if factors.has_identity else step

@@ -69,12 +69,12 @@ def route_negotiated(task: Task) -> Routed:
 
 
 def _items(task: Task) -> _core.NegotiatedItems:
-    topology, order = task.topology, core_order(task.problem)
-    width = core_widths(topology)
+    topology, width = task.topology, core_widths(task.topology)
+    messages = _core.Connections(task.source, task.target, *core_order(task.problem))
     if topology.kind == "crossbar":
         network = core_network(topology, task.problem.machine.routing)
-        return _core.NegotiatedItems(network, task.source, task.target, *order, width, False)
-    return _core.NegotiatedItems.free(topology.nodes, *task.links, task.source, task.target, *order, width)
+        return _core.NegotiatedItems(network, messages, width, False)
+    return _core.NegotiatedItems.free(_core.Wiring(topology.nodes, *task.links), messages, width)
 
 
 def _routed(task: Task, slot: NDArray[np.int32], found: Assignment | None) -> Routed:

@@ -60,7 +60,7 @@ def route_sequential(task: Task) -> Routed:
             if 0 < out <= HOPELESS * task.source.size:
                 out = router.rip_up(rounds, SHARE)
             if out == 0:
-                return Routed("sequential", router.phase(), *router.paths(), stopped_early=_core.stop_asked())
+                return routed(router, stopped_early=_core.stop_asked())
             fewest = min(fewest, out)
         if phases > task.source.size:
             lost = int(np.flatnonzero(router.phase() < 0)[0])
@@ -93,9 +93,17 @@ def build_router(task: Task, phases: int, seed: int) -> _core.SequentialRouter:
         for limit in (limits.channels, limits.send, limits.receive)
     )
     return _core.SequentialRouter(
-        topology.nodes, source, target, task.source, task.target, *core_order(task.problem),
-        channels, send, receive, link, *_demands(task), phases, 1, seed,
+        _core.Wiring(topology.nodes, source, target),
+        _core.Connections(task.source, task.target, *core_order(task.problem)),
+        _core.RouterLimits(channels=channels, send=send, receive=receive, link=link),
+        _core.RouterDemands(*_demands(task)), phases=phases, weight=1, seed=seed,
     )  # fmt: skip
+
+
+def routed(router: _core.SequentialRouter, *, stopped_early: bool = False) -> Routed:
+    """Phases and routes of all connections, where none stays out."""
+    paths = router.paths()
+    return Routed("sequential", router.phase(), paths.offsets, paths.nodes, stopped_early=stopped_early)
 
 
 def _demands(task: Task) -> tuple[Rates, Rates, Rates, Rates]:

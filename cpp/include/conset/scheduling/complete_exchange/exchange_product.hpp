@@ -16,21 +16,30 @@
 
 namespace conset {
 
-// The last axis leads: its permutation chooses, for every other axis, which of `variants` decompositions is used.
-struct ExchangeProduct {
-    View<const std::int32_t> sides, strides;  // per axis; node = sum of coordinate * stride
-    std::int32_t variants;
-    View<const std::int32_t> permutation, label;    // axis after axis: [variant][x][y]
-    View<const std::int32_t> group_stride;          // [axis][variant]
-    View<const std::int32_t> variant;               // [permutation of the last axis]
-    View<const std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
-    View<const std::int32_t> cells;                 // two axes: slot of labels (a, b) at a * cell_columns + b; or empty
-    std::int32_t cell_columns;
-    std::int32_t merge;  // consecutive slots of a group that share a step
+// The sides of the box, each with its decompositions; the last axis leads.
+struct ProductAxes {
+    View<const std::int32_t> sides, strides;      // per axis; node = sum of coordinate * stride
+    std::int32_t variants;                        // decompositions of an axis, of which the last axis has one
+    View<const std::int32_t> permutation, label;  // axis after axis: [variant][x][y]
 };
 
-// The step of each message s (N-1) + t - (t > s).
-Array<std::int32_t> product_steps(const ExchangeProduct& product);
+// Products of one permutation per axis, which are groups of steps. Permutation p of the last axis chooses which variant
+// of every other axis is used. Group = sum of permutation * stride.
+struct ProductGroups {
+    View<const std::int32_t> stride;                // [axis][variant]
+    View<const std::int32_t> variant;               // [permutation of the last axis]
+    View<const std::int32_t> base, modulus, shift;  // [group]: first step, T, what is added to the sum of labels
+};
+
+// Slot of labels (a, b) of two axes at a * columns + b; without any the slot is the sum of labels.
+struct ProductSlots {
+    View<const std::int32_t> slot;
+    std::int32_t columns;
+};
+
+// The step of each message s (N-1) + t - (t > s); `merge` consecutive slots of a group share a step.
+Array<std::int32_t> product_steps(const ProductAxes& axes, const ProductGroups& groups, const ProductSlots& slots,
+                                  std::int32_t merge);
 
 // Merges consecutive phases: at most `most` of them, and never a sender or receiver twice. Greedy, which is optimal for
 // a given order because a shorter window is never harder to fill. Returns the new offsets.
