@@ -19,7 +19,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import compile_program
-from conset.program.words import BlockSpec
+from conset.program.spec import BlockSpec
 from conset.schedule.document import Document, ProgramDocument
 from conset.schedule.posting import POSTINGS
 from conset.simulation import Timeline, Workload

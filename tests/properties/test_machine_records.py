@@ -29,7 +29,7 @@ from conset.machine.words import ALIASES, WORDS
 from conset.network.topology import Topology
 from conset.pattern.spec import parse_pattern
 from conset.program import compile_program
-from conset.program.words import BlockSpec
+from conset.program.spec import BlockSpec
 from conset.schedule.document import machine_of
 from conset.simulation.settings import Settings
 from conset.simulation.table import find_model

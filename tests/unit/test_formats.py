@@ -26,7 +26,7 @@ from conset.formats.validate import checked
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import compile_program
-from conset.program.words import BlockSpec
+from conset.program.spec import BlockSpec
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload
 from conset.simulation.settings import Settings

@@ -27,7 +27,7 @@ from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
 from conset.program import Block, Program, compile_program, predict_program, read_program
 from conset.program.share import reorder
-from conset.program.words import BlockSpec
+from conset.program.spec import BlockSpec
 from conset.schedule.document import BlockDocument
 from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 

@@ -2,6 +2,6 @@
 
 from conset.program.compile import compile_program, predict_program
 from conset.program.program import Block, Program
-from conset.program.words import read_program
+from conset.program.spec import read_program
 
 __all__ = ["Block", "Program", "compile_program", "predict_program", "read_program"]

@@ -26,7 +26,7 @@ from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.program.program import Block, Program
 from conset.program.share import number_contexts, share, turns
-from conset.program.words import BlockSpec
+from conset.program.spec import BlockSpec
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.units import MAX_SIZE_B
