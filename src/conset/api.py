@@ -338,7 +338,9 @@ def compare(
     policies = inputs.policies_of(methods, sync)
     chooses = any(AUTO in (name, *own) for name, own in policies.items())
     if rank_by is not None and not chooses:
-        raise UsageError(f"--rank-by {rank_by}: goes with --methods auto or --sync auto")
+        raise UsageError(
+            f"rank_by {rank_by}: goes with methods auto or sync auto", options=["rank_by", "methods", "sync"]
+        )
     options = CompileOptions(
         contention=contention, channels=channels, limits=inputs.format_limits(limits), placement=str(placement),
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,

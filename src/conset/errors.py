@@ -14,8 +14,8 @@ class ConsetError(Exception):
     """Base of every error raised on purpose; `exit_code` is what the command line returns.
 
     Attributes:
-        options: the options that the message names as Python spells them (`rank_by`); the command line writes
-            `--rank-by` in their place.
+        options: the options that the message names as Python spells them (`rank_by`), with a value where the word
+            alone stands elsewhere in it too (`routes free`); the command line writes `--rank-by`, `--routes free`.
     """
 
     exit_code = 1

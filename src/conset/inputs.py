@@ -75,7 +75,7 @@ def load_pattern(
     """
     topology = None if on is None else load_machine(on).topology
     if ranks_per_node < 1:
-        raise UsageError(f"--ranks-per-node {ranks_per_node}: must be at least 1")
+        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
     if ranks is None and topology is not None:
         ranks = topology.endpoints * ranks_per_node
     return parse_pattern(str(text), topology=topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word)
@@ -118,7 +118,7 @@ def policies_of(methods: str | Sequence[str] | None, sync: str | Sequence[str] |
 
     names = [*table()] if methods is None else [name.strip() for name in _listed(methods)]
     if not names:
-        raise UsageError("--methods: at least one method required")
+        raise UsageError("methods: at least one method required", options=["methods"])
     known = [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
     return parse_policies(None if sync is None else ",".join(_listed(sync))).spread(known)
 

@@ -6,6 +6,7 @@ import ast
 import doctest
 import inspect
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -18,7 +19,6 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import conset
-from conset.arguments import in_python
 from conset.errors import ConsetError, InputError, UsageError
 from conset.network.topology import Topology
 from conset.notebook import html_of
@@ -155,23 +155,18 @@ def test_errors_speak_python(schedule: conset.Schedule, said: str, call: Any) ->
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("x: --rows-to and --parts exclude each other: rows", "x: rows_to and parts exclude each other: rows"),
-        ("--rows-to N or --parts N distributes a matrix", "rows_to N or parts N distributes a matrix"),
-        ("--rank-by flow: goes with --method auto, given --method lp",
-         "rank_by flow: goes with method auto, given method lp"),
-        ("lift the limit with --limits link=none", "lift the limit with limits link=none"),
-        ("(--ranks-per-node)", "(ranks_per_node)"),
-        ("--ranks-per-node 3 would do", "ranks_per_node 3 would do"),
-        ("--mpiexec 'mpiexec -n 4': -n is added", "mpiexec 'mpiexec -n 4': -n is added"),
-        ("router x: none; --effort would search longer", "router x: none; effort would search longer"),
-        ("a file a--b and -- alone", "a file a--b and -- alone"),
-    ],
-)  # fmt: skip
-def test_options_of_the_command_line_as_arguments(text: str, said: str) -> None:
-    assert in_python(text) == said
+def messages_of(path: Path) -> list[str]:
+    """The texts of what a file raises."""
+    raised = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Raise)]
+    parts = (part for node in raised for part in ast.walk(node))
+    return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+
+
+def test_no_error_of_the_library_is_spelled_as_on_the_command_line() -> None:
+    files = [path for path in ROOT.rglob("*.py") if path.parent.name != "cli"]
+    messages = [(path.name, text) for path in files for text in messages_of(path)]
+    assert len(messages) > 500
+    assert [(name, text) for name, text in messages if re.search(r"(?<![\w-])--([a-z]|$)", text)] == []
 
 
 # From other libraries

@@ -76,6 +76,25 @@ def test_only_whole_words_outside_of_paths_are_spelled_as_options() -> None:
     assert spell_options(text, ["parts", "rows_to"]) == "parts/parts.mtx: --parts 4, --rows-to 3; partsof"
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "said"),
+    [
+        ("mpiexec 'mpiexec -n 4': words", ["mpiexec"], "--mpiexec 'mpiexec -n 4': words"),
+        ("no mpiexec: name one by mpiexec CMD", ["mpiexec CMD"], "no mpiexec: name one by --mpiexec CMD"),
+        (
+            "lp: is about free routes; add routes free",
+            ["lp", "routes free"],
+            "--lp: is about free routes; add --routes free",
+        ),
+        ("costs stand in conset.machine.spec.with_settings", ["conset.machine.spec.with_settings"],
+         "costs stand in --set"),
+        ("'x', parts=3", ["parts"], "'x', --parts=3"),
+    ],
+)  # fmt: skip
+def test_names_of_options_among_other_words(text: str, names: list[str], said: str) -> None:
+    assert spell_options(text, names) == said
+
+
 def test_what_other_options_ask_for_makes_the_method() -> None:
     assert CompileOptions().chosen_method == "auto"
     assert CompileOptions(router="orbits").chosen_method == "connections"

@@ -114,7 +114,7 @@ def bound(
     if routes not in ("fixed", "free"):
         raise unknown_name("routes", str(routes), ("fixed", "free"))
     if lp and routes != "free":
-        raise UsageError("--lp: the linear program is about free routes; add --routes free")
+        raise UsageError("lp: the linear program is about free routes; add routes free", options=["lp", "routes free"])
     endpoints = machine.topology.endpoints
     last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
     if last >= endpoints:

@@ -186,7 +186,8 @@ def _program_prices(flow: Flow) -> tuple[Floats, Floats]:
     if count * links > MAX_VARIABLES:
         raise InputError(
             f"linear program of {count} sources × {links} links: at most {MAX_VARIABLES} variables, "
-            f"given {count * links}; leave --lp out"
+            f"given {count * links}; leave lp out",
+            options=["lp"],
         )
     tail, head = (end[exists] for end in topology.ends)
     enters, leaves = (_mark(end, np.arange(links), (nodes, links)) for end in (head, tail))

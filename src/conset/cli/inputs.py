@@ -131,13 +131,18 @@ def _given(name: str, arguments: Sequence[str]) -> str:
     return ""
 
 
+_OPTIONS = {"conset.machine.spec.with_settings": "--set"}
+"""What the library calls otherwise than the command line."""
+
+
 def spell_options(message: str, names: Sequence[str]) -> str:
     """A message of the library with `names` written as on the command line: `rank_by flow` as `--rank-by flow`.
 
-    Parts of paths stay as they are.
+    Parts of paths stay as they are, and what is quoted.
     """
     for name in names:
-        message = re.sub(rf"(?<![\w./-]){re.escape(name)}(?!\.?[\w/-])", f"--{name.replace('_', '-')}", message)
+        option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+        message = re.sub(rf"(?<![\w./'-]){re.escape(name)}(?!\.?[\w/-])", option, message)
     return message
 
 

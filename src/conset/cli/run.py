@@ -55,7 +55,7 @@ def command(
     try:
         _refuse_ranks(mpiexec)
         schedule = _verified(file)
-        flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "--in-flight") or "all"
+        flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
         with _ended_by_signals():
             result = _execute(schedule, sync, flight, repeat, mpiexec)
     except ConsetError as error:

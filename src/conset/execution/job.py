@@ -228,7 +228,9 @@ def run_plan(
         total_s = timeout or 60.0 + plan.ranks + len(VARIANTS) * (repeat + 1) * exchange_s
         found = _in_own_job(plan, repeat, find_launcher(mpiexec), exchange_s, total_s, entry)
     elif mpiexec is not None:
-        raise UsageError(f"--mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already")
+        raise UsageError(
+            f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already", options=["mpiexec"]
+        )
     else:
         found = _in_this_job(plan, repeat, exchange_s)
     return RunResult(

@@ -90,9 +90,9 @@ def find_launcher(command: str | None = None) -> list[str]:
         try:
             arguments = shlex.split(command)
         except ValueError as error:
-            raise UsageError(f"--mpiexec '{command}': {error}") from None
+            raise UsageError(f"mpiexec '{command}': {error}", options=["mpiexec"]) from None
         if not arguments:
-            raise UsageError("--mpiexec: must name a command")
+            raise UsageError("mpiexec: must name a command", options=["mpiexec"])
         return arguments
     for wheel, options in _WHEELS.items():
         try:
@@ -102,7 +102,10 @@ def find_launcher(command: str | None = None) -> list[str]:
         for file in files:
             if file.name == "mpiexec":
                 return [str(Path(str(file.locate())).resolve()), *options]
-    raise UsageError("no mpiexec of an MPI wheel: pip install 'conset[mpi]', or name a launcher by --mpiexec CMD")
+    raise UsageError(
+        "no mpiexec of an MPI wheel: pip install 'conset[mpi]', or name a launcher by mpiexec CMD",
+        options=["mpiexec CMD"],
+    )
 
 
 def start_job(

@@ -196,6 +196,8 @@ PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
 
 NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
 FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
+_SETTING = "conset.machine.spec.with_settings"
+"""What changes the costs of a machine of a file."""
 
 
 def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
@@ -227,7 +229,10 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
     if os.path.isdir(text):  # unlike Path.is_dir, no error for names too long
         raise InputError(f"{path}: is a directory, a file is required")
     if Path(head).suffix.lower() in FILE_SUFFIXES:
-        raise UsageError(f"machine '{text}': a file takes no options; its costs stand in a machine file or in --set")
+        raise UsageError(
+            f"machine '{text}': a file takes no options; its costs stand in a machine file or in {_SETTING}",
+            options=[_SETTING],
+        )
     if os.path.exists(text):
         raise InputError(f"{path}: a machine's suffix must be one of {', '.join(FILE_SUFFIXES)}, is '{path.suffix}'")
     raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS))

@@ -14,7 +14,7 @@ c.
     mesh R × C               the bound at c = 1 on nearly all rectangles
     mesh, d sides of 4m      n^{d+1}/4c where c | m
     torus                    the bound for squares 4k, cubes 8k and many rectangles; otherwise see the files
-Complexity: O(messages) where a construction meets the bound; `--effort` times a fixed budget more where not.
+Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more where not.
 When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes or links, it
 searches and says so.
 Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), section 5, after Scott

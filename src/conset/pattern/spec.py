@@ -174,7 +174,7 @@ def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...]) ->
     for name in ("parts", "rows_to"):
         if getattr(options, name) is not None and name not in takes:
             files = " ".join(suffix for suffix, reader in READERS.items() if name in reader.takes)
-            raise UsageError(f"{where}: --{name.replace('_', '-')} is for {files} only")
+            raise UsageError(f"{where}: {name} is for {files} only", options=[name])
 
 
 def split_options(text: str) -> list[str]:

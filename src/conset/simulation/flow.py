@@ -63,7 +63,8 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
     check_receives(workload, machine, costs, settings)
     if settings.fairness == "rtt" and (costs.preempts or exchanges_count(costs, parse_sync(settings.sync).kind)):
         raise UsageError(
-            f"--fairness rtt: {machine.name} weighs exchanges at a node or preempts receives; must be equal"
+            f"fairness rtt: {machine.name} weighs exchanges at a node or preempts receives; must be equal",
+            options=["fairness"],
         )
     messages = core_messages(workload, machine, release_ns(workload))
     execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order != "any")

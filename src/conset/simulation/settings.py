@@ -110,8 +110,8 @@ class Settings:
         """
         return Settings(
             sync=sync,
-            in_flight=costs.in_flight if in_flight is None else parse_count(in_flight, "--in-flight"),
-            receives=costs.receives if receives is None else parse_count(receives, "--receives"),
+            in_flight=costs.in_flight if in_flight is None else parse_count(in_flight, "in_flight"),
+            receives=costs.receives if receives is None else parse_count(receives, "receives"),
             receive_order=cast(ReceiveOrder | None, receive_order),  # checked where settings are made
             fairness=cast(Fairness, fairness),
             lanes=lanes,
@@ -122,7 +122,7 @@ class Settings:
 
 
 def parse_count(value: str | int, what: str) -> int | None:
-    """A whole number of at least 1, or None for `all`.
+    """A whole number of at least 1, or None for `all`; `what` is the option that says it.
 
     Raises:
         UsageError: anything else.
@@ -131,5 +131,5 @@ def parse_count(value: str | int, what: str) -> int | None:
     if text == "all":
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < 1:
-        raise UsageError(f"{what} {value!r}: must be a whole number of at least 1, or all")
+        raise UsageError(f"{what} {value!r}: must be a whole number of at least 1, or all", options=[what])
     return int(text)

@@ -98,7 +98,7 @@ def simulate_circuit(workload: Workload, machine: Machine, settings: Settings | 
 def _simulate(model: str, workload: Workload, machine: Machine, settings: Settings) -> Timeline:
     costs, circuit = machine.costs_for(workload.method), model == "circuit"
     if circuit and settings.lanes not in (None, 1):
-        raise UsageError(f"--lanes {settings.lanes}: a circuit has its links alone, must be 1")
+        raise UsageError(f"lanes {settings.lanes}: a circuit has its links alone, must be 1", options=["lanes"])
     check_receives(workload, machine, costs, settings)
     lanes, dateline, pools = _channels(machine, settings, costs.lanes, circuit)
     messages = core_messages(workload, machine, release_ns(workload))

@@ -48,7 +48,7 @@ def route_negotiated(task: Task) -> Routed:
     """The shortest time, or the fewest phases with a small ΣL, that negotiation finds.
 
     Raises:
-        InputError: the pattern is too large, or nothing was found within the sweeps that `--effort` allows.
+        InputError: the pattern is too large, or nothing was found within the sweeps that `effort` allows.
     """
     cells = task.source.size * task.least_phases
     if cells > MAX_STATES * task.problem.search.effort:
@@ -61,7 +61,10 @@ def route_negotiated(task: Task) -> Routed:
     search = _Search(task, _items(task), _Budget(BUDGET * task.problem.search.effort))
     best = search.best()
     if best is None:
-        raise InputError("router negotiated: no assignment within the limits was found; --effort would search longer")
+        raise InputError(
+            "router negotiated: no assignment within the limits was found; effort would search longer",
+            options=["effort"],
+        )
     return _routed(task, best.slot, best)
 
 

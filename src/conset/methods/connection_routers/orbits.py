@@ -154,7 +154,9 @@ def route_orbits(task: Task) -> Routed:
         best = _packed(orbits)
         if best is not None:
             return best
-    raise InputError("router orbits: no packing within the limits was found; --effort would search longer")
+    raise InputError(
+        "router orbits: no packing within the limits was found; effort would search longer", options=["effort"]
+    )
 
 
 def _class_counts(task: Task) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -34,14 +34,10 @@ class ReadOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("ranks", self.ranks),
-            ("--parts", self.parts),
-            ("--rows-to", self.rows_to),
-            ("--word", self.word),
-        ):
+        for name, options in (("ranks", []), ("parts", ["parts"]), ("rows_to", ["rows_to"]), ("word", ["word"])):
+            value: int | None = getattr(self, name)
             if value is not None and value < 1:
-                raise UsageError(f"{name} = {value}: must be at least 1")
+                raise UsageError(f"{name} = {value}: must be at least 1", options=options)
         if self.seed < 0:
             raise UsageError(f"seed = {self.seed}: must be at least 0")
 
@@ -88,14 +84,14 @@ def require_square(shape: tuple[int, ...], where: str) -> int:
     return shape[0]
 
 
-def require_ranks(ranks: int, where: str) -> int:
-    """`ranks`, if arrays of that length make sense.
+def require_ranks(ranks: int, where: str, *, options: Iterable[str] = ()) -> int:
+    """`ranks`, if arrays of that length make sense; `options`: those that `where` names.
 
     Raises:
         InputError: more than 2²⁴.
     """
     if ranks > MAX_RANKS:
-        raise InputError(f"{where}: {ranks} ranks: must be at most {MAX_RANKS}")
+        raise InputError(f"{where}: {ranks} ranks: must be at most {MAX_RANKS}", options=options)
     return ranks
 
 

@@ -150,14 +150,17 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
         MissingExtraError: METIS is not installed.
     """
     if options.rows_to is not None and options.parts is not None:
-        raise UsageError(f"{path}: --rows-to and --parts exclude each other: rows in order, or METIS on the graph")
+        raise UsageError(
+            f"{path}: rows_to and parts exclude each other: rows in order, or METIS on the graph",
+            options=["rows_to", "parts"],
+        )
     rows, columns, values, shape = _read_entries(path)
     ranks = require_square(shape, str(path))
     if options.rows_to is not None:
         return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
     if options.parts is not None:
         if ranks > _MAX_ROWS:
-            raise InputError(f"{path}: --parts: {ranks} rows: must be at most {_MAX_ROWS}")
+            raise InputError(f"{path}: parts: {ranks} rows: must be at most {_MAX_ROWS}", options=["parts"])
         graph = graph_of_entries(rows, columns, ranks)
         return pattern_from_graph(graph, options.parts, options.word, options.seed, str(path), path.name)
     require_ranks(ranks, str(path))
@@ -167,8 +170,8 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
         try:
             size = whole_bytes(values, lambda k: f"{path}: entry ({rows[k] + 1}, {columns[k] + 1})")
         except InputError as error:
-            way = "--rows-to N or --parts N distributes a matrix over N ranks"
-            raise InputError(f"{error}; entries are sizes here, {way}") from None
+            way = "rows_to N or parts N distributes a matrix over N ranks"
+            raise InputError(f"{error}; entries are sizes here, {way}", options=["rows_to", "parts"]) from None
     return located(str(path), lambda: Pattern.from_messages(rows, columns, size, ranks, name=path.name))
 
 
@@ -193,8 +196,8 @@ def halo_of_rows(
         InputError: more ranks than rows, or than a pattern may have.
     """
     if ranks > size:
-        raise InputError(f"{path}: --rows-to {ranks}: must be at most its {size} rows")
-    require_ranks(ranks, f"{path}: --rows-to")
+        raise InputError(f"{path}: rows_to {ranks}: must be at most its {size} rows", options=["rows_to"])
+    require_ranks(ranks, f"{path}: rows_to", options=["rows_to"])
     begin = np.arange(ranks + 1) * (size // ranks) + np.minimum(np.arange(ranks + 1), size % ranks)
     user = np.searchsorted(begin, rows, side="right") - 1
     used = np.arange(0)

@@ -44,7 +44,9 @@ MESHES = {
 
 def _parts(path: Path, options: ReadOptions) -> int:
     if options.parts is None:
-        raise UsageError(f"{path}: --parts N required: a mesh or graph is no pattern before it is partitioned")
+        raise UsageError(
+            f"{path}: parts N required: a mesh or graph is no pattern before it is partitioned", options=["parts"]
+        )
     return options.parts
 
 

@@ -131,7 +131,9 @@ def partition_graph(graph: Graph, parts: int, seed: int, where: str) -> NDArray[
         MissingExtraError: METIS is not installed.
     """
     if parts > graph.count:
-        raise InputError(f"{where}: --parts {parts}: must be at most its {graph.count} cells or vertices")
+        raise InputError(
+            f"{where}: parts {parts}: must be at most its {graph.count} cells or vertices", options=["parts"]
+        )
     if parts == 1:
         return np.zeros(graph.count, np.int64)
     part = _run_metis(graph, parts, seed, recursive=False)

@@ -181,7 +181,9 @@ def sweep_load(
 def check_loads(low: float, high: float) -> None:
     """Raises UsageError unless 0 < low <= high <= 1."""
     if not 0 < low <= high <= 1:
-        raise UsageError(f"--load {low:g}:{high:g}: must rise, above 0 and at most 1 flit per cycle and node")
+        raise UsageError(
+            f"load {low:g}:{high:g}: must rise, above 0 and at most 1 flit per cycle and node", options=["load"]
+        )
 
 
 def _steps(low: float, high: float, points: int) -> Iterator[float]:
