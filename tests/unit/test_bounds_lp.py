@@ -177,7 +177,7 @@ def test_filling_phases_evenly_is_best(messages: int, channels: int, phases: int
 
 def test_what_is_refused() -> None:
     pattern, machine = complete_exchange("mesh:4x4")
-    with pytest.raises(UsageError, match=r"^--lp: the linear program is about free routes; add --routes free$"):
+    with pytest.raises(UsageError, match=r"^lp: the linear program is about free routes; add routes free$"):
         bound(pattern, machine, Limits(1, 1, 1), lp=True)
     pattern, machine = complete_exchange("torus:24x24")
     size = 576 * 4 * 576

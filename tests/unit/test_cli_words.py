@@ -263,6 +263,14 @@ def test_a_page_has_facts_and_pictures(folder: Path, words: list[str], pictures:
     assert used <= set(ids)
 
 
+def test_a_page_of_a_timeline_has_no_markup_of_the_terminal(folder: Path) -> None:
+    assert run(["simulate", "s.json", "-o", "t.json"]) == 0
+    assert run(["show", "t.json", "-o", "t.html"]) == 0
+    page = Path("t.html").read_text()
+    assert "mean latency" in page
+    assert "[/]" not in page
+
+
 def test_every_phase_as_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     phases = conset.read("s.json").phases
     assert run(["show", "s.json", "--phase", "all", "--json"]) == 0

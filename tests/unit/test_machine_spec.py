@@ -208,7 +208,7 @@ WRONG = [
     ("mesh:4x4,dead=1,routing=dimension-order", "dead: routes around dead nodes are shortest paths; routing and tie do not apply"),
     ("mesh:2x1,dead=0;1", "mesh:2x1: dead: 2 of 2 nodes; at least 1 must be left"),
     ("mesh:3x3,dead=1;3", "mesh:3x3: dead = 1;3: disconnected: node 0 '0' cannot reach node 1 '2'; every endpoint must reach every other"),
-    ("net.edges,link=3", "machine 'net.edges,link=3': a file takes no options; its costs stand in a machine file or in --set"),
+    ("net.edges,link=3", "machine 'net.edges,link=3': a file takes no options; its costs stand in a machine file or in conset.machine.spec.with_settings"),
 ]  # fmt: skip
 
 

@@ -144,11 +144,11 @@ def test_no_number_of_ranks() -> None:
     ("options", "line"),
     [
         ({"ranks": 0}, "ranks = 0: must be at least 1"),
-        ({"ranks": 4, "parts": 3}, f"pattern 'alltoall': --parts is for .mtx {MESHES} only"),
-        ({"ranks": 4, "rows_to": 3}, "pattern 'alltoall': --rows-to is for .mtx only"),
-        ({"ranks": 4, "parts": 0}, "--parts = 0: must be at least 1"),
-        ({"ranks": 4, "rows_to": -1}, "--rows-to = -1: must be at least 1"),
-        ({"ranks": 4, "word": 0}, "--word = 0: must be at least 1"),
+        ({"ranks": 4, "parts": 3}, f"pattern 'alltoall': parts is for .mtx {MESHES} only"),
+        ({"ranks": 4, "rows_to": 3}, "pattern 'alltoall': rows_to is for .mtx only"),
+        ({"ranks": 4, "parts": 0}, "parts = 0: must be at least 1"),
+        ({"ranks": 4, "rows_to": -1}, "rows_to = -1: must be at least 1"),
+        ({"ranks": 4, "word": 0}, "word = 0: must be at least 1"),
         ({"ranks": 4, "seed": -1}, "seed = -1: must be at least 0"),
     ],
 )

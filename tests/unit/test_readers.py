@@ -93,7 +93,7 @@ def test_mtx_by_rows_against_the_definition(tmp_path: Path) -> None:
 )
 def test_mtx_refused(tmp_path: Path, text: str, line: str) -> None:
     found = refused(tmp_path, "a.mtx", text)
-    hint = "; entries are sizes here, --rows-to N or --parts N distributes a matrix over N ranks"
+    hint = "; entries are sizes here, rows_to N or parts N distributes a matrix over N ranks"
     assert found in (f"a.mtx: {line}", f"a.mtx, {line}", f"a.mtx: {line}{hint}")
     assert found.endswith(hint) == line.startswith("entry (")
 
@@ -113,7 +113,7 @@ def test_mtx_without_sizes(tmp_path: Path) -> None:
 
 def test_mtx_more_ranks_than_rows(tmp_path: Path) -> None:
     line = refused(tmp_path, "a.mtx", f"{MTX} pattern general\n2 2 1\n1 2\n", rows_to=3)
-    assert line == "a.mtx: --rows-to 3: must be at most its 2 rows"
+    assert line == "a.mtx: rows_to 3: must be at most its 2 rows"
 
 
 # CSV
@@ -279,7 +279,7 @@ def test_npz_truncated_or_damaged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.pack"])
 def test_options_of_other_files_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="--parts is for"):
+    with pytest.raises(UsageError, match="parts is for"):
         read(tmp_path, name, "0", parts=2)
-    with pytest.raises(UsageError, match=r"--rows-to is for \.mtx only"):
+    with pytest.raises(UsageError, match=r"rows_to is for \.mtx only"):
         read(tmp_path, name, "0", rows_to=2)

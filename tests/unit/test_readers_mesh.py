@@ -160,7 +160,7 @@ def test_metis_mesh(tmp_path: Path, text: str) -> None:
         ("a.graph", PATH.replace("4 3", "4 4", 1), "a.graph: the header says 4 edges, the lines hold 3: must agree"),
         ("a.graph", "2 1 1\n2 7\n1\n", "a.graph, line 3: a weight after every neighbour required"),
         ("a.graph", "2 1 1\n2 0\n1 0\n", "a.graph: weights of edges must be at least 1, the least is 0"),
-        ("a.graph", "1 0\n\n", "a.graph: --parts 2: must be at most its 1 cells or vertices"),
+        ("a.graph", "1 0\n\n", "a.graph: parts 2: must be at most its 1 cells or vertices"),
         ("a.mesh", "2\n1 2 3\n", "a.mesh: truncated: the header says 2 elements, the file has 1 lines of them"),
         ("a.mesh", "2\n1 2 3\n0 2 3\n", "a.mesh: element 2: node 0: nodes are counted from 1"),
         ("a.mesh", "2\n1 2 3\n-1 2 3\n", "a.mesh, line 3: numbers from 0 to 2^31 - 1 required, given '-1 2 3'"),
@@ -203,7 +203,7 @@ def test_no_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.msh", "a.vtk", "a.vtu", "a.mesh", "a.graph", "a.mgraph"])
 def test_parts_are_required(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(PATH)
-    with pytest.raises(UsageError, match=f"{name}: --parts N required"):
+    with pytest.raises(UsageError, match=f"{name}: parts N required"):
         parse_pattern(str(tmp_path / name))
 
 
@@ -264,5 +264,5 @@ def test_files_by_others(shared_data: Path, name: str, cells: int) -> None:
     assert np.array_equal(one.matrix(), again.matrix()), "the same seed gives the same parts"
     assert one.ranks == 8
     assert one.messages >= 8
-    with pytest.raises(InputError, match=f"--parts {cells + 1}: must be at most its {cells} cells"):
+    with pytest.raises(InputError, match=f"parts {cells + 1}: must be at most its {cells} cells"):
         parse_pattern(path, parts=cells + 1)

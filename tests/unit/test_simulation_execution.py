@@ -159,7 +159,7 @@ def test_more_receives_than_a_machine_can_post_are_infeasible() -> None:
 
 @pytest.mark.parametrize(("text", "count"), [("all", None), ("1", 1), (" 12 ", 12), (3, 3)])
 def test_counts_are_read(text: str | int, count: int | None) -> None:
-    assert parse_count(text, "--in-flight") == count
+    assert parse_count(text, "in_flight") == count
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "many", "1e3", "9999999999"])

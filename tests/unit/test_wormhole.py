@@ -279,7 +279,7 @@ def test_too_many_receives_are_infeasible() -> None:
 
 
 def test_a_circuit_has_one_lane() -> None:
-    with pytest.raises(UsageError, match="--lanes 2: a circuit has its links alone, must be 1"):
+    with pytest.raises(UsageError, match="lanes 2: a circuit has its links alone, must be 1"):
         simulate_circuit(workload_of([(0, 1, 1)], 4), parse_machine("mesh:2x2"), Settings(lanes=2))
 
 

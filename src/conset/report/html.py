@@ -54,12 +54,14 @@ def write_page(path: Path, title: str, facts: str, text: str, draws: Sequence[Ca
         path: `.html`.
         title: in words.
         facts: HTML, escaped.
-        text: as in the terminal, without markup.
+        text: as in the terminal; markup of rich, which a page leaves out.
         draws: the pictures, in order.
 
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
+    from rich.text import Text
+
     from conset.files import replacing
     from conset.report.style import svg_text
 
@@ -68,7 +70,7 @@ def write_page(path: Path, title: str, facts: str, text: str, draws: Sequence[Ca
         svg = svg_text(draw)
         parts.append(f"<figure>{_own_ids(svg[svg.index('<svg') :], k)}</figure>\n")
     if text:
-        parts.append(f"<pre>{escape(text)}</pre>\n")
+        parts.append(f"<pre>{escape(Text.from_markup(text).plain)}</pre>\n")
     with replacing(path) as temporary:
         temporary.write_text("".join(parts), encoding="utf-8")
 
@@ -76,8 +78,6 @@ def write_page(path: Path, title: str, facts: str, text: str, draws: Sequence[Ca
 def write_schedule_page(path: Path, schedule: Schedule, summary: Summary, views: Views, width: int) -> None:
     """A page with the schedule's facts, its picture, those of phases asked for, and its text `width` letters wide."""
     from functools import partial
-
-    from rich.text import Text
 
     from conset.report.picture_schedule import picture_phase, picture_schedule
     from conset.report.terminal_schedule import views_text
@@ -91,7 +91,7 @@ def write_schedule_page(path: Path, schedule: Schedule, summary: Summary, views:
     if views.phase == -1 and schedule.phases > MAX_PHASES:
         text = f"pictures of the first {MAX_PHASES} of {schedule.phases:,} phases\n\n{text}"
     title = f"{schedule.method} on {schedule.machine.name}"
-    write_page(path, title, schedule_html(schedule), Text.from_markup(text).plain, draws)
+    write_page(path, title, schedule_html(schedule), text, draws)
 
 
 def _own_ids(svg: str, number: int) -> str:
