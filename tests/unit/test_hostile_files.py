@@ -312,9 +312,9 @@ def test_an_endpoint_out_of_reach_is_named() -> None:
         next_links(topology)
 
 
-@pytest.mark.parametrize("spec", ["crossbar:999999999", "mesh:9999x9999", "ring:16777217"])
+@pytest.mark.parametrize("spec", ["crossbar:999999999", "mesh:9999x9999", "ring:1048577"])
 def test_networks_beyond_any_machine_are_refused_at_once(spec: str) -> None:
-    with pytest.raises(UsageError, match=r"nodes, at most 2\^24"):
+    with pytest.raises(UsageError, match="nodes, at most 1048576"):
         parse_machine(spec)
 
 

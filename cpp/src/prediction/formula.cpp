@@ -22,11 +22,13 @@ public:
           costs_(costs),
           phase_by_phase_(phase_by_phase),
           partners_(routes, costs),
-          nodes_(as_size(routes.network.nodes())),
+          at_(as_size(routes.network.nodes()), -1),
           ranks_(as_size(ranks.ranks)),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
-          walks_(walks(costs)) {}
+          walks_(walks(costs)) {
+        nodes_.reserve(std::min(at_.size(), 2 * routes.size()));  // references to nodes stay valid
+    }
 
     void open_batch() {
         ++batch_;
@@ -101,7 +103,12 @@ private:
     };
 
     Node& node(std::int32_t v) {
-        Node& it = nodes_[static_cast<std::size_t>(v)];
+        std::int32_t& at = at_[static_cast<std::size_t>(v)];
+        if (at < 0) {
+            at = static_cast<std::int32_t>(nodes_.size());
+            nodes_.emplace_back();
+        }
+        Node& it = nodes_[static_cast<std::size_t>(at)];
         if (it.phase != phase_) {
             if (it.batch != batch_) it = {{}, {}, {}, batch_, 0};
             it.phase = phase_;
@@ -156,7 +163,7 @@ private:
     }
 
     void close_node(std::int32_t v) {
-        const Node& it = nodes_[static_cast<std::size_t>(v)];
+        const Node& it = nodes_[static_cast<std::size_t>(at_[static_cast<std::size_t>(v)])];
         raise(Busy::out, v, it.out.time(), 1);
         raise(Busy::in, v, it.in.time(), 1);
         if (costs_.node > 0) raise(Busy::node, v, it.both.time(), 1);
@@ -192,6 +199,7 @@ private:
     const MessageCosts& costs_;
     bool phase_by_phase_;
     Partners partners_;
+    Array<std::int32_t> at_;  // by node: its entry of nodes_, -1 where no message begins or ends
     Array<Node> nodes_;
     Array<Rank> ranks_;
     Array<Link> links_;

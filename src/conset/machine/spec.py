@@ -46,7 +46,7 @@ from conset.machine.machine import Machine, with_mode
 from conset.machine.words import ALIASES, GIVEN, WORDS, changed_costs, current_word, split_options, stated_costs
 from conset.network.graph import without
 from conset.network.routing import RULES, TIES, Routing
-from conset.network.topology import Topology
+from conset.network.topology import MAX_NODES, Topology
 
 DEFAULTS: dict[str, Any] = {
     "model": "flow",
@@ -76,8 +76,8 @@ DEFAULTS: dict[str, Any] = {
 
 KINDS = ("mesh", "torus", "hypercube", "ring", "crossbar")
 DEFAULT_SIZE = {"mesh": "8x8", "torus": "8x8", "hypercube": "6", "ring": "8", "crossbar": "64"}
-MAX_DIMENSIONS = 24
-"""Of a hypercube: 2^24 nodes are more than any machine and still fit in memory."""
+MAX_DIMENSIONS = MAX_NODES.bit_length() - 1
+"""Of a hypercube."""
 PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
 """Machines of the texts; each is `presets/<name>.toml`."""
 

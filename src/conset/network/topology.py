@@ -18,8 +18,8 @@ Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]
 BOXES: tuple[Kind, ...] = ("mesh", "torus", "ring")
 """Kinds whose links are given by coordinates: side k of a box is a path (mesh) or a cycle (torus, ring)."""
 
-MAX_NODES = 2**24
-"""Of a regular network: more than any machine has, and what arrays by node may take; a pattern has no more ranks."""
+MAX_NODES = 2**20
+"""Of a regular network, as some time and memory of every compile go by nodes, however few messages there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Topology(ValueObject):
             if prod(self.sides) != self.nodes or self.endpoints != self.nodes:
                 raise InputError(f"nodes = {self.nodes}: sides {self.sides} give {prod(self.sides)}")
             if self.nodes > MAX_NODES:
-                raise InputError(f"sides = {self.sides}: {self.nodes} nodes, at most 2^24")
+                raise InputError(f"sides = {self.sides}: {self.nodes} nodes, at most {MAX_NODES}")
             if prod(self.sides) * 2 * len(self.sides) > np.iinfo(np.int32).max:
                 raise InputError(f"sides = {self.sides}: more than 2^31 links")
             if self.width < 1:

@@ -135,5 +135,6 @@ def parse_count(value: str | int, what: str) -> int | None:
     number = whole_number(text)
     if number is None or not 1 <= number <= MAX_IN_FLIGHT:
         rule = f"must be a whole number from 1 to {MAX_IN_FLIGHT}, or all"
-        raise UsageError(f"{what} '{shortened(text)}': {rule}", options=[what])
+        given = shortened(repr(value) if isinstance(value, str) else text)
+        raise UsageError(f"{what} {given}: {rule}", options=[what])
     return number
