@@ -73,7 +73,7 @@ test-core-sanitized: $(LINT) ## malformed arguments and nouns, with the extensio
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0 \
 		PYTHONPATH="$(SANITIZED)/packages:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" \
-		"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -m pytest -q \
+		"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -m pytest -q --capture=sys \
 		tests/properties/test_malformed_arguments.py tests/properties/test_malformed_nouns.py
 
 core: $(READY) ## build the C++ extension again after an edit (incremental)

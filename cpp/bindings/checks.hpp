@@ -126,6 +126,17 @@ inline void check_numbers(const char* what, View<const double> values) {
     for (const double value : values) require(value >= 0, what, "numbers of at least 0 required");
 }
 
+// Amounts of `count` transfers, one of each or a single one for all: at least 0, and so that all add up.
+inline void check_amounts(const char* what, View<const std::int64_t> values, std::size_t count) {
+    check_each(what, values.size(), count);
+    std::int64_t left = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t times = values.size() == count ? 1 : std::max<std::int64_t>(1, static_cast<std::int64_t>(count));
+    for (const std::int64_t value : values) {
+        check_count(what, value, 0, left / times);
+        left -= value * times;
+    }
+}
+
 // Times, work, sizes: numbers of at least 0 that can be added up.
 inline void check_finite(const char* what, View<const double> values) {
     for (const double value : values)

@@ -22,6 +22,8 @@ void bind_wormhole(nb::module_& module);
 }  // namespace conset::bindings
 
 NB_MODULE(_core, module) {
+    // An array keeps the result that it is part of, and a traceback may keep the array to the end of the interpreter.
+    nb::set_leak_warnings(false);
     module.doc() = "The C++ core: networks, routes and everything that must be fast.";
     conset::bindings::bind_bounds_sums(module);
     conset::bindings::bind_complete_exchange(module);

@@ -9,7 +9,7 @@ namespace {
 Totals totals(const Network& network, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> size) {
     nb::gil_scoped_release released;
     const Routes routes = checked_routes(network, view(source), view(target));
-    check_each("size", size.shape(0), routes.size());
+    check_amounts("size", view(size), routes.size());
     return count_totals(routes, view(size));
 }
 

@@ -103,6 +103,7 @@ Pieces birkhoff(std::int32_t nodes, In<std::int32_t> source, In<std::int32_t> ta
     nb::gil_scoped_release released;
     check_size("target", target.shape(0), source.shape(0));
     check_size("size", size.shape(0), source.shape(0));
+    check_amounts("size", view(size), source.shape(0));
     check_ids("source", view(source), nodes);
     check_ids("target", view(target), nodes);
     return decompose_birkhoff(nodes, view(source), view(target), view(size));

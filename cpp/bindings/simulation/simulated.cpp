@@ -61,8 +61,9 @@ BoundWorkload checked(const BoundWorkload& work) {
     check_ids("bytes", view(work.bytes), std::int64_t{1} << 62);
     check_size("sender", work.sender.shape(0), messages);
     check_size("receiver", work.receiver.shape(0), messages);
-    check_ids("sender", view(work.sender), std::numeric_limits<std::int32_t>::max());
-    check_ids("receiver", view(work.receiver), std::numeric_limits<std::int32_t>::max());
+    constexpr std::int64_t ranks = std::int64_t{1} << 24;  // of which tables are held
+    check_ids("sender", view(work.sender), ranks);
+    check_ids("receiver", view(work.receiver), ranks);
     if (work.time.shape(0) > 0) check_size("time", work.time.shape(0), messages);
     check_finite("time", view(work.time));
     if (work.dep_offsets.shape(0) > 0)
