@@ -108,7 +108,7 @@ def test_words_name_a_machine_or_a_pattern(words: str, kind: str, key: str, valu
         ("compare alltoall --on mesh:2x2 --methods rs_n", 2, "unknown method 'rs_n': did you mean 'rs-n'?"),
         ("compare alltoall --on mesh:2x2 -o x.csv", 2, "x.csv: must end in .md, .svg or .png, given '.csv'"),
         ("compare alltoall --on mesh:2x2 --sync often", 2, "unknown sync 'often'"),
-        ("compare alltoall,ranks=9 --on mesh:2x2", 3, "at most 4 fit; ranks_per_node 3 would do"),
+        ("compare alltoall,ranks=9 --on mesh:2x2", 3, "9 ranks need --ranks-per-node 3 on 4 nodes, given 1"),
     ],
 )
 def test_what_does_not_fit_is_refused(words: str, code: int, message: str) -> None:

@@ -164,7 +164,7 @@ def test_counts_are_read(text: str | int, count: int | None) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "many", "1e3", "9999999999"])
 def test_other_counts_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="whole number of at least 1, or all"):
+    with pytest.raises(UsageError, match="whole number from 1 to 999999999, or all"):
         parse_count(text, "--in-flight")
 
 
