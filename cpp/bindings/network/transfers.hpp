@@ -17,7 +17,7 @@ public:
           route_offsets_(route_offsets),
           size_(size),
           routes_(checked_routes(network, view(source_), view(target_), view(route_offsets_), view(route_links_))) {
-        check_each("size", size_.shape(0), routes_.size());
+        check_amounts("size", view(size_), routes_.size());
     }
 
     const Routes& operator*() const { return routes_; }

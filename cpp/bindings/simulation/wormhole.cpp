@@ -12,8 +12,8 @@ Simulated simulate(const BoundWorkload& workload, const BoundExecution<double>& 
     nb::gil_scoped_release released;
     if (dateline.shape(0) > 0)
         check_size("dateline", dateline.shape(0), static_cast<std::size_t>(workload.network->link_slots()));
-    check_count("lanes", lanes, 1, std::numeric_limits<std::int32_t>::max() / std::max(pools, 1));
-    check_count("pools", pools, 1, std::numeric_limits<std::int32_t>::max());
+    check_count("lanes", lanes, 1, std::numeric_limits<std::int32_t>::max());
+    check_count("pools", pools, 1, 64);
     return simulate_wormhole(workload.routes(), workload.messages<double>(view(workload.time)),
                              execution.with(workload.size(), until, work, detailed),
                              {rates.of(workload), view(rates.latency), view(rates.hop), view(dateline), lanes, pools},

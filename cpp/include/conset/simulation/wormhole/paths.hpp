@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "conset/array.hpp"
 #include "conset/network/routes.hpp"
@@ -24,10 +25,14 @@ public:
     Paths(const Routes& routes, const WormholeCosts& costs)
         : routes_(routes), costs_(costs), place_(routes.size(), -1) {}
 
+    // Lanes of each link and pool; more than an int32 counts are as good as any number.
     Array<std::int32_t> capacities() const {
+        constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
         Array<std::int32_t> capacity;
-        for (std::int32_t l = 0; l < routes_.network.link_slots(); ++l)
-            capacity.insert(capacity.end(), as_size(costs_.pools), costs_.lanes * each(costs_.rates.width, l));
+        for (std::int32_t l = 0; l < routes_.network.link_slots(); ++l) {
+            const std::int64_t lanes = std::int64_t{costs_.lanes} * each(costs_.rates.width, l);
+            capacity.insert(capacity.end(), as_size(costs_.pools), static_cast<std::int32_t>(std::min(lanes, kMost)));
+        }
         return capacity;
     }
 
