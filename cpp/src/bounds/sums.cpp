@@ -193,7 +193,7 @@ Leads leads(const Array<Row>& rows, Lead Row::* field) {
 }
 
 Leads Sums::leads_of_links() {
-    if (!least_) return {column(links_, &Lead::into), column(links_, &Lead::out)};
+    if (!lines_ || !least_) return {column(links_, &Lead::into), column(links_, &Lead::out)};
     const View<const LineLeast::Pair> cells = least_->settle();
     Leads result{Array<double>(cells.size()), Array<double>(cells.size())};
     for (std::size_t slot = 0; slot < cells.size(); ++slot) {

@@ -27,7 +27,7 @@ bool LineLeast::pay(const Routes& routes, std::size_t count) {
     return as_size(std::bit_width(longest)) * as_size(routes.network.link_slots()) <= count;
 }
 
-LineLeast::LineLeast(const BoxLines& lines) : lines_(lines), levels_(1) {
+LineLeast::LineLeast(const BoxLines& lines) : lines_(lines) {
     lines.each_block([&](std::size_t, std::size_t, std::size_t rows, std::size_t) {
         levels_ = std::max(levels_, as_size(std::bit_width(rows)));
     });

@@ -52,7 +52,7 @@ Loads count_loads(const Routes& routes, View<const std::int64_t> phase_offsets, 
             if (!routes.leaves(k)) continue;
             send.add(routes.source[k]);
             receive.add(routes.target[k]);
-            if (by_line) {
+            if (by_line && lines) {
                 lines->add(routes.source[k], routes.target[k]);
                 continue;
             }
@@ -61,7 +61,7 @@ Loads count_loads(const Routes& routes, View<const std::int64_t> phase_offsets, 
         }
         loads.send.push_back(send.largest_then_clear(plain));
         loads.receive.push_back(receive.largest_then_clear(plain));
-        if (by_line) {
+        if (by_line && lines) {
             const LineLoads::Largest largest = lines->largest_then_clear(width);
             loads.link.push_back(largest.link);
             loads.channels.push_back(largest.channels);

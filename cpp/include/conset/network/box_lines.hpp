@@ -136,7 +136,7 @@ private:
     }
 
     const BoxLines& lines_;
-    std::size_t levels_;
+    std::size_t levels_ = 1;
     Array<Pair> pair_;  // [level][cell]: for 2^level cells from this one on along its line
 };
 
