@@ -51,7 +51,7 @@ COMMANDS = (
 
 
 @dataclass(frozen=True)
-class UsedPairs:
+class Usage:
     """What a process took.
 
     Attributes:
@@ -65,7 +65,7 @@ class UsedPairs:
     peak_GiB: float  # noqa: N815
 
 
-def run(arguments: list[str]) -> UsedPairs:
+def run(arguments: list[str]) -> Usage:
     """Runs `conset`.
 
     Raises:
@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> UsedPairs:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, arguments)
-    return UsedPairs(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
+    return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
 
 
 def peer() -> float:
@@ -90,11 +90,11 @@ def peer() -> float:
     return time.process_time() - start
 
 
-def best_of(command: Command, file: Path, times: int = 3) -> UsedPairs:
+def best_of(command: Command, file: Path, times: int = 3) -> Usage:
     """The least of several runs in each figure, the most of memory."""
     arguments = command.arguments.format(file=file).split()
     runs = [run(arguments) for _ in range(times)]
-    return UsedPairs(
+    return Usage(
         min(r.wall_s for r in runs), min(r.processor_s for r in runs), max(r.peak_GiB for r in runs)
     )  # fmt: skip
 
