@@ -6,8 +6,8 @@ m11k: METIS. c10k, c100k: coordinate bisection. q20k: 20,000 hexahedra, 40x25x20
 from __future__ import annotations
 
 from conset.pattern.pattern import Pattern
-from conset_papers.conset_iwarp.finite_elements import WORD_B as WORD
 from conset_papers.conset_iwarp.finite_elements import cut, halo, make_box, make_mesh
+from conset_papers.conset_iwarp.machine import WORD_B as WORD
 
 __all__ = ["WORD", "fem_patterns"]
 
