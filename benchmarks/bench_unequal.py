@@ -132,7 +132,8 @@ def words_of(name: str, pattern: Pattern, restarts: int) -> float:
     phases = find_method("negotiated").schedule(replace(torus, search=SearchOptions(routes="free")))
     before = phase_lengths(torus, phases, transfer_work_of(torus, phases, links=False)).sum()
     start = time.perf_counter()
-    balanced = [balance_loads(replace(torus, search=SearchOptions(seed=seed)), phases, links=False) for seed in BALANCES]
+    seeded = [replace(torus, search=SearchOptions(seed=seed)) for seed in BALANCES]
+    balanced = [balance_loads(problem, phases, links=False) for problem in seeded]
     seconds = (time.perf_counter() - start) / len(BALANCES)
     after = phase_lengths(torus, balanced[0], transfer_work_of(torus, balanced[0], links=False)).sum()
     bare = [replace(found, route_offsets=None, route_nodes=None, channels=None) for found in balanced]
