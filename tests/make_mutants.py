@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import conset
 from conset.compilation.options import CompileOptions
@@ -25,7 +26,7 @@ from conset.schedule.posting import POSTINGS
 from conset.simulation import Timeline, Workload
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
-from conset.simulation.timeline import mean_latency, phase_ends
+from conset.simulation.timeline import Rates, mean_latency, phase_ends
 from conset.verification.program import true_program_figures
 
 MACHINES = (
@@ -359,6 +360,16 @@ def surely_wrong_times(played: Played, machine: Machine) -> list[str]:
     return [name for name, is_sure in sure.items() if is_sure]
 
 
+def lasting(rates: Rates) -> NDArray[np.bool_]:
+    """Changes of a rate that hold for a while: of two at one instant the first says nothing."""
+    least_s = 1e-6 * float(rates.time_s.max())
+    order = np.lexsort((np.arange(rates.time_s.size), rates.message))
+    message, time_s = rates.message[order], rates.time_s[order]
+    lasts = np.ones(order.size, bool)
+    lasts[order[:-1]] = (message[1:] != message[:-1]) | (time_s[1:] > time_s[:-1] + least_s)
+    return lasts
+
+
 def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Played]:
     """A change that makes it impossible: (what was changed, the rest as it follows)."""
     timeline, work = played.timeline, played.workload
@@ -394,7 +405,7 @@ def mutate_timeline(played: Played, machine: Machine, rng: Rng) -> tuple[str, Pl
         return "target", replace(played, workload=replace(work, target=end))
     if timeline.rates is not None and timeline.rates.time_s.size:
         rate = np.array(timeline.rates.rate_Bps)
-        flowing = np.flatnonzero((rate > 0) & np.isfinite(rate))
+        flowing = np.flatnonzero((rate > 0) & np.isfinite(rate) & lasting(timeline.rates))
         if flowing.size:
             rate[rng.choice(flowing)] *= rng.choice([0.5, 0.95, 1.05, 2.0])
             return "rates", replace(played, timeline=replace(timeline, rates=replace(timeline.rates, rate_Bps=rate)))
