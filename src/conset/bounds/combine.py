@@ -50,7 +50,7 @@ PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "linear program": bound_free_link_lp,
     "partners": bound_partners,
     "order": bound_order,
-    "presence": bound_nonempty,
+    "nonempty": bound_nonempty,
 }
 
 TIME_BOUNDS: dict[str, Callable[[BoundProblem, int], BoundValue | None]] = {
