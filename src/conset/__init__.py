@@ -139,7 +139,7 @@ load_forms_by(lambda: _module("conset.report.html"))
 
 def __dir__() -> list[str]:
     """The interface, for `dir`, `help` and completion, though most of it is not loaded yet."""
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 if not TYPE_CHECKING:  # type checkers see the imports above, and no name that is not there
