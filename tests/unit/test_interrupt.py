@@ -374,7 +374,12 @@ for name in {"__future__", "importlib", "typing", "contextlib", "re", "collectio
     del sys.modules[name]
 class Press:
     def find_spec(self, name, *_):
-        if name not in ("conset", "conset.version", "conset.notebook", "conset.cli", "conset.cli.entry", "__future__"):
+        frame = sys._getframe(1)
+        while "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back  # who imports: an installation of the sources has a finder that imports, too
+        own = frame.f_globals["__name__"].partition(".")[0] == "conset"
+        begin = ("conset.version", "conset.notebook", "conset.cli", "conset.cli.entry", "__future__")
+        if own and name not in begin:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Press())
 from conset.cli.entry import main
