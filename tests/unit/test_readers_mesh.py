@@ -195,6 +195,11 @@ def test_an_off_file_without_counts(tmp_path: Path) -> None:
     assert refused(tmp_path / "a.off", "OFF\n# note\n\n") == "a.off: no OFF mesh, or truncated: no line of counts"
 
 
+def test_a_node_beyond_any_number(tmp_path: Path) -> None:
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+    assert refused(tmp_path / "a.obj", f"{corners}f 1 2 {2**70}\n") == "a.obj: a cell names a node beyond 2^63"
+
+
 def test_no_cells(tmp_path: Path) -> None:
     path = write(tmp_path / "a.vtk", np.zeros((1, 3)), [("vertex", np.zeros((1, 1), int))])
     assert refused(path, parts=1) == "a.vtk: the mesh has no cells (edges, triangles, tetrahedra …)"

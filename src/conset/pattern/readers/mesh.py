@@ -166,9 +166,13 @@ def cells_of_blocks(mesh: Any, path: Path) -> Cells:
     if not count.all():
         raise InputError(f"{path}: cell {int(np.argmin(count))} has 0 nodes, at least 1 is required")
     corners = np.array([known for _, known in rows], np.int64)
-    nodes = np.concatenate([np.asarray(row, np.int64) for row, _ in rows])
-    wrong = np.flatnonzero((nodes < 0) | (nodes >= len(mesh.points)))
+    try:
+        nodes = np.concatenate([np.asarray(row, np.int64) for row, _ in rows])
+    except OverflowError:
+        raise InputError(f"{path}: a cell names a node beyond 2^63") from None
+    points = len(np.atleast_1d(mesh.points))  # of a broken file it may be one number
+    wrong = np.flatnonzero((nodes < 0) | (nodes >= points))
     if wrong.size:
-        raise InputError(f"{path}: a cell names node {nodes[wrong[0]]}: must be from 0 to {len(mesh.points) - 1}")
+        raise InputError(f"{path}: a cell names node {nodes[wrong[0]]}: must be from 0 to {points - 1}")
     offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     return Cells(offsets, nodes, np.where(corners == 0, count, corners), dimension)
