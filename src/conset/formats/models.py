@@ -217,8 +217,8 @@ class ScheduleEntries(Table):
 # Programs
 
 
-class BlockTable(Table):
-    """A block: a schedule and how often it runs."""
+class StageTable(Table):
+    """A stage: a schedule and how often it runs."""
 
     name: StrictStr
     repeat: StrictInt
@@ -244,7 +244,7 @@ class ProgramFile(Table):
 
     schema_: Literal["conset/program@1"] = Field(alias="schema")
     machine: MachineRecord
-    blocks: list[BlockTable]
+    stages: list[StageTable]
     contexts: Annotated[Any, WithJsonSchema(_lists(_INTEGERS))]
     schedules: list[Any]
     figures: ProgramFigures

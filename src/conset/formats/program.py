@@ -12,16 +12,16 @@ from conset.formats import arrays, schedule_forms
 from conset.formats.json_text import json_text, parse_json
 from conset.formats.schedule import document_of, to_schedule
 from conset.formats.sniff import PROGRAM, require_form
-from conset.program import Block, Program
-from conset.schedule.document import BlockDocument, Document, ProgramDocument
+from conset.program import Stage, Program
+from conset.schedule.document import StageDocument, Document, ProgramDocument
 from conset.schedule.manifest import Manifest
 
 
 def document_of_program(program: Program) -> ProgramDocument:
     """What the file of `program` says."""
-    blocks = tuple(BlockDocument(b.name, b.repeat, b.schedule, b.turns) for b in program.blocks)
+    stages = tuple(StageDocument(b.name, b.repeat, b.schedule, b.turns) for b in program.stages)
     return ProgramDocument(
-        program.machine.to_spec(), blocks, program.contexts, tuple(document_of(each) for each in program.schedules),
+        program.machine.to_spec(), stages, program.contexts, tuple(document_of(each) for each in program.schedules),
         program.figures(), program.manifest.to_object(),
     )  # fmt: skip
 
@@ -35,8 +35,8 @@ def to_program(document: ProgramDocument) -> Program:
     schedules = tuple(to_schedule(schedule) for schedule in document.schedules)
     if not schedules:
         raise InputError("a program needs a schedule, given none")
-    blocks = tuple(Block(b.name, b.repeat, b.schedule, b.turns) for b in document.blocks)
-    return Program(schedules[0].machine, blocks, schedules, document.contexts, Manifest(**document.manifest))
+    stages = tuple(Stage(b.name, b.repeat, b.schedule, b.turns) for b in document.stages)
+    return Program(schedules[0].machine, stages, schedules, document.contexts, manifest=Manifest(**document.manifest))
 
 
 def require_json(path: str | Path) -> None:
@@ -63,8 +63,8 @@ def write_program_document(document: ProgramDocument, path: str | Path) -> None:
 
 
 def _pieces(d: ProgramDocument) -> Iterator[str]:
-    yield f'{{\n"schema": {json_text(PROGRAM)},\n"machine": {json_text(d.machine)},\n"blocks": [\n'
-    yield ",\n".join(json_text(block.to_object()) for block in d.blocks)
+    yield f'{{\n"schema": {json_text(PROGRAM)},\n"machine": {json_text(d.machine)},\n"stages": [\n'
+    yield ",\n".join(json_text(stage.to_object()) for stage in d.stages)
     yield '\n],\n"contexts": [\n' + ",\n".join(json_text(list(contexts)) for contexts in d.contexts)
     yield '\n],\n"schedules": [\n'
     for k, schedule in enumerate(d.schedules):
@@ -92,10 +92,10 @@ def _document(found: Any) -> ProgramDocument:
     from conset.formats.validate import checked
 
     head = checked(ProgramFile, found)
-    blocks = tuple(BlockDocument(b.name, b.repeat, b.schedule, b.turns) for b in head.blocks)
+    stages = tuple(StageDocument(b.name, b.repeat, b.schedule, b.turns) for b in head.stages)
     contexts = arrays.require_list(head.contexts, "contexts")
     return ProgramDocument(
-        machine=head.machine, blocks=blocks,
+        machine=head.machine, stages=stages,
         contexts=tuple(tuple(arrays.ints(row, f"contexts[{k}]").tolist()) for k, row in enumerate(contexts)),
         schedules=tuple(_schedule(k, schedule) for k, schedule in enumerate(head.schedules)),
         figures=found["figures"], manifest=found["manifest"],

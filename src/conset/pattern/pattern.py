@@ -41,6 +41,7 @@ class Pattern(ValueObject):
     before: NDArray[np.int32] | None = None
     local_bytes: int = 0
     name: str = field(default="pattern", compare=False)
+    packed: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks < 2**31:

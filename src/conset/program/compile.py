@@ -22,7 +22,7 @@ from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
-from conset.program.program import Block, Program
+from conset.program.program import Program, Stage
 from conset.program.share import number_contexts, share, turns
 from conset.program.spec import BlockSpec
 from conset.schedule.manifest import Manifest
@@ -50,17 +50,19 @@ def compile_program(
     placement = placement_of(together(specs), machine, options)
     known: dict[object, int] = {}
     schedules: list[Schedule] = []
-    blocks: list[Block] = []
+    blocks: list[Stage] = []
     for block in specs:
         own = replace(block.options, sync="barrier", placement="identity")
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
             schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
         turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
-        blocks.append(Block(block.name, block.repeat, index, turned))
+        blocks.append(Stage(block.name, block.repeat, index, turned))
     stopped = _core.stop_asked() or any(s.report is not None and s.report.stopped_early for s in schedules)
     ordered, contexts = share(blocks, schedules)
-    return Program(machine, tuple(blocks), number_contexts(ordered, contexts), contexts, manifest, stopped)
+    return Program(
+        machine, tuple(blocks), number_contexts(ordered, contexts), contexts, None, "barrier", manifest, stopped
+    )
 
 
 def together(specs: Sequence[BlockSpec]) -> Pattern:
@@ -117,7 +119,7 @@ def predict_program(program: Program, *, machine: Machine | None = None) -> Prog
         predict(schedule, sync="barrier", machine=machine).terms["transfer"] if schedule.phases else 0.0
         for schedule in program.schedules
     ]
-    block_s = tuple(block.repeat * once[block.schedule] for block in program.blocks)
+    block_s = tuple(block.repeat * once[block.schedule] for block in program.stages)
     target, switches = machine or program.machine, program.switches
     costs = target.costs_for(program.schedules[0].method)
     entered = 1 if program.phases else 0

@@ -155,16 +155,16 @@ def computation_text(times: Mapping[str, float]) -> str:
 
 def program_object(program: Program, prediction: ProgramPrediction) -> dict[str, object]:
     """What `--json` says: the blocks with their schedules in short, figures, prediction."""
-    blocks = [
+    stages = [
         {
             "name": block.name, "repeat": block.repeat, "schedule": block.schedule, "turns": block.turns,
             "method": program.schedules[block.schedule].method, "phases": program.schedules[block.schedule].phases,
             "contexts": list(program.contexts[block.schedule]),
         }
-        for block in program.blocks
+        for block in program.stages
     ]  # fmt: skip
     return {
-        "machine": program.machine.name, "blocks": blocks, "figures": program.figures(), "verified": True,
+        "machine": program.machine.name, "stages": stages, "figures": program.figures(), "verified": True,
         "predicted_s": prediction.time_s, "terms": prediction.terms, "stopped_early": program.stopped_early,
     }  # fmt: skip
 
@@ -174,8 +174,8 @@ def program_text(program: Program, prediction: ProgramPrediction, *, verified: b
     from rich.markup import escape
 
     figures = program.figures()
-    lines = [f"[bold]{count_of(len(program.blocks), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
-    for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
+    lines = [f"[bold]{count_of(len(program.stages), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
+    for block, seconds in zip(program.stages, prediction.block_s, strict=True):
         schedule = program.schedules[block.schedule]
         phases = f"{count_of(schedule.phases, 'phase')}"
         way = ", forth and back" if block.turns else ""

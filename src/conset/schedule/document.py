@@ -4,7 +4,7 @@ A `Schedule` refuses to be wrong; a file may have been edited. So reading gives 
 the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
-A `ProgramDocument` is the same of a program, which runs blocks one after the other, each a number of times; a block is
+A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number of times; a stage runs
 a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
 What a phase needs is in its context, so a switch is due only between phases of different contexts.
 """
@@ -27,7 +27,7 @@ MAX_NAME = 300
 
 IntArray = NDArray[np.int64] | NDArray[np.int32]
 MAX_REPEAT = 2**31 - 1
-"""How often a block may run in a row."""
+"""How often a stage may run in a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +106,12 @@ def machine_of(document: Document) -> Machine:
 
 
 @dataclass(frozen=True)
-class BlockDocument:
-    """One block as a file says it.
+class StageDocument:
+    """One stage as a file says it.
 
     Attributes:
         name: for people.
-        repeat: how often it runs before the next block.
+        repeat: how often it runs before the next stage.
         schedule: index in the list of schedules.
         turns: every second repetition runs the phases backwards.
     """
@@ -132,7 +132,7 @@ class ProgramDocument:
 
     Attributes:
         machine: spec or object of the machine.
-        blocks: in the order in which they run.
+        stages: in the order in which they run.
         contexts: for each schedule, the context of each of its phases.
         schedules: as in schedule files.
         figures: `phases` (executed), `contexts`, `switches`, `switches_apart` (if every phase had its own context and
@@ -141,7 +141,7 @@ class ProgramDocument:
     """
 
     machine: str | Mapping[str, Any]
-    blocks: tuple[BlockDocument, ...]
+    stages: tuple[StageDocument, ...]
     contexts: tuple[tuple[int, ...], ...]
     schedules: tuple[Document, ...]
     figures: Mapping[str, Any]
