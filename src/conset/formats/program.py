@@ -12,8 +12,8 @@ from conset.formats import arrays, schedule_forms
 from conset.formats.json_text import json_text, parse_json
 from conset.formats.schedule import document_of, to_schedule
 from conset.formats.sniff import PROGRAM, require_form
-from conset.program import Stage, Program
-from conset.schedule.document import StageDocument, Document, ProgramDocument
+from conset.program import Program, Stage
+from conset.schedule.document import Document, ProgramDocument, StageDocument
 from conset.schedule.manifest import Manifest
 
 

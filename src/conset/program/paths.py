@@ -89,9 +89,7 @@ class Paths(ValueObject):
             raise InputError(f"positions has shape {shape}: {rule}")
         self._check_positions()
 
-    def _check_parts(self) -> None:
-        message, first, size = self.message, self.first, self.size
-        assert message is not None and first is not None and size is not None  # noqa: PT018  for the type checker
+    def _check_parts(self, message: NDArray[np.int32], first: NDArray[np.int64], size: NDArray[np.int64]) -> None:
         if not message.shape == first.shape == size.shape or message.ndim != 1:
             raise InputError(f"message, first and size have shapes {message.shape}, {first.shape} and {size.shape}")
         check_range("message", message, self.pattern.messages)

@@ -4,8 +4,8 @@ A `Schedule` refuses to be wrong; a file may have been edited. So reading gives 
 the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
-A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number of times; a stage runs
-a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
+A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number of times; a stage
+runs a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
 What a phase needs is in its context, so a switch is due only between phases of different contexts.
 """
 

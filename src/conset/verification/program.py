@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from conset.machine.machine import Machine
-from conset.schedule.document import MAX_REPEAT, StageDocument, Document, ProgramDocument, machine_of
+from conset.schedule.document import MAX_REPEAT, Document, ProgramDocument, StageDocument, machine_of
 from conset.units import count_of
 from conset.verification.schedule.check import formula_walk, verify_document
 from conset.verification.schedule.connections import demands_of, resource_rates
