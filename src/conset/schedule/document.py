@@ -5,7 +5,8 @@ the file says, whose *structure* alone is checked. `verify` checks documents; `t
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
 A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number of times; a stage
-runs a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
+runs a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open
+together.
 What a phase needs is in its context, so a switch is due only between phases of different contexts.
 """
 
