@@ -146,9 +146,11 @@ def _choose(pattern: Pattern, machine: Machine, options: CompileOptions, manifes
         except (InputError, NoScheduleError):
             continue
         seconds = candidate.estimate.time_s, time_of(whole, options)
-        found.append((Combination(candidate.name, program, whole), Tried(candidate.name, candidate.paths.stages, *seconds)))
-    least, tried = min(found[1:], key=lambda each: each[1].time_s, default=found[0])
-    chosen = least if tried.time_s <= WORTH * found[0][1].time_s else direct
+        found.append(
+            (Combination(candidate.name, program, whole), Tried(candidate.name, candidate.paths.stages, *seconds))
+        )
+    least, best = min(found[1:], key=lambda each: each[1].time_s, default=found[0])
+    chosen = least if best.time_s <= WORTH * found[0][1].time_s else direct
     order = sorted((each for _, each in found), key=lambda each: each.time_s)
     return replace(chosen, tried=tuple(order))
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from conset.bounds import Bounds
+    from conset.combining.choose import Combination
     from conset.comparison import Timing
     from conset.execution.job import RunResult
     from conset.formats.timeline import Record
@@ -62,6 +63,23 @@ def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
     if summary["note"]:
         lines.append(f"  note       {summary['note']}")
     return "\n".join(lines)
+
+
+def combined_text(found: Combination, summary: Mapping[str, Any]) -> str:
+    """What `compile --combine` found: the text of a schedule, with the stages of a program; markup of rich."""
+    from rich.markup import escape
+
+    lines = compile_text(found.whole, summary).split("\n")
+    if found.program.paths is None:
+        return "\n".join(
+            [*lines[:1], f"  combined   no, {escape(found.why)}" if found.why else "  combined   no", *lines[1:]]
+        )
+    stages = [f"  combined   {found.combine}, {count_of(found.program.paths.stages, 'stage')}"]
+    stages += [f"  chosen     {escape(found.why)}"] if found.why else []
+    for name, stage in zip(found.program.stages, summary["stages"], strict=True):
+        sent = f"{count_of(stage['pattern']['messages'], 'bundle')}, {format_size(stage['pattern']['bytes'])}"
+        stages.append(f"  {name.name}    {sent}, at most {stage['load']['sum']:,} at a port or link")
+    return "\n".join([*lines[:1], *stages, *lines[1:]])
 
 
 def _escaped(value: Any) -> Any:
