@@ -377,6 +377,7 @@ def compare(
     models: Sequence[str] = (),
     by: str | None = None,
     rank_by: str | None = None,
+    combine: str | Sequence[str] = (),
 ) -> Comparison:
     """Methods beside each other: rows of figures for every pattern, machine and policy.
 
@@ -399,6 +400,7 @@ def compare(
         models: that simulate every row beside what decides.
         by: what says a row's `time_s`: a model or `formula`; None: each machine's model.
         rank_by: what chooses for `auto`; None: `by`.
+        combine: ways to combine messages, a row for each: `auto`, `8x8`, `radix:2`, ….
 
     Returns:
         `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each pattern and machine the
@@ -422,7 +424,10 @@ def compare(
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
     )  # fmt: skip
     pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
-    return compare_all(pairs, options, policies, models=tuple(models), by=by, named=methods is not None)
+    combines = combine.split(",") if isinstance(combine, str) else combine
+    return compare_all(
+        pairs, options, policies, models=tuple(models), by=by, named=methods is not None, combines=combines
+    )
 
 
 @python_interface
