@@ -182,8 +182,8 @@ class Costs(ValueObject):
         outstanding_receives: receives a rank may have posted, None: no limit.
         eager_B: up to this size a message is sent at once, and what finds no receive is taken into a system buffer;
             longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
-        copy_Bps: rate at which a processor copies: a message inside a node, out of a system buffer, and what is packed,
-            at both ends; infinite: at once.
+        copy_Bps: rate of copies: a message inside a node; by a processor, a message out of a system buffer (for
+            `wormhole`), and a packed message at both ends; infinite: at once.
         buffers_B: system buffers of a rank; a message without room waits in the network; for `wormhole`.
         overlap: share of the time in which bytes flow that a node's computation may hide.
         computation_s: what every node is to compute beside the schedule [s]; a question, no property of a machine.
