@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from conset.arrays import frozen_ints
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file, require_replaceable
+from conset.formats.arrays import check_within
 from conset.formats.schedule_forms import read_json, read_npz, write_json, write_npz
 from conset.formats.sniff import require_form
 from conset.machine.limits import Limits
@@ -213,4 +214,15 @@ def _pattern_of(document: Document) -> tuple[Pattern, NDArray[np.int32] | None]:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=document.ranks))]).astype(np.int64)
     checked = _int32(target, "target"), _int64(size, "size")
     pairs = None if before is None else _int32(before, "before")
-    return Pattern(document.ranks, offsets, *checked, before=pairs, name=document.pattern_name), index
+    packed = _packed_of(document, index)
+    return Pattern(document.ranks, offsets, *checked, before=pairs, name=document.pattern_name, packed=packed), index
+
+
+def _packed_of(document: Document, index: NDArray[np.int32] | None) -> NDArray[np.bool_] | None:
+    """shape=(messages): whether each message of the pattern is packed; `index` as of `_pattern_of`."""
+    if document.packed is None:
+        return None
+    check_within("packed", document.packed, 0, document.source.size, ": a message")
+    flags = np.zeros(document.source.size, np.bool_)
+    flags[document.packed if index is None else index[document.packed]] = True
+    return flags
