@@ -190,12 +190,9 @@ def program_text(program: Program, prediction: ProgramPrediction, *, verified: b
     under = f" by formula under sync {program.sync}" if forwards else ""
     lines.append(f"  predicted  [bold]{format_time(prediction.time_s)}[/]{under}: {terms}")
     if verified:
-        what = (
-            "every byte at its target, bundles and bytes held"
-            if forwards
-            else "every context under the limits, switches"
-        )
-        lines.append(f"  verified   yes: every schedule, {what} recounted")
+        what = "every context under the limits, switches recounted"
+        what = "every bundle, every byte at its target, bytes held recounted" if forwards else what
+        lines.append(f"  verified   yes: every schedule, {what}")
     if program.stopped_early:
         lines.append("  stopped    early: the search was interrupted, this is its best so far")
     return "\n".join(lines)
@@ -238,14 +235,14 @@ def _forwarding_lines(program: Program, prediction: ProgramPrediction) -> list[s
     for k, (stage, seconds) in enumerate(zip(program.stages, prediction.block_s, strict=True)):
         schedule, most = _schedule_of(program, k), most_bundles(program, k)
         lines.append(
-            f"    {escape(stage.name)}: {count_of(schedule.pattern.messages, 'bundle')}, a rank sends {most:,} at most, "
+            f"    {escape(stage.name)}: {count_of(schedule.pattern.messages, 'bundle')}, at most {most:,} of a rank, "
             f"{count_of(schedule.phases, 'phase')} by {schedule.method}, {format_time(seconds)} alone"
         )
     held = format_size(figures["staging_bytes"])
     limit = "" if program.staging_limit_B is None else f", limit {format_size(program.staging_limit_B)}"
     return [
         *lines,
-        f"  volume     {figures['volume']:.3f} of what is delivered is sent",
+        f"  volume     {figures['volume']:.3f}: bytes that all stages send, over bytes delivered",
         f"  staging    a rank holds {held} for others at most{limit}",
     ]
 
@@ -299,7 +296,7 @@ def verified_schedule_text(figures: Mapping[str, Any], messages: int) -> str:
 
 
 def verified_program_text(figures: Mapping[str, Any]) -> str:
-    """`54 phases executed, 3 switches, 2 contexts`, or `72 messages in 36 bundles, 2 stages, 6 phases; volume 1.5, …`."""
+    """`54 phases executed, 3 switches, 2 contexts`; `72 messages in 36 bundles, 2 stages, 6 phases; …`."""
     if not figures:
         return "not counted"
     if "bundles" in figures:
