@@ -1,6 +1,7 @@
 #include "conset/execution/rank_executor.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -171,11 +172,7 @@ void bind_executor(nb::module_& module, const char* name) {
         .def_prop_ro("running", &Bound::running);
 }
 
-nb::list call_names() {
-    nb::list names;
-    for (const char* name : kMpiCalls) names.append(name);
-    return names;
-}
+std::vector<std::string> call_names() { return {kMpiCalls.begin(), kMpiCalls.end()}; }
 
 }  // namespace
 

@@ -324,7 +324,7 @@ ExchangeState RankExecutor<Handle>::start_sends() {
         if (plan_.in_flight != 0)
             for (std::size_t k = begin; k < end; ++k) open_.push_back(k);
         next_send_ = end;
-        if (state == ExchangeState::waiting) return state;
+        if (end == begin) return ExchangeState::waiting;
     }
     stage_ = Stage::receives;
     return ExchangeState::ended;
