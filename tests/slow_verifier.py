@@ -259,7 +259,7 @@ def check_program(p: ProgramDocument, machine: Machine) -> None:
         same = [None if d.placement is None else d.placement.tolist() for d in (schedule, first)]
         hold(same[0] == same[1], "placement")
         check_schedule(schedule, machine)
-    for block in p.blocks:
+    for block in p.stages:
         hold(0 <= block.schedule < len(p.schedules) and 1 <= block.repeat < 2**31, "block")
         hold(not block.turns or p.schedules[block.schedule].before is None, "turns")
     hold([len(c) for c in p.contexts] == [d.phases for d in p.schedules], "contexts")
@@ -305,7 +305,7 @@ def check_executed(p: ProgramDocument) -> None:
     order: list[tuple[int, int]] = []
     apart: list[tuple[int, int]] = []
     messages = size = 0
-    for block in p.blocks:
+    for block in p.stages:
         d, contexts = p.schedules[block.schedule], p.contexts[block.schedule]
         messages += block.repeat * d.source.size
         size += block.repeat * sum(d.size.tolist())

@@ -150,7 +150,7 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
         (ProgramFile, {"stages": {}}, "stages: must be a list, is {}"),
         (
             ProgramFile,
-            {"stages": [{"name": "a", "repeat": 1, "schedule": 0, "turns": 0}]},
+            {"stages": [{"name": "a", "repeat": 1, "turns": 0, "schedule": 0}]},
             r"stages\[0\].turns: must be true or false, is 0",
         ),
         (TimelineFile, {"end": []}, "unknown entry 'end': did you mean 'end_s'?"),

@@ -17,7 +17,7 @@ from conset.formats.sniff import require_form
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.document import Document, IntArray, document_from, machine_of
+from conset.schedule.document import Document, IntArray, MessagesDocument, document_from, machine_of
 from conset.schedule.manifest import Manifest
 from conset.schedule.posting import check_in_flight
 from conset.schedule.schedule import Schedule
@@ -120,7 +120,7 @@ def to_schedule(document: Document) -> Schedule:
         raise InputError(f"limits: {error}") from None
     _check_placement(document, machine)
     _check_rows(document)
-    pattern, index = _pattern_of(document)
+    pattern, index = pattern_of(document, document.before)
     message = document.transfer_message if index is None else index[document.transfer_message]
     whole = bool((document.transfer_size == document.size[document.transfer_message]).all())
     return Schedule(
@@ -195,13 +195,19 @@ def _check_placement(document: Document, machine: Machine) -> None:
         raise InputError(f"placement: {document.ranks} nodes from 0 to {endpoints - 1} required")
 
 
-def _pattern_of(document: Document) -> tuple[Pattern, NDArray[np.int32] | None]:
-    """The pattern, and the index in it of each message of the file where the two differ."""
+def pattern_of(
+    document: Document | MessagesDocument, before: IntArray | None = None
+) -> tuple[Pattern, NDArray[np.int32] | None]:  # fmt: skip
+    """The pattern, and the index in it of each message of the file where the two differ.
+
+    Raises:
+        InputError: it is none.
+    """
     source = _int32(document.source, "source")
     wrong = np.flatnonzero((source < 0) | (source >= document.ranks))
     if wrong.size:
         raise InputError(f"source[{wrong[0]}] = {source[wrong[0]]}: must be a rank from 0 to {document.ranks - 1}")
-    target, size, before, index = document.target, document.size, document.before, None
+    target, size, index = document.target, document.size, None
     if np.any(np.diff(source) < 0):
         order = np.argsort(source, kind="stable")
         index = np.empty(order.size, np.int32)
@@ -213,4 +219,8 @@ def _pattern_of(document: Document) -> tuple[Pattern, NDArray[np.int32] | None]:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=document.ranks))]).astype(np.int64)
     checked = _int32(target, "target"), _int64(size, "size")
     pairs = None if before is None else _int32(before, "before")
-    return Pattern(document.ranks, offsets, *checked, before=pairs, name=document.pattern_name), index
+    return Pattern(document.ranks, offsets, *checked, before=pairs, name=_name_of(document)), index
+
+
+def _name_of(document: Document | MessagesDocument) -> str:
+    return document.pattern_name if isinstance(document, Document) else document.name

@@ -87,6 +87,13 @@ def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     yield "\n" if count else ""
 
 
+def iter_messages(ranks: int, name: str, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
+    """A pattern whose messages have no order, as in a schedule's file."""
+    yield f'{{"ranks": {ranks}, "name": {json_text(name)}, "messages": ['
+    yield from _lines(columns)
+    yield '],\n"before": null}'
+
+
 def _phases(d: Document, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     """One phase to the line, a long one in several pieces."""
     bounds = d.phase_offsets.tolist()
