@@ -44,15 +44,16 @@ def check_plan(plan: Plan) -> None:
         VerificationError: the first rule broken: areas, matching of the two sides, or the cycle of waits in words.
     """
     check_areas(plan)
-    send, receive = _matched(plan)
+    send, receive = matched(plan)
     _check_waits(plan, send, receive)
 
 
 def check_order(schedule: Schedule, sync: Sync) -> None:
-    """Checks that the pattern's order between messages is kept under `sync` at the rank that two messages share.
+    """Checks that the pattern's order between messages is kept at the rank that two messages share.
 
     A barrier between them keeps any order. `ready` keeps that of earlier phases: a target signals when its earlier
     phases are over. `local` does so only where the later message leaves the shared rank: its other end may run ahead.
+    Where a rank passes on what it has received, the send can wait for the receive by itself (`kept_by_arrival`).
 
     Raises:
         InputError: names the first pair of messages that may overtake.
@@ -60,6 +61,37 @@ def check_order(schedule: Schedule, sync: Sync) -> None:
     before = schedule.pattern.before
     if before is None:
         return
+    last, first, kept = _kept_by_policy(schedule, before, sync)
+    kept |= kept_by_arrival(schedule, sync)
+    if not kept.all():
+        k = int(np.flatnonzero(~kept)[0])
+        i, j = before[k]
+        raise InputError(
+            f"before[{k}]: message {i} (phase {last[k]}) must end before message {j} (phase {first[k]}) "
+            f"starts, which sync '{sync}' does not keep: use barrier, with the two in different phases"
+        )
+
+
+def kept_by_arrival(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
+    """shape=(pairs), bool: pairs that `sync` does not keep and a send that waits for a receive of its rank does.
+
+    The second message leaves the rank that the first one goes to, and is not posted in an earlier step.
+    """
+    before = schedule.pattern.before
+    if before is None:
+        return np.zeros(0, bool)
+    last, first, kept = _kept_by_policy(schedule, before, sync)
+    i, j = before.T
+    at_one_rank = schedule.pattern.source[j] == schedule.pattern.target[i]
+    in_time = last // sync.every <= first // sync.every
+    waits: NDArray[np.bool_] = ~kept & at_one_rank & (in_time | (sync.kind == "none"))
+    return waits
+
+
+def _kept_by_policy(
+    schedule: Schedule, before: NDArray[np.int32], sync: Sync
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Of each pair: the last phase of its first message, the first phase of its second, and whether `sync` keeps it."""
     last = np.zeros(schedule.pattern.messages, np.int64)
     first = np.full(schedule.pattern.messages, schedule.phases, np.int64)
     np.maximum.at(last, schedule.message, schedule.phase_of)
@@ -71,15 +103,10 @@ def check_order(schedule: Schedule, sync: Sync) -> None:
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
         kept &= (source[j] == source[i]) | (source[j] == target[i])
-    if not kept.all():
-        k = int(np.flatnonzero(~kept)[0])
-        raise InputError(
-            f"before[{k}]: message {i[k]} (phase {last[i[k]]}) must end before message {j[k]} (phase {first[j[k]]}) "
-            f"starts, which sync '{sync}' does not keep: use barrier, with the two in different phases"
-        )
+    return last[i], first[j], kept
 
 
-def _matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Indices of sends and receives as MPI matches them: the k-th of a pair with the k-th, in posting order."""
     sends, receives = plan.sends, plan.receives
     send_pair = sends.rank.astype(np.int64) * plan.ranks + sends.peer
