@@ -142,6 +142,12 @@ class RelayProblem:
         return max(1 / self.costs.port_out_Bps, shared), max(1 / self.costs.port_in_Bps, shared)
 
     @cached_property
+    def all_ports_s(self) -> float:
+        """What a byte from one node to another takes of a node's port out, port in, or of both nodes [s/B]."""
+        costs = self.costs
+        return max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 2 * self.node_weight / costs.node_Bps)
+
+    @cached_property
     def slowest_s(self) -> float:
         """The slowest that bytes between two nodes pass, at least [s/B]."""
         return max(*self.port_s, float(self.link_s.min(initial=inf)) if self.link_s.size else 0.0)
@@ -331,11 +337,9 @@ def bound_trade_off(problem: RelayProblem, least_s: float) -> BoundValue | None:
         problem: what is asked.
         least_s: a bound that holds, from which the search begins [s].
     """
-    costs = problem.costs
-    ports = max(1 / costs.port_out_Bps, 1 / costs.port_in_Bps, 2 * problem.node_weight / costs.node_Bps)
+    ports, setup = problem.all_ports_s, problem.costs.setup_s
     if problem.shared or not ports:
         return None
-    setup = costs.setup_s
 
     def needed(time_s: float) -> tuple[float, int] | None:
         carried = [fan.carried(time_s - setup) for fan in problem.fans]
@@ -351,9 +355,17 @@ def bound_trade_off(problem: RelayProblem, least_s: float) -> BoundValue | None:
         found = needed(middle)
         low, high = (middle, high) if found is None or found[0] > middle else (low, middle)
     most = (needed(high) or (0.0, 0))[1]
-    rate = format_rate(1 / ports) if ports else "no limit"
-    text = f"in less, {most / problem.pattern.bytes:.3f} times the bytes pass {problem.used} ports of {rate}"
-    return BoundValue(low, f"{text}, or some rank is not reached")
+    rate = format_rate(1 / ports)
+    text = f"{most / problem.pattern.bytes:.3f} times the bytes pass {problem.used} ports of {rate}"
+    return BoundValue(low, f"{text}, in less time even more, or a rank is not reached")
+
+
+def bound_volume_time(problem: RelayProblem, volume_B: int) -> BoundValue | None:  # noqa: N803
+    """The time in which all ports carry bytes · ways [s]; None where ranks share nodes."""
+    if problem.shared or not problem.all_ports_s:
+        return None
+    text = f"{format_size(volume_B)} pass {problem.used} ports of {format_rate(1 / problem.all_ports_s)}"
+    return BoundValue(problem.leads_s + volume_B * problem.all_ports_s / problem.used, text)
 
 
 def bound_cuts(problem: RelayProblem) -> BoundValue | None:

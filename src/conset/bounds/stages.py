@@ -42,6 +42,7 @@ from conset.bounds.relays import (
     bound_forwarded_ports,
     bound_links,
     bound_trade_off,
+    bound_volume_time,
     rank_partners,
 )
 from conset.errors import NoScheduleError, UsageError
@@ -128,9 +129,10 @@ def bound_stages(
     """
     stages = _check_stages(stages, maxima)
     require_nodes(pattern, machine, placement)
+    most = "" if maxima is None else f" and {' + '.join(map(str, maxima))} bundles a rank"
     what = "any number of stages" if stages is None else f"at most {count_of(stages, 'stage')}"
     whole = "cut or whole" if split else "whole"
-    stages_class = f"programs of {what}, messages {whole}, over any ranks, any routes, any policy"
+    stages_class = f"programs of {what}{most}, messages {whole}, over any ranks, any routes, any policy"
     volume = bound_volume(pattern, maxima) if maxima is not None else _direct_volume(pattern)
     if pattern.messages == 0:
         return StageBounds(stages, 0, "no messages", 0.0, "no messages", stages_class, *volume)
@@ -140,6 +142,8 @@ def bound_stages(
     least_s = max(value.value for value in found.values())
     if (value := bound_trade_off(problem, least_s)) is not None:
         found["trade-off"] = value
+    if maxima is not None and (value := bound_volume_time(problem, volume[0])) is not None:
+        found["volume"] = value
     times = tuple(
         Candidate(name, "time", value.value * (1 - ROUNDING), f"{value.witness}: {format_time(value.value)}")
         for name, value in found.items()
