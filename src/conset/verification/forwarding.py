@@ -274,7 +274,8 @@ def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation
     limit = document.staging_limit_B
     if limit is None:
         return []
-    texts = [
+    texts = [f"staging_limit = {limit}: must be at least 0 B"] if limit < 0 else []
+    texts += [
         f"between stages {k} and {k + 1}: rank {r} holds {held[r]} B for others, at most {limit} B"
         for k, held in enumerate(_held(document, pieces))
         for r in np.flatnonzero(held > limit).tolist()
