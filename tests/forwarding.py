@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -86,14 +85,17 @@ def rows_of(p: ProgramDocument) -> list[Rows]:
     return [bundle_rows(stage.bundles) for stage in p.stages]
 
 
-def agreed(p: ProgramDocument, machine: Machine, rng: Rng) -> ProgramDocument:
-    """Bytes, schedules, contexts and figures made again from the parts, so that no more than the parts is wrong."""
+def agreed(p: ProgramDocument, machine: Machine, rng: Rng, *, stated: bool = False) -> ProgramDocument:
+    """Bytes, schedules and contexts made again from the parts, so that no more than the parts is wrong.
+
+    `stated`: the bytes of the bundles are as they are stated.
+    """
     rows = []
     for own in rows_of(p):
-        parts = defaultdict(list)
-        for source, target, _, held in own:
+        parts, sums = defaultdict(list), Counter[tuple[int, int]]()
+        for source, target, size, held in own:
             parts[source, target] += held
-        sums = {pair: sum(last - first + 1 for _, first, last in held) for pair, held in parts.items()}
+            sums[source, target] += size if stated else sum(last - first + 1 for _, first, last in held)
         rows.append([[*pair, sums[pair], parts[pair]] for pair in sorted(parts) if parts[pair] and pair[0] != pair[1]])
     ranks = p.schedules[0].ranks
     options = CompileOptions(str(rng.choice(["first-fit", "coloring"])))
@@ -194,8 +196,10 @@ def mutate_forwarding(p: ProgramDocument, machine: Machine, rng: Rng) -> tuple[s
     """(what was changed, the rest as it was or as it follows)."""
     kind = rng.integers(12)
     if kind < 2:
-        what, rows = "an inner position", rerouted(copy.deepcopy(p), rng)
-        return what, refigured(agreed(with_rows(p, rows), machine, rng))
+        what, other = "an inner position", agreed(with_rows(p, rerouted(p, rng)), machine, rng)
+        if rng.integers(3) == 0:
+            what, other = f"{what}, schedules as before", replace(other, schedules=p.schedules, contexts=p.contexts)
+        return what, refigured(other)
     if kind < 7:
         what, rows = changed_rows(p, rng)
         changed = with_rows(p, rows)
@@ -215,7 +219,9 @@ def mutate_forwarding(p: ProgramDocument, machine: Machine, rng: Rng) -> tuple[s
         return f"schedule: {what}", replace(p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :]))
     if rng.integers(3) and what != "a stage":
         with suppress(ConsetError, OverflowError, MemoryError):
-            return f"{what}, all else agreed", refigured(agreed(changed, machine, rng))
+            return f"{what}, all else agreed", refigured(
+                agreed(changed, machine, rng, stated=what == "a bundle's bytes")
+            )
     return what, changed
 
 
@@ -235,4 +241,3 @@ def forwarding_mutants(count: int, seed: int, each: int = 20) -> Iterator[Mutant
         for _ in range(min(each, count - made)):
             yield Mutant(*mutate_forwarding(base, machine, rng), machine)
             made += 1
-
