@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.schedule.document import Document
+from conset.schedule.document import Document, IntArray
 from conset.verification.schedule.traffic import Ints, Mask, Traffic, in_order
 from conset.verification.verification import Violation
 
@@ -17,6 +17,8 @@ _BLOCK = 1 << 17
 MAX_BYTES = 1 << 62
 """What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
 _SHOWN = 8
+_ROUNDS = 64
+"""Messages of a chain up to which what ends without a cycle is put aside at once."""
 
 
 def exact_sum(values: NDArray[Any]) -> int:
@@ -77,7 +79,7 @@ def _check_cycle(document: Document) -> Iterator[str]:
     if document.before is None:
         return
     graph = TopologicalSorter[int]()
-    for i, j in document.before[sound_pairs(document)].tolist():
+    for i, j in _entangled(document.before[sound_pairs(document)], document.source.size).tolist():
         graph.add(j, i)
     try:
         graph.prepare()
@@ -85,6 +87,18 @@ def _check_cycle(document: Document) -> Iterator[str]:
         cycle = error.args[1]
         shown = [str(m) for m in cycle[:_SHOWN]] + (["…", str(cycle[-1])] if len(cycle) > _SHOWN else [])
         yield f"before: the order is cyclic: message {' before '.join(shown)}"
+
+
+def _entangled(pairs: IntArray, messages: int) -> IntArray:
+    """`pairs` without those whose first message waits for none of the others, again and again: cycles are left."""
+    for _ in range(_ROUNDS):
+        waits = np.zeros(messages, bool)
+        waits[pairs[:, 1]] = True
+        kept = waits[pairs[:, 0]]
+        if kept.all():
+            break
+        pairs = pairs[kept]
+    return pairs
 
 
 def check_messages(traffic: Traffic) -> list[Violation]:
