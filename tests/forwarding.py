@@ -215,6 +215,11 @@ def mutate_forwarding(p: ProgramDocument, machine: Machine, rng: Rng) -> tuple[s
         return "limit", replace(p, staging_limit_B=staging - int(rng.integers(-1, 3)))
     else:
         k = int(rng.integers(len(p.schedules)))
+        packed = p.schedules[k].packed
+        if packed is not None and rng.integers(2):
+            other = packed[:-1] if rng.integers(2) else np.append(packed, near(int(packed[-1]), packed, rng))
+            schedule = replace(p.schedules[k], packed=other)
+            return "packed", replace(p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :]))
         what, schedule = mutate_schedule(p.schedules[k], rng)
         return f"schedule: {what}", replace(p, schedules=(*p.schedules[:k], schedule, *p.schedules[k + 1 :]))
     if rng.integers(3) and what != "a stage":

@@ -41,7 +41,7 @@ def test_every_kind_of_change_is_caught(made: list[tuple[Mutant, str]]) -> None:
         "a bundle's end", "part in another bundle", "a part's range", "part doubled", "part dropped", "bundle dropped",
         "a part's number", "a bundle's bytes", "ranks", "a message's source", "a message's target", "a message's size",
         "stages in another order", "bundles of stages exchanged", "a stage", "figures", "limit",
-        "schedule: transfers",
+        "schedule: transfers", "packed",
     ):  # fmt: skip
         assert caught[kind], kind
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
+from conset.units import count_of
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation
 
@@ -21,7 +22,7 @@ FORWARDING_RULES: dict[str, str] = {
     "program-message": "the messages of a program that forwards join two different ranks of its schedules and have "
     "bytes, 2^62 together at most",
     "program-bundle": "a stage has one bundle for each pair of ranks, its bytes are the sum of its parts, and its "
-    "schedule sends it",
+    "schedule sends it, packed where it holds several",
     "program-part": "a part is a range of bytes of a message, and a stage sends no byte twice",
     "program-path": "a stage sends on only what its sender holds",
     "program-delivery": "after the last stage every byte is at its target",
@@ -135,8 +136,15 @@ def _bundle_texts(bundles: BundlesDocument, schedule: Document) -> Iterator[str]
     twice = (np.diff(source[order]) == 0) & (np.diff(target[order]) == 0)
     for b in order[1:][twice].tolist():
         yield f"{_named(bundles, b)}: is not the only one of the stage between these ranks"
-    for b in np.flatnonzero(np.diff(bundles.offsets) == 0).tolist():
+    held = np.diff(bundles.offsets)
+    for b in np.flatnonzero(held == 0).tolist():
         yield f"{_named(bundles, b)}: holds no part"
+    if schedule.packed is None:  # said by the bundles alone
+        return
+    packed = np.isin(np.arange(source.size), schedule.packed)
+    for b in np.flatnonzero(packed != (held > 1)).tolist():
+        said = "packed" if packed[b] else "not packed"
+        yield f"{_named(bundles, b)}: holds {count_of(int(held[b]), 'part')}, its schedule says it is {said}"
 
 
 def _named(bundles: BundlesDocument, b: int) -> str:
