@@ -41,7 +41,7 @@ def check_pattern(document: Document) -> list[Violation]:
     found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
     total = exact_sum(size)
     found += [f"all messages together have {total} B, at most {MAX_BYTES} B"] if total > MAX_BYTES else []
-    found += [*_check_order_pairs(document), *_check_cycle(document)]
+    found += [*_check_order_pairs(document), *_check_cycle(document), *_check_packed(document)]
     return [Violation(None, None, "pattern", text) for text in found]
 
 
@@ -87,6 +87,15 @@ def _check_cycle(document: Document) -> Iterator[str]:
         cycle = error.args[1]
         shown = [str(m) for m in cycle[:_SHOWN]] + (["…", str(cycle[-1])] if len(cycle) > _SHOWN else [])
         yield f"before: the order is cyclic: message {' before '.join(shown)}"
+
+
+def _check_packed(document: Document) -> Iterator[str]:
+    """Whether what is packed are messages; that they are changes no phase."""
+    if document.packed is None:
+        return
+    outside = (document.packed < 0) | (document.packed >= document.source.size)
+    for k in np.flatnonzero(outside).tolist():
+        yield f"packed[{k}] = {document.packed[k]}: messages are 0 to {document.source.size - 1}"
 
 
 def _entangled(pairs: IntArray, messages: int) -> IntArray:
