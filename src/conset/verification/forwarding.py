@@ -55,8 +55,10 @@ def check_forwarding(document: ProgramDocument) -> list[Violation]:
     if messages is None or found:
         return found
     found += _check_messages(messages, document)
-    found += _check_bundles(document)
-    return found or [*_check_parts(document)] or _check_replay(document)
+    if found:
+        return found
+    found += [*_check_bundles(document), *_check_parts(document)]
+    return found or _check_replay(document)
 
 
 def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
@@ -190,11 +192,9 @@ def _check_sums(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
 
 
 def _sums(bundles: BundlesDocument) -> Ints:
-    """shape=(bundles): the bytes of the parts of each; none is empty."""
-    if not bundles.source.size:
-        return np.zeros(0, np.int64)
-    total: Ints = np.add.reduceat(bundles.last.astype(np.int64) - bundles.first + 1, bundles.offsets[:-1])
-    return total
+    """shape=(bundles): the bytes of the parts of each."""
+    upto = np.concatenate([[0], np.cumsum(bundles.last.astype(np.int64) - bundles.first + 1)])
+    return np.diff(upto[bundles.offsets])
 
 
 def _part(bundles: BundlesDocument, i: int) -> str:
