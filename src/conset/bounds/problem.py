@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -33,6 +34,14 @@ class BoundValue(NamedTuple):
 
     value: float
     witness: str
+
+
+def require_nodes(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None) -> None:
+    """Raises InputError unless every rank has a node on the machine."""
+    endpoints = machine.topology.endpoints
+    last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
+    if last >= endpoints:
+        raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +109,13 @@ class BoundProblem:
         if self.pattern.size.strides == (0,):
             return self.pattern.size[: self.source.size]
         return self.pattern.size if self.kept is None else self.pattern.size[self.kept]
+
+    @cached_property
+    def packed(self) -> NDArray[np.bool_] | None:
+        """Shape as `source`: which are put together and taken apart; None: none."""
+        if self.pattern.packed is None or self.kept is None:
+            return self.pattern.packed
+        return self.pattern.packed[self.kept]
 
     def index(self, k: int) -> int:
         """The message that is the k-th to leave its node."""
@@ -189,7 +205,9 @@ class BoundProblem:
         hops, per_byte = self.ways(self.source, self.target)
         slowest = np.maximum(per_byte, self.port_work(self.source, self.target))
         crosses = np.ones(self.source.size, bool)
-        return self.costs.setup_s + message_times(self.costs, self.size, crosses, hops, slowest).alone
+        return (
+            self.costs.setup_s + message_times(self.costs, self.size, crosses, hops, slowest, packed=self.packed).alone
+        )
 
     def port_work(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:
         """Shape as `source` [s/B]: of the slower of a message's ports and nodes."""

@@ -156,12 +156,13 @@ Name = Annotated[StrictStr, AfterValidator(_name), WithJsonSchema({"type": "stri
 
 
 class PatternTable(Table):
-    """A pattern: messages `[source, target, bytes]`, and pairs of them, the first before the second."""
+    """A pattern: messages `[source, target, bytes]`; pairs of them, the first before the second; which are packed."""
 
     ranks: Ranks
     name: Name = "pattern"
     messages: Annotated[Any, WithJsonSchema(_rows("integer", "integer", "integer"))]
     before: Annotated[Any, WithJsonSchema(_or_null(_rows("integer", "integer")))]
+    packed: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))] = None
 
 
 class ScheduleFile(ScheduleHead):
@@ -207,6 +208,7 @@ class ScheduleEntries(Table):
     transfer_size: StoredInts
     transfer_message: StoredInts
     before: StoredPairs = None
+    packed: StoredInts = None
     placement: StoredInts = None
     route_offsets: StoredInts = None
     route_nodes: StoredInts = None
@@ -373,6 +375,7 @@ class TimelineFile(Table):
     deps: Ints32 = None
     link_offsets: Ints64 = None
     links: Ints32 = None
+    packed: Ints32 = None
     rate_time_s: Floats = None
     rate_message: Ints32 = None
     rate_Bps: Floats = None  # noqa: N815

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from conset.arrays import frozen_ints
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file, require_replaceable
+from conset.formats.arrays import check_within
 from conset.formats.schedule_forms import read_json, read_npz, write_json, write_npz
 from conset.formats.sniff import require_form
 from conset.machine.limits import Limits
@@ -219,8 +220,16 @@ def pattern_of(
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=document.ranks))]).astype(np.int64)
     checked = _int32(target, "target"), _int64(size, "size")
     pairs = None if before is None else _int32(before, "before")
-    return Pattern(document.ranks, offsets, *checked, before=pairs, name=_name_of(document)), index
+    packed = _packed_of(document, index)
+    name = document.pattern_name if isinstance(document, Document) else document.name
+    return Pattern(document.ranks, offsets, *checked, before=pairs, name=name, packed=packed), index
 
 
-def _name_of(document: Document | MessagesDocument) -> str:
-    return document.pattern_name if isinstance(document, Document) else document.name
+def _packed_of(document: Document | MessagesDocument, index: NDArray[np.int32] | None) -> NDArray[np.bool_] | None:
+    """shape=(messages): whether each message of the pattern is packed; `index` as of `_pattern_of`."""
+    if not isinstance(document, Document) or document.packed is None:
+        return None
+    check_within("packed", document.packed, 0, document.source.size, ": a message")
+    flags = np.zeros(document.source.size, np.bool_)
+    flags[document.packed if index is None else index[document.packed]] = True
+    return flags

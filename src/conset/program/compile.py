@@ -80,8 +80,8 @@ def together(specs: Sequence[BlockSpec]) -> Pattern:
 
 def _fingerprint(pattern: Pattern) -> tuple[object, ...]:
     """What two patterns that are the same agree in."""
-    before = None if pattern.before is None else pattern.before.tobytes()
-    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), before
+    stated = (None if each is None else each.tobytes() for each in (pattern.before, pattern.packed))
+    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), *stated
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from conset.units import count_of, format_size, format_time
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from conset.bounds import Bounds
+    from conset.bounds import Bounds, StageBounds
+    from conset.combining.choose import Combination
     from conset.comparison import Timing
     from conset.execution.job import RunResult
     from conset.formats.timeline import Record
@@ -64,6 +65,23 @@ def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def combined_text(found: Combination, summary: Mapping[str, Any]) -> str:
+    """What `compile --combine` found: the text of a schedule, with the stages of a program; markup of rich."""
+    from rich.markup import escape
+
+    lines = compile_text(found.whole, summary).split("\n")
+    if found.program.paths is None:
+        return "\n".join(
+            [*lines[:1], f"  combined   no, {escape(found.why)}" if found.why else "  combined   no", *lines[1:]]
+        )
+    stages = [f"  combined   {found.combine}, {count_of(found.program.paths.stages, 'stage')}"]
+    stages += [f"  chosen     {escape(found.why)}"] if found.why else []
+    for name, stage in zip(found.program.stages, summary["stages"], strict=True):
+        sent = f"{count_of(stage['pattern']['messages'], 'bundle')}, {format_size(stage['pattern']['bytes'])}"
+        stages.append(f"  {name.name}    {sent}, at most {stage['load']['sum']:,} at a port or link")
+    return "\n".join([*lines[:1], *stages, *lines[1:]])
+
+
 def _escaped(value: Any) -> Any:
     """A value whose texts are printed as they are: names may look like rich's markup."""
     from rich.markup import escape
@@ -102,12 +120,26 @@ def bound_text(pattern: str, machine: str, bounds: Bounds) -> str:
     )
 
 
-def candidates_object(bounds: Bounds) -> list[dict[str, Any]]:
+def stage_bound_text(pattern: str, machine: str, bounds: StageBounds) -> str:
+    """The bounds of programs that forward, with witness and class."""
+    return "\n".join(
+        (
+            f"{pattern} on {machine}",
+            f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
+            f"  sends   at least {bounds.sends:,}, the most of a rank in each stage added up: {bounds.sends_witness}",
+            f"          class: {bounds.stages_class}",
+            f"  volume  at least {bounds.volume:.3f} of the bytes: {bounds.volume_witness}",
+            f"          class: {bounds.volume_class}",
+        )
+    )
+
+
+def candidates_object(bounds: Bounds | StageBounds) -> list[dict[str, Any]]:
     """Every bound that was tried."""
     return [{"name": c.name, "what": c.what, "value": c.value, "witness": c.witness} for c in bounds.candidates]
 
 
-def bound_table(bounds: Bounds) -> Table:
+def bound_table(bounds: Bounds | StageBounds) -> Table:
     """Every bound that was tried."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
@@ -119,9 +151,11 @@ def bound_table(bounds: Bounds) -> Table:
     table.add_column("witness")
     for candidate in bounds.candidates:
         value = format_time(candidate.value)
-        if candidate.what != "time":
-            unit = "sum of loads" if candidate.what == "load" else "phase" if candidate.value == 1 else "phases"
-            value = f"{candidate.value:,} {unit}"
+        if candidate.what == "volume":
+            value = f"{candidate.value:.3f} of the bytes"
+        elif candidate.what != "time":
+            unit = {"load": "sum of loads", "sends": "sends", "phases": "phase" if candidate.value == 1 else "phases"}
+            value = f"{candidate.value:,} {unit[candidate.what]}"
         table.add_row(candidate.name, value, escape(candidate.witness))
     return table
 

@@ -63,6 +63,7 @@ class Document:
         posting: what the messages of each rank are ordered by inside a phase.
         min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each; None: nothing.
         pattern_name: what the pattern was made from, for people.
+        packed: the messages that are put together from several pieces and taken apart, rising; or None.
     """
 
     machine: str | Mapping[str, Any]
@@ -91,6 +92,7 @@ class Document:
     posting: str = "schedule"
     min_bandwidth_Bps: float | list[float] | None = None  # noqa: N815
     pattern_name: str = "pattern"
+    packed: IntArray | None = None
 
     @property
     def phases(self) -> int:
@@ -215,6 +217,7 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
         in_flight=schedule.in_flight, posting=schedule.posting,
         min_bandwidth_Bps=_bandwidths(schedule), pattern_name=final_name(pattern.name),
+        packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
     )  # fmt: skip
 
 

@@ -146,30 +146,39 @@ def _named(bundles: BundlesDocument, b: int) -> str:
 
 def _check_parts(document: ProgramDocument) -> Iterator[Violation]:
     """Rule `program-part`, and of `program-bundle` that parts add up."""
-    messages = document.messages
     for k, stage in enumerate(document.stages):
-        bundles = stage.bundles
-        if messages is None or bundles is None:
+        if document.messages is None or stage.bundles is None:
             continue
-        own, first, last = bundles.message, bundles.first, bundles.last
-        exists = (own >= 0) & (own < messages.size.size)
-        sizes = np.append(messages.size, 0)[np.where(exists, own, -1)]
-        sound = exists & (first >= 0) & (first <= last) & (last < sizes)
-        for i in np.flatnonzero(~sound).tolist():
-            has = f"which has {sizes[i]} B" if exists[i] else f"messages are 0 to {messages.size.size - 1}"
-            yield Violation(None, None, "program-part", f"stage {k}{_part(bundles, i)}, {has}")
-        if not sound.all():
-            continue
-        order = np.lexsort((first, own))
-        overlap = (own[order][1:] == own[order][:-1]) & (first[order][1:] <= last[order][:-1])
-        for i in order[1:][overlap].tolist():
-            text = f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too"
-            yield Violation(None, None, "program-part", text)
-        # no byte twice, so that sums stay within 64 bits
-        held = np.zeros(bundles.source.size, np.int64) if overlap.any() else _sums(bundles)
-        for b in np.flatnonzero(held != bundles.size).tolist() if not overlap.any() else ():
-            text = f"stage {k}{_named(bundles, b)}: has {bundles.size[b]} B, its parts {held[b]} B"
-            yield Violation(None, None, "program-bundle", text)
+        found = [*_check_ranges(k, stage.bundles, document.messages)]
+        found = found or [*_check_twice(k, stage.bundles)] or [*_check_sums(k, stage.bundles)]
+        yield from found
+
+
+def _check_ranges(k: int, bundles: BundlesDocument, messages: MessagesDocument) -> Iterator[Violation]:
+    count, own = messages.size.size, bundles.message
+    exists = (own >= 0) & (own < count)
+    sizes = np.append(messages.size, 0)[np.where(exists, own, -1)]
+    sound = exists & (bundles.first >= 0) & (bundles.first <= bundles.last) & (bundles.last < sizes)
+    for i in np.flatnonzero(~sound).tolist():
+        has = f"which has {sizes[i]} B" if exists[i] else f"messages are 0 to {count - 1}"
+        yield Violation(None, None, "program-part", f"stage {k}{_part(bundles, i)}, {has}")
+
+
+def _check_twice(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
+    order = np.lexsort((bundles.first, bundles.message))
+    message, first, last = (column[order] for column in (bundles.message, bundles.first, bundles.last))
+    overlap = (message[1:] == message[:-1]) & (first[1:] <= last[:-1])
+    for i in order[1:][overlap].tolist():
+        text = f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too"
+        yield Violation(None, None, "program-part", text)
+
+
+def _check_sums(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
+    """Of parts in which no byte stands twice, so that sums stay within 64 bits."""
+    held = _sums(bundles)
+    for b in np.flatnonzero(held != bundles.size).tolist():
+        text = f"stage {k}{_named(bundles, b)}: has {bundles.size[b]} B, its parts {held[b]} B"
+        yield Violation(None, None, "program-bundle", text)
 
 
 def _sums(bundles: BundlesDocument) -> Ints:
@@ -230,19 +239,35 @@ def _check_replay(document: ProgramDocument) -> list[Violation]:
     at = messages.source[pieces.message].astype(np.int64)
     for k, (bundles, sent, part) in enumerate(_steps(document, pieces)):
         bundle = np.repeat(np.arange(bundles.source.size), np.diff(bundles.offsets))[part]
-        wrong = at[sent] != bundles.source[bundle]
-        parts, places = np.unique(part[wrong], return_index=True)
-        for i, holder in zip(parts.tolist(), at[sent[wrong][places]].tolist(), strict=True):
-            text = f"stage {k}{_part(bundles, i)}, which rank {holder} holds before it"
-            found.append(Violation(None, None, "program-path", text))
+        found += _check_path(k, bundles, part, at[sent], bundles.source[bundle])
         at[sent] = bundles.target[bundle]
-    target = messages.target[pieces.message]
-    lost = at != target
-    ids, places = np.unique(pieces.message[lost], return_index=True)
-    for m, rank in zip(ids.tolist(), at[lost][places].tolist(), strict=True):
-        text = f"message {m}: ends at rank {rank}, its target is rank {messages.target[m]}"
-        found.append(Violation(None, None, "program-delivery", text))
+    found += _check_delivery(messages, pieces, at)
     return found or _check_staging(document, pieces)
+
+
+def _check_path(
+    k: int, bundles: BundlesDocument, part: Ints, at: Ints, sender: NDArray[np.int32] | Ints
+) -> list[Violation]:  # fmt: skip
+    """Rule `program-path` in a stage, for pieces of these parts that are at these ranks."""
+    wrong = at != sender
+    parts, places = np.unique(part[wrong], return_index=True)
+    return [
+        Violation(None, None, "program-path", f"stage {k}{_part(bundles, i)}, which rank {holder} holds before it")
+        for i, holder in zip(parts.tolist(), at[wrong][places].tolist(), strict=True)
+    ]
+
+
+def _check_delivery(messages: MessagesDocument, pieces: _Pieces, at: Ints) -> list[Violation]:
+    """Rule `program-delivery`, for pieces that are at these ranks in the end."""
+    lost = at != messages.target[pieces.message]
+    ids, places = np.unique(pieces.message[lost], return_index=True)
+    return [
+        Violation(
+            None, None, "program-delivery",
+            f"message {m}: ends at rank {rank}, its target is rank {messages.target[m]}",
+        )
+        for m, rank in zip(ids.tolist(), at[lost][places].tolist(), strict=True)
+    ]  # fmt: skip
 
 
 def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation]:
