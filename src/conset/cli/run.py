@@ -25,7 +25,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def command(
-    file: o.FileArgument,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json).")
+    ],
     sync: o.SyncOption = None,
     in_flight: Annotated[
         str | None,
