@@ -150,7 +150,7 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
         (ProgramFile, {"stages": {}}, "stages: must be a list, is {}"),
         (
             ProgramFile,
-            {"stages": [{"name": "a", "repeat": 1, "schedule": 0, "turns": 0}]},
+            {"stages": [{"name": "a", "repeat": 1, "turns": 0, "schedule": 0}]},
             r"stages\[0\].turns: must be true or false, is 0",
         ),
         (TimelineFile, {"end": []}, "unknown entry 'end': did you mean 'end_s'?"),
@@ -241,7 +241,9 @@ def test_the_schema_accepts_what_is_written_and_little_else(files: dict[str, Pat
     assert not validator.is_valid(found | {"schema": "conset/other@1"})
     for key in set(schema["required"]):
         assert not validator.is_valid({name: value for name, value in found.items() if name != key}), key
-    wrong = {"schedule": {"phases": [[[1, 2, 3]]]}, "program": {"schedules": [{}]}, "timeline": {"end_s": ["1"]}}
+    wrong = {"schedule": {"phases": [[[1, 2, 3]]]}, "timeline": {"end_s": ["1"]}}
+    if form == "program":
+        wrong[form] = {"stages": [{**found["stages"][0], "schedule": {}}]}
     assert not validator.is_valid(found | wrong[form])
 
 

@@ -209,7 +209,10 @@ def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
     blocks, contexts = document.stages, document.contexts
     assert rules(replace(document, stages=(replace(blocks[0], schedule=9), *blocks[1:]))) == {"program-stage"}
     assert rules(replace(document, stages=(replace(blocks[0], repeat=0), *blocks[1:]))) == {"program-stage"}
-    assert rules(replace(document, stages=blocks[:2])) == {"program-figures"}
+    assert rules(replace(document, stages=blocks[:2])) == {"program-stage"}, "a schedule that no stage runs"
+    assert rules(replace(document, stages=(*blocks, blocks[0]))) == {"program-figures"}
+    assert rules(replace(document, figures={**document.figures, "volume": 1.0})) == {"program-figures"}
+    assert rules(replace(document, staging_limit_B=0)) == {"program-staging"}
     assert rules(replace(document, contexts=contexts[:2])) == {"program-context"}
     assert rules(replace(document, contexts=(*contexts[:2], contexts[2][1:]))) == {"program-context"}
     assert rules(replace(document, figures={**document.figures, "switches": 0})) == {"program-figures"}
@@ -388,7 +391,7 @@ def test_files_say_the_same_again(shared: Program, tmp_path: Path) -> None:
     write_program_document(document_of_program(again), second)
     assert second.read_bytes() == path.read_bytes()
     assert list(json.loads(path.read_text())) == [
-        "schema", "machine", "stages", "contexts", "schedules", "figures", "manifest"
+        "schema", "machine", "sync", "stages", "figures", "manifest"
     ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
+from conset.program.chained import chained
 from conset.program.program import Program, Stage
 from conset.program.share import number_contexts, share, turns
 from conset.program.spec import BlockSpec
@@ -79,8 +80,8 @@ def together(specs: Sequence[BlockSpec]) -> Pattern:
 
 def _fingerprint(pattern: Pattern) -> tuple[object, ...]:
     """What two patterns that are the same agree in."""
-    before = None if pattern.before is None else pattern.before.tobytes()
-    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), before
+    stated = (None if each is None else each.tobytes() for each in (pattern.before, pattern.packed))
+    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), *stated
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,10 @@ class ProgramPrediction:
     Attributes:
         time_s: the sum of the terms [s].
         terms: `synchronization`, `setup` and `transfer` [s].
-        block_s: what the phases of each block take, switches apart [s].
+        block_s: what the phases of each block take, switches apart [s]; of a stage that forwards, what it takes alone.
         switches: communication context switches.
         machine: the machine predicted for.
+        sync: the policy.
     """
 
     time_s: float
@@ -100,21 +102,29 @@ class ProgramPrediction:
     block_s: tuple[float, ...]
     switches: int
     machine: str
+    sync: str = "barrier"
 
     def to_object(self) -> dict[str, Any]:
         """As `predict --json` prints it."""
         return {
-            "time_s": self.time_s, "sync": "barrier", "terms": dict(self.terms), "block_s": list(self.block_s),
+            "time_s": self.time_s, "sync": self.sync, "terms": dict(self.terms), "block_s": list(self.block_s),
             "switches": self.switches, "machine": self.machine,
         }  # fmt: skip
 
 
 def predict_program(program: Program, *, machine: Machine | None = None) -> ProgramPrediction:
-    """The time of a program.
+    """The time of a program; of one that forwards, of its stages chained under its own policy.
 
     Raises:
         InputError: a rank lives on a node that another `machine` does not have.
     """
+    if program.paths is not None:
+        whole = predict(chained(program), sync=program.sync, machine=machine)
+        alone = [predict(program.schedules[s.schedule], sync=program.sync, machine=machine) for s in program.stages]
+        return ProgramPrediction(
+            whole.time_s, dict(whole.terms), tuple(each.time_s for each in alone), program.switches, whole.machine,
+            program.sync,
+        )  # fmt: skip
     once = [
         predict(schedule, sync="barrier", machine=machine).terms["transfer"] if schedule.phases else 0.0
         for schedule in program.schedules

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class Program(ValueObject):
         paths: where the messages of one pattern are before and after every stage; each stage then runs once, and its
             schedule sends the bundles of that stage. None: stages send messages of their own.
         sync: the policy that the program is meant to run under as a whole.
+        staging_limit_B: bytes that a rank may hold for others between two stages; None: any number.
         manifest: how it was made.
         stopped_early: a search was interrupted and this is its best so far; never in a file.
     """
@@ -69,6 +71,7 @@ class Program(ValueObject):
     sync: str = "barrier"
     manifest: Manifest = field(default_factory=Manifest, compare=False)
     stopped_early: bool = field(default=False, compare=False)
+    staging_limit_B: int | None = None  # noqa: N815
 
     def __post_init__(self) -> None:
         if not self.schedules:
@@ -77,6 +80,9 @@ class Program(ValueObject):
             if not 0 <= stage.schedule < len(self.schedules):
                 rule = f"must be from 0 to {len(self.schedules) - 1}"
                 raise InputError(f"stages[{k}].schedule = {stage.schedule}: {rule}")
+        unused = set(range(len(self.schedules))).difference(stage.schedule for stage in self.stages)
+        if unused:
+            raise InputError(f"schedules[{min(unused)}]: no stage runs it")
         sizes = [len(contexts) for contexts in self.contexts]
         if sizes != [schedule.phases for schedule in self.schedules]:
             raise InputError(f"contexts: one for each phase required, given {sizes}")
@@ -85,6 +91,8 @@ class Program(ValueObject):
             raise InputError(f"all stages together send {total} B, at most {MAX_SIZE_B} B")
         if self.paths is not None:
             self._check_paths(self.paths)
+        elif self.staging_limit_B is not None:
+            raise InputError(f"staging_limit_B = {self.staging_limit_B}: stages with messages of their own hold none")
 
     def _check_paths(self, paths: Paths) -> None:
         if len(self.stages) != paths.stages:
@@ -94,6 +102,9 @@ class Program(ValueObject):
                 raise InputError(f"stages[{k}]: a stage that forwards runs once and does not turn")
             if self.schedules[stage.schedule].pattern != paths.bundles(k).pattern:
                 raise InputError(f"stages[{k}]: its schedule does not send the bundles of stage {k}")
+        if self.staging_limit_B is not None and staging_bytes(paths) > self.staging_limit_B:
+            held = f"a rank holds {staging_bytes(paths)} B for others between two stages"
+            raise InputError(f"{held}, staging_limit_B is {self.staging_limit_B} B")
 
     @staticmethod
     def of_schedules(paths: Paths, schedules: Sequence[Schedule], sync: str, manifest: Manifest) -> Program:
@@ -140,17 +151,35 @@ class Program(ValueObject):
         inside = sum(stage.repeat * schedule.phases - 1 for stage, schedule, _ in runs if schedule.phases > 1)
         return inside + sum(one[0].schedule != other[0].schedule or one[1].phases > 1 for one, other in pairwise(runs))
 
-    def figures(self) -> dict[str, int]:
-        """As in the file."""
+    def figures(self) -> dict[str, Any]:
+        """As in the file; see `ProgramDocument.figures`."""
         patterns = [(stage.repeat, self.schedules[stage.schedule].pattern) for stage in self.stages]
-        return {
+        messages = sum(repeat * pattern.messages for repeat, pattern in patterns)
+        size = sum(repeat * pattern.bytes for repeat, pattern in patterns)
+        figures = {
             "phases": self.phases,
             "contexts": len({context for contexts in self.contexts for context in contexts}),
             "switches": self.switches,
             "switches_apart": self.switches_apart,
-            "messages": sum(repeat * pattern.messages for repeat, pattern in patterns),
-            "bytes": sum(repeat * pattern.bytes for repeat, pattern in patterns),
         }
+        if self.paths is None:
+            return {**figures, "messages": messages, "bytes": size}
+        own = self.paths.pattern
+        return {
+            **figures, "messages": own.messages, "bytes": own.bytes, "stages": len(self.stages), "bundles": messages,
+            "volume": size / own.bytes if own.bytes else 1.0, "staging_bytes": staging_bytes(self.paths),
+        }  # fmt: skip
+
+
+def staging_bytes(paths: Paths) -> int:
+    """The most bytes that any rank holds for others between two stages [B]: of what it neither sends first nor gets."""
+    at, most = paths.positions, 0
+    for stage in range(1, paths.stages):
+        others = (at[:, stage] != at[:, 0]) & (at[:, stage] != at[:, -1])
+        held = np.zeros(paths.pattern.ranks, np.int64)
+        np.add.at(held, at[others, stage], paths.size_of[others])
+        most = max(most, int(held.max()))
+    return most
 
 
 def _inside(stage: Stage, contexts: tuple[int, ...]) -> int:

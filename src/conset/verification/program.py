@@ -5,6 +5,8 @@ between the same nodes are one connection. Together they must keep the strictest
 leave each the bandwidth it is to be guaranteed, and where channels are stated, a channel of a node belongs to one of
 them and a connection has the same channels in every phase. Several transfers of one phase that go the same way are
 several connections.
+
+Programs that forward have rules of their own beside these: `forwarding.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from conset.machine.machine import Machine
 from conset.schedule.document import MAX_REPEAT, Document, ProgramDocument, StageDocument, machine_of
 from conset.units import count_of
+from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
 from conset.verification.schedule.check import formula_walk, verify_document
 from conset.verification.schedule.connections import demands_of, resource_rates
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
@@ -30,12 +33,14 @@ from conset.verification.verification import Verification, Violation
 PROGRAM_RULES: dict[str, str] = {
     "program-machine": "all schedules are for the machine, the ranks and the placement of the program",
     "program-stage": "a stage runs a schedule that exists, from 1 to 2^31 - 1 times, backwards only where no order "
-    "forbids it; all stages together send at most 2^62 bytes",
+    "forbids it, and every schedule is run; all stages forward, once each, or none does; all together send at most "
+    "2^62 bytes",
     "program-context": "every phase of every schedule is in one context",
     "program-limit": "the connections of a context keep the strictest limits of their schedules together",
     "program-bandwidth": "connections of a context are guaranteed the bandwidths that their files say were asked for",
     "program-channel": "a channel of a node belongs to one connection of a context, the same in all its phases",
-    "program-figures": "the stated figures are the true ones",
+    "program-figures": "the stated figures are the true ones, and there are no others",
+    **FORWARDING_RULES,
 }
 """Rules of programs beside those of schedules."""
 
@@ -81,6 +86,9 @@ def verify_program(document: ProgramDocument) -> Verification:
         # loads of what is not sound cannot be told, and would only repeat what is wrong
         return Verification.of([*found, *structure], {})
     found += _check_sharing(document, machine)
+    forwarding = check_forwarding(document)
+    if forwarding:
+        return Verification.of([*found, *forwarding], {})
     figures = true_program_figures(document)
     return Verification.of([*found, *_check_figures(document.figures, figures)], figures)
 
@@ -116,6 +124,8 @@ def _check_stages(document: ProgramDocument) -> Iterator[Violation]:
         if not 1 <= stage.repeat <= MAX_REPEAT:
             text = f"{where}: repeat = {stage.repeat}, must be from 1 to {MAX_REPEAT}"
             yield Violation(None, None, "program-stage", text)
+    for unused in sorted(set(range(count)).difference(stage.schedule for stage in document.stages)):
+        yield Violation(None, None, "program-stage", f"schedule {unused}: no stage runs it")
     sizes = [exact_sum(schedule.size) for schedule in document.schedules]
     total = sum(stage.repeat * sizes[stage.schedule] for stage in document.stages if 0 <= stage.schedule < count)
     if total > MAX_BYTES:
@@ -285,8 +295,11 @@ def _check_bandwidths(number: int, context: _Context, machine: Machine) -> Itera
             yield Violation(None, None, "program-bandwidth", text)
 
 
-def true_program_figures(document: ProgramDocument) -> dict[str, int]:
-    """The figures, by executing the stages phase by phase (one turn of each way, and how often it comes)."""
+def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
+    """The figures, by executing the stages phase by phase (one turn of each way, and how often it comes).
+
+    Of a program that forwards the rules of `check_forwarding` must hold.
+    """
     phases = switches = apart = messages = size = 0
     before: int | None = None
     for stage in document.stages:
@@ -307,7 +320,7 @@ def true_program_figures(document: ProgramDocument) -> dict[str, int]:
     count = len({context for contexts in document.contexts for context in contexts})
     return {
         "phases": phases, "contexts": count, "switches": switches, "switches_apart": apart, "messages": messages,
-        "bytes": size,
+        "bytes": size, **forwarding_figures(document),
     }  # fmt: skip
 
 
@@ -335,10 +348,11 @@ def _apart_between(document: ProgramDocument) -> int:
     return sum(one != other or document.schedules[one].phases > 1 for one, other in pairwise(run))
 
 
-def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int]) -> list[Violation]:
+def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int | float]) -> list[Violation]:
+    names = {**true, **stated}
     texts = [
-        f"{name}: file says {stated.get(name)}, recount gives {value}"
-        for name, value in true.items()
-        if stated.get(name) != value
+        f"{name}: file says {stated.get(name, 'nothing')}, recount gives {true.get(name, 'none')}"
+        for name in names
+        if name not in stated or name not in true or stated[name] != true[name]
     ]
     return [Violation(None, None, "program-figures", text) for text in texts]
