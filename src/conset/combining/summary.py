@@ -15,7 +15,8 @@ def summarize_combination(combination: Combination) -> dict[str, Any]:
     """The keys of `summarize`, of the program as one schedule of bundles; verifies it.
 
     `pattern` is the application's. `bound` and `gap` have further keys: `as_many` and `any_number` speak of all ways to
-    forward in as many stages and in any number, the latter's gap of the simulated time where there is one. Others: combine (the word for the paths), stages (of each, the keys of
+    forward in as many stages and in any number, the gap of the latter is of the simulated time where there is one.
+    Others: combine (the word for the paths), stages (of each, the keys of
     `summarize`), candidates (what was compared, the least time first), figures (bundles, volume, bytes held for
     others). A schedule that sends directly has itself as its only stage.
     """
