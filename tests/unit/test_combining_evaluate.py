@@ -91,7 +91,7 @@ def test_a_power_law_on_nodes_of_32_ranks() -> None:
     gain = {}
     for size in (8, 64, 4096):
         pattern = parse_pattern(f"power-law:degree=16,alpha=1.6,size={size}", ranks=4096, seed=1)
-        found = candidates(pattern, machine, placement, moves=2**21, part_s=PART_S)
+        found = candidates(pattern, machine, placement, moves=2**22, part_s=PART_S)
         alone = next(each for each in found if each.name == "none")
         gain[size] = alone.estimate.time_s / found[0].estimate.time_s
     assert gain[8] >= 25
