@@ -10,8 +10,8 @@ Bound: moves of messages (messages × stages), not seconds, so that the same inp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -51,18 +51,13 @@ class Candidate:
 
     Attributes:
         name: as `--combine` takes it; what others hand in as they name it.
+        paths: where the messages go.
         estimate: what it costs.
-        make: makes the paths; those that were judged are not kept, as there are many.
     """
 
     name: str
+    paths: Paths
     estimate: Estimate
-    make: Make = field(repr=False)
-
-    @cached_property
-    def paths(self) -> Paths:
-        """Where the messages go."""
-        return self.make()
 
 
 def candidates(
@@ -85,17 +80,18 @@ def candidates(
         part_s: as in `evaluate` [s].
     """
 
-    def judged(name: str, make: Make) -> Candidate:
-        return Candidate(name, evaluate(make(), machine, placement, part_s=part_s), make)
+    def judged(name: str, paths: Paths) -> Candidate:
+        estimate = evaluate(paths, machine, placement, part_s=part_s)
+        return Candidate(name, replace(paths), estimate)  # without the bundles that it remembers: there are many
 
-    found = [judged("none", partial(direct, pattern))]
+    found = [judged("none", direct(pattern))]
     if pattern.before is not None or pattern.messages == 0:
         return found
     left = moves
     for name, stages, make in _all(pattern, machine, placement, more):
         if pattern.messages * stages <= left:
             left -= pattern.messages * stages
-            found.append(judged(name, make))
+            found.append(judged(name, make()))
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
