@@ -24,7 +24,7 @@ from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
 from conset.simulation.workload import Workload
-from hand_made_programs import alltoall, rows_then_columns
+from grid_programs import alltoall, rows_then_columns
 
 US = 1e-6
 LOGP = "crossbar:32,overhead=2us,inject=0,eject=0,per_transfer=3us,port=none"

@@ -26,7 +26,7 @@ from conset.program import Paths, Program
 from conset.report.picture_stages import moves_of, pick_message, picture_message, rank_places
 from conset.report.style import save
 from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown
-from hand_made_programs import alltoall, rows_then_columns
+from grid_programs import alltoall, rows_then_columns
 
 NAIVE = CompileOptions(method="naive")
 

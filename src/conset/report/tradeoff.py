@@ -128,7 +128,11 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[obj
     axes.set_title("time over size")
     axes.grid(axis="y")
     axes.tick_params(length=0)
-    axes.legend(loc="upper left", fontsize=8.5)
+    low, high = axes.get_ylim()
+    columns = 4
+    rows_of = -(-(len(looks) + 1) // columns)
+    axes.set_ylim(low, high * (high / low) ** (0.065 * rows_of))  # room for the legend
+    axes.legend(loc="upper left", fontsize=8.5, ncols=columns, columnspacing=1.2, handlelength=2.2)
 
 
 def _time_ticks(axes: Axes, low: float, high: float) -> None:
