@@ -108,7 +108,7 @@ def command(
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
     timing_asked = simulate or models is not None or measure
-    _check_stages(stages, curve or map_ or timing_asked, names if methods else [], sync, combine)
+    _check_stages(stages, curve or map_ or timing_asked, names if methods else [], sync)
     _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=timing_asked)
     check_by(by)
     check_ranking(rank_by)
@@ -134,8 +134,9 @@ def command(
         if stages:
             chosen = replace(options, method=names[0] if methods else AUTO, sync=sync)
             body |= run_stages(
-                traffic, machine, chosen, output, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
-            )
+                traffic, machine, chosen, output, sizes=asked_sizes, combines=_words(combine), by=timed_by,
+                markdown=markdown, as_json=json,
+            )  # fmt: skip
         elif curve:
             body |= run_curve(
                 traffic, machine, options, output, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
@@ -188,7 +189,7 @@ def _words(combine: str | None) -> list[str]:
     return [word.strip() for word in (combine or "").split(",") if word.strip()]
 
 
-def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None, combine: str | None) -> None:
+def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None) -> None:
     from conset.errors import UsageError
 
     if not stages:
@@ -199,8 +200,6 @@ def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None,
         raise UsageError(f"--methods {','.join(names)}: --stages takes one method, of all stages")
     if sync is not None and "," in sync:
         raise UsageError(f"--sync {sync}: --stages takes one policy")
-    if combine is not None:
-        raise UsageError(f"--combine {combine}: --stages chooses the paths of every number of stages")
 
 
 def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool) -> None:

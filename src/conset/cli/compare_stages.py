@@ -20,6 +20,7 @@ def run_stages(
     output: Path | None,
     *,
     sizes: Sequence[int],
+    combines: Sequence[str],
     by: str | None,
     markdown: bool,
     as_json: bool,
@@ -34,7 +35,7 @@ def run_stages(
     from conset.report.style import write_report
     from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown, tradeoff_parts, tradeoff_title
 
-    rows = compare_stages(pattern, machine, options, sizes=sizes, by=by, watch=progress)
+    rows = compare_stages(pattern, machine, options, sizes=sizes, combines=combines, by=by, watch=progress)
     title = tradeoff_title(pattern.name, machine.name)
     write_markdown = partial(tradeoff_markdown, rows, title=title)
     if markdown:

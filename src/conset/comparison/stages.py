@@ -1,7 +1,7 @@
 """Stages: what forwarding saves and costs, over sizes of message.
 
 At every size the best paths of each number of stages, as the cost model orders them (`conset.combining.candidates`),
-and each message as it suits it (`mixed`) are compiled, and the machine's model says what each program takes. Bytes sent
+and what else is asked for are compiled, and the machine's model says what each program takes. Bytes sent
 over bytes delivered are its volume: with the number of stages start-ups fall and bytes rise, so that the best number
 falls with the size. The bound is that of any number of stages.
 """
@@ -32,7 +32,7 @@ from conset.units import count_of
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 65536)
 """Of messages [B], where none are asked for."""
 MOST_STAGES = 6
-DIRECT, MIXED = "direct", "mixed"
+DIRECT = "direct"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class StageRow:
 
     Attributes:
         size: of the largest message [B].
-        name: `direct`, `2 stages`, …, or `mixed`.
+        name: `direct`, `2 stages`, …, or the word that was asked for.
         combine: the word for its paths.
         stages: number of stages.
         time_s: by what decides [s].
@@ -72,21 +72,23 @@ def compare_stages(
     options: CompileOptions,
     *,
     sizes: Sequence[int] = (),
+    combines: Sequence[str] = (),
     by: str | None = None,
     watch: Watch | None = None,
 ) -> list[StageRow]:
-    """A row for every size and number of stages, sizes ascending, stages ascending, `mixed` last.
+    """A row for every size and number of stages, sizes ascending, stages ascending, then `combines`.
 
     Args:
         pattern: what is sent; its sizes are scaled so that the largest message has each of `sizes`.
         machine: what it is for.
         options: options of every compile.
         sizes: of the largest message [B]; none: 8 B to 64 KiB.
+        combines: further words of `--combine`, as `mixed`; any but `auto`.
         by: what says a time: a model, or `formula`; None: the machine's model.
         watch: called with what is done next.
 
     Raises:
-        UsageError: an unknown model.
+        UsageError: an unknown model or way to combine.
         InputError: no messages, or messages in an order, which stages do not keep.
     """
     check_by(by)
@@ -100,7 +102,7 @@ def compare_stages(
     for size in sorted(set(sizes)) or SIZES:
         resized = with_largest(pattern, size)
         bound_s = bound_stages(resized, machine, placement=placement).time_s
-        for name, combine, paths in _ways(resized, machine, placement):
+        for name, combine, paths in _ways(resized, machine, placement, combines):
             with watching(f"{size:,} B: {name}"):
                 try:
                     _, whole = compile_along(paths, machine, options, placement, Manifest(seed=options.seed))
@@ -123,14 +125,16 @@ def with_largest(pattern: Pattern, size: int) -> Pattern:
     return replace(pattern, size=np.maximum(scaled, 1))
 
 
-def _ways(pattern: Pattern, machine: Machine, placement: Placement) -> Iterator[tuple[str, str, Paths]]:
-    """(name, word for the paths, paths): of each number of stages the best by the cost model."""
+def _ways(
+    pattern: Pattern, machine: Machine, placement: Placement, combines: Sequence[str]
+) -> Iterator[tuple[str, str, Paths]]:
+    """(name, word for the paths, paths): of each number of stages the best by the cost model, then `combines`."""
     best: dict[int, tuple[str, Paths]] = {}
     for candidate in candidates(pattern, machine, placement):
         if candidate.paths.stages <= MOST_STAGES:
             best.setdefault(candidate.paths.stages, (candidate.name, candidate.paths))
     for stages in sorted(best):
         yield DIRECT if stages == 1 else count_of(stages, "stage"), *best[stages]
-    mixed = paths_of(parse_combine(MIXED), pattern, machine, placement)
-    if mixed.stages > 1:
-        yield MIXED, MIXED, mixed
+    for word in combines:
+        wanted = parse_combine(word)
+        yield str(wanted), str(wanted), paths_of(wanted, pattern, machine, placement)

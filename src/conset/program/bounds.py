@@ -51,16 +51,17 @@ class ProgramBounds(ValueObject):
                 own[name] = {key: getattr(found, key) for key in keys}
         return {**self.whole.to_object(), **own}
 
-    def gap(self, phases: int, time_s: float) -> dict[str, float]:
+    def gap(self, phases: int, predicted_s: float, time_s: float) -> dict[str, float]:
         """How far above its bounds a program is: `phases`, `time`, and `any_number` over all ways to forward.
 
         Args:
             phases: that it executes.
-            time_s: that it takes [s].
+            predicted_s: that it takes by formula [s], as the gap of a schedule has it.
+            time_s: that it takes by what decides [s]; a formula does not wait at ranks that forward.
         """
         least_s = self.whole.time_s if self.any_number is None else self.any_number.time_s
         return {
-            "phases": _over(phases, self.whole.phases), "time": _over(time_s, self.whole.time_s),
+            "phases": _over(phases, self.whole.phases), "time": _over(predicted_s, self.whole.time_s),
             "any_number": _over(time_s, least_s),
         }  # fmt: skip
 

@@ -88,8 +88,8 @@ def moves_of(paths: Paths, message: int) -> tuple[Move, ...]:
         UsageError: there is no such message.
     """
     if not 0 <= message < paths.pattern.messages:
-        rule = f"a message from 0 to {paths.pattern.messages - 1} required"
-        raise UsageError(f"message {message}: {rule}", options=["message"])
+        rule = f"must be from 0 to {paths.pattern.messages - 1}"
+        raise UsageError(f"message = {message}: {rule}", options=["message"])
     own = np.flatnonzero(paths.message_of == message)
     part = own[int((paths.positions[own, 1:] != paths.positions[own, :-1]).sum(axis=1).argmax())]
     found = []

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 COLUMNS = ("size", "program", "paths", "bundles", "volume", "time", "of direct", "bound")
 LEFT = (1, 2)
 """Names to the left, numbers to the right."""
-MARKERS = "osD^vPX*"
+MARKERS = "sD^vP*"
+ASKED = "X"
+"""The mark of what was asked for by its word."""
 
 
 def tradeoff_title(pattern: str, machine: str) -> str:
@@ -95,11 +97,12 @@ def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -
     style.headline(figure, title, subtitle)
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     names = list(dict.fromkeys(row.name for row in rows))
-    stages = [name for name in names if name not in ("direct", "mixed")]
+    stages = [name for name in names if name.endswith(("stage", "stages"))]
     shades = style.colour_map()(np.linspace(0.12, 0.88, max(len(stages), 2)))
-    looks: dict[str, tuple[object, str]] = {"direct": (style.INK, "o"), "mixed": (style.QUIET, "X")}
+    looks: dict[str, tuple[object, str]] = dict.fromkeys(names, (style.QUIET, ASKED))
+    looks["direct"] = style.INK, "o"
     for k, name in enumerate(stages):
-        looks[name] = shades[k], MARKERS[1 + k % (len(MARKERS) - 1)]
+        looks[name] = shades[k], MARKERS[k % len(MARKERS)]
     _draw_times(left, rows, looks)
     _draw_volumes(right, rows, looks)
     return figure
@@ -110,7 +113,7 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[obj
         own = [row for row in rows if row.name == name]
         colour, marker = looks[name]
         axes.plot([row.size for row in own], [row.time_s for row in own], color=colour, marker=marker, markersize=5,
-                  linewidth=1.8, linestyle="--" if name == "mixed" else "-", label=name, zorder=3)  # fmt: skip
+                  linewidth=1.8, linestyle="--" if marker == ASKED else "-", label=name, zorder=3)  # fmt: skip
     sizes = sizes_of(rows)
     bound = {row.size: row.bound_s for row in rows}
     axes.plot(sizes, [bound[size] for size in sizes], color=style.BOUND, linewidth=1.5, label="bound, any stages")
@@ -122,10 +125,14 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[obj
     _time_ticks(axes, low, max(row.time_s for row in rows))
     axes.set_xlabel("largest message")
     axes.set_ylabel("time")
-    axes.set_title("the larger the messages, the fewer stages")
+    axes.set_title("time over size")
     axes.grid(axis="y")
     axes.tick_params(length=0)
-    axes.legend(loc="upper left", fontsize=8.5)
+    low, high = axes.get_ylim()
+    columns = 4
+    rows_of = -(-(len(looks) + 1) // columns)
+    axes.set_ylim(low, high * (high / low) ** (0.065 * rows_of))  # room for the legend
+    axes.legend(loc="upper left", fontsize=8.5, ncols=columns, columnspacing=1.2, handlelength=2.2)
 
 
 def _time_ticks(axes: Axes, low: float, high: float) -> None:
@@ -143,18 +150,18 @@ def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[o
     """Volume and time of every program at the smallest size, from direct to most stages."""
     size = sizes_of(rows)[0]
     own = [row for row in rows if row.size == size]
-    chain = [row for row in own if row.name != "mixed"]
+    chain = [row for row in own if looks[row.name][1] != ASKED]
     axes.plot([r.volume for r in chain], [r.time_s for r in chain], color=style.FAINT, linewidth=1.5, zorder=1)
     for row in own:
         colour, marker = looks[row.name]
         axes.plot([row.volume], [row.time_s], color=colour, marker=marker, markersize=9, linestyle="none", zorder=3)
-        where = (9, -13) if row.name == "mixed" else (9, 5)
-        axes.annotate(f"{row.name}\n{row.bundles:,} sent" if row.name != "mixed" else "mixed", (row.volume, row.time_s),
-                      xytext=where, textcoords="offset points", size=8.5, color=style.INK)  # fmt: skip
+        where = (9, 2) if row in chain else (9, -14)
+        axes.annotate(f"{row.name}, {row.bundles:,} sent", (row.volume, row.time_s), xytext=where,
+                      textcoords="offset points", size=8.5, color=style.INK)  # fmt: skip
     bound_s = own[0].bound_s
     axes.axhline(bound_s, color=style.BOUND, linewidth=1.3)
     most, low, high = max(row.volume for row in own), bound_s, max(row.time_s for row in own)
-    axes.set_xlim(0.9, most + max(0.45 * (most - 1), 0.3))
+    axes.set_xlim(0.9, most + max(0.62 * (most - 1), 0.3))
     axes.set_yscale("log")
     axes.minorticks_off()
     _time_ticks(axes, min(low, min(row.time_s for row in own)), high * 1.1)
