@@ -39,8 +39,8 @@ from conset.program.paths import MAX_STAGES, Paths, direct
 
 MAX_MOVES = 2**23
 """Messages × stages tried in all, per unit of effort."""
-MERGE_MOVES = 0.1
-"""What merging counts for each rank by way of which a message may go, and twice each pair of stages."""
+MERGE_MOVES = 1 / 16
+"""What merging counts beside 1 for each rank by way of which a message may go."""
 STAGES = (2, 3, 4)
 DEGREES = (4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
 """A message takes its path if one of its ends has more messages than this; below the first all do."""
@@ -48,6 +48,8 @@ QUANTILES = (0.97, 0.9, 0.75, 0.5)
 """Shares of the messages that are small enough."""
 TURNS = (1.0, 0.85, 1.2, 0.7, 1.5)
 """Limits on the work of a rank between two waits, in its mean."""
+HOPEFUL = 2.0
+"""Thresholds are tried on paths that take at most so many times the least time found."""
 HOPELESS = 4.0
 """Merging starts from nothing that takes so many times the least time found."""
 PASSES = 4
@@ -200,7 +202,7 @@ class _Search:
         for stages in STAGES:
             for base in self._bases(stages):
                 yield from self._found(stages, base)
-        for stages in STAGES:
+        for stages in sorted(self.best, key=lambda k: self.best[k].estimate.time_s):
             yield from self._thresholds(stages)
         for each in sorted(self.best.values(), key=lambda each: each.estimate.time_s):
             yield from self._start(each)
@@ -225,7 +227,7 @@ class _Search:
         """The same of merging: a bundle may go by way of any rank in the shorter list of partners of its ends."""
         received = np.bincount(self.pattern.target, minlength=self.pattern.ranks)[self.pattern.target]
         ways = np.minimum(np.diff(self.pattern.offsets)[self.pattern.source], received).mean()
-        return self._affords(stages, 1 + MERGE_MOVES * float(ways) * stages * (stages - 1))
+        return self._affords(stages, 1 + MERGE_MOVES * float(ways))
 
     def _found(self, stages: int, paths: Paths) -> Iterator[Candidate]:
         """A base or a threshold mix."""
@@ -260,7 +262,7 @@ class _Search:
 
     def _thresholds(self, stages: int) -> Iterator[Candidate]:
         """Degrees from the best base, then sizes at the best degree."""
-        if stages not in self.best:
+        if self.best[stages].estimate.time_s > HOPEFUL * self.least_s:
             return
         base, many, size = self.best[stages].paths, partners(self.pattern), self.pattern.size
         above, least_s = 0, self.best[stages].estimate.time_s
