@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _HEAD = ("machine", "method", "sync", "limits", "limits_asked")
 """Keys of the JSON form before the pattern."""
 _BLOCK = 1 << 15
-"""Rows that are written at once, whole lines of them."""
+"""Rows that are written at once."""
 _PER_LINE = 8
 """Messages to the line."""
 _HEADER = ("schema", "machine", "method", "sync", "limits", "limits_asked", "ranks", "figures", "manifest")
@@ -83,8 +83,9 @@ def _rows(columns: tuple[NDArray[Any], ...], low: int, high: int) -> str:
 
 def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     count = columns[0].size
-    for low in range(0, count, _BLOCK):
-        rows = np.stack([column[low : low + _BLOCK] for column in columns], axis=1).tolist()
+    block = max(_BLOCK // _PER_LINE, 1) * _PER_LINE
+    for low in range(0, count, block):
+        rows = np.stack([column[low : low + block] for column in columns], axis=1).tolist()
         lines = [rows[k : k + _PER_LINE] for k in range(0, len(rows), _PER_LINE)]
         text = json.dumps(lines, separators=(",", ":"))[2:-2].replace("]],[[", "],\n[").replace("],[", "], [")
         yield ("\n" if low == 0 else ",\n") + text
