@@ -51,6 +51,46 @@ def chained(program: Program) -> Schedule:
     return replace(merged, phase_offsets=_phase_offsets(program, runs), sync=program.sync, manifest=program.manifest)
 
 
+def unchained(schedule: Schedule, paths: Paths) -> Program:
+    """The program of which `schedule` is what `chained` makes, possibly in another order inside its phases.
+
+    Raises:
+        InputError: it is no schedule of the bundles of these paths, or a phase of it belongs to several stages.
+    """
+    patterns = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+    places = _places(patterns)
+    if sum(pattern.messages for pattern in patterns) != schedule.pattern.messages:
+        raise InputError("the schedule sends other messages than the bundles of the paths")
+    stage_of, own = (np.empty(schedule.pattern.messages, np.int32) for _ in range(2))
+    for stage, place in enumerate(places):
+        stage_of[place], own[place] = stage, np.arange(place.size)
+    stage_of_phase = [np.unique(stage_of[schedule.message[schedule.phase(p)]]) for p in range(schedule.phases)]
+    if any(stages.size != 1 for stages in stage_of_phase):
+        raise InputError("a phase of the schedule sends bundles of several stages")
+    numbers = np.array([stages[0] for stages in stage_of_phase], np.int64)
+    parts = [_stage(schedule, patterns[stage], own, np.flatnonzero(numbers == stage)) for stage in range(paths.stages)]
+    return Program.of_schedules(paths, parts, schedule.sync, schedule.manifest)
+
+
+def _stage(
+    schedule: Schedule, pattern: Pattern, own: NDArray[np.int32], phases: NDArray[np.int64]
+) -> Schedule:  # fmt: skip
+    """The phases of one stage as a schedule of its bundles; they follow one another."""
+    first, last = (int(phases[0]), int(phases[-1]) + 1) if phases.size else (0, 0)
+    begin, end = int(schedule.phase_offsets[first]), int(schedule.phase_offsets[last])
+    at = slice(begin, end)
+    offsets, nodes = schedule.route_offsets, schedule.route_nodes
+    if offsets is not None and nodes is not None:
+        nodes, offsets = nodes[offsets[begin] : offsets[end]], offsets[begin : end + 1] - offsets[begin]
+    return replace(
+        schedule, pattern=pattern, message=own[schedule.message[at]],
+        phase_offsets=schedule.phase_offsets[first : last + 1] - begin,
+        parts=None if schedule.parts is None else schedule.parts[at],
+        timetable=None if schedule.timetable is None else schedule.timetable[at],
+        route_offsets=offsets, route_nodes=nodes, report=None,
+    )  # fmt: skip
+
+
 def _passes(program: Program) -> list[tuple[int, bool]]:
     """(schedule, whether it runs backwards) of every repetition."""
     times = sum(stage.repeat for stage in program.stages)
@@ -91,14 +131,8 @@ def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> NDArra
 
 def _together(patterns: Sequence[Pattern], program: Program) -> tuple[Pattern, list[NDArray[np.int32]]]:
     """All messages of the patterns in one, and for each pattern where its messages are in it."""
-    ranks = program.ranks
-    counts = np.stack([np.diff(pattern.offsets) for pattern in patterns])
-    offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
-    begin = offsets[:-1] + np.cumsum(counts, axis=0) - counts
-    places = [
-        (np.arange(pattern.messages) + np.repeat(begin[k] - pattern.offsets[:-1], counts[k])).astype(np.int32)
-        for k, pattern in enumerate(patterns)
-    ]
+    places = _places(patterns)
+    offsets = np.sum([pattern.offsets for pattern in patterns], axis=0)
     target, size = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64)
     packed = np.zeros(offsets[-1], bool)
     before = [np.zeros((0, 2), np.int32)]
@@ -113,8 +147,24 @@ def _together(patterns: Sequence[Pattern], program: Program) -> tuple[Pattern, l
     order = np.concatenate(before)
     name = program.paths.pattern.name if program.paths is not None else "program"
     return Pattern(
-        ranks, offsets, target, size, order if order.size else None, name=name, packed=packed if packed.any() else None
+        program.ranks,
+        offsets,
+        target,
+        size,
+        order if order.size else None,
+        name=name,
+        packed=packed if packed.any() else None,
     ), places
+
+
+def _places(patterns: Sequence[Pattern]) -> list[NDArray[np.int32]]:
+    """For each pattern where its messages are among those of all, which are by source, then by pattern."""
+    counts = np.stack([np.diff(pattern.offsets) for pattern in patterns])
+    begin = np.concatenate([[0], np.cumsum(counts.sum(axis=0))[:-1]]) + np.cumsum(counts, axis=0) - counts
+    return [
+        (np.arange(pattern.messages) + np.repeat(begin[k] - pattern.offsets[:-1], counts[k])).astype(np.int32)
+        for k, pattern in enumerate(patterns)
+    ]
 
 
 def needs(paths: Paths, places: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
@@ -146,12 +196,12 @@ def _join(
     if any(s.parts is not None for s in schedules):
         parts = np.concatenate([s.size[o] for s, o in zip(schedules, orders, strict=True)])
     offsets, nodes = _routes(schedules, orders)
-    methods = {s.method for s in schedules}
-    flights = {s.in_flight for s in schedules}
+    same = {name: len({getattr(s, name) for s in schedules}) == 1 for name in ("limits", "in_flight", "posting")}
     return Schedule(
-        pattern, first.machine, methods.pop() if len(methods) == 1 else first.method, Limits(),
+        pattern, first.machine, first.method, first.limits if same["limits"] else Limits(),
         np.array([0, message.size]), message, parts, first.placement, offsets, nodes,
-        in_flight=flights.pop() if len(flights) == 1 else None,
+        in_flight=first.in_flight if same["in_flight"] else None,
+        posting=first.posting if same["posting"] else "schedule",
     )  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from conset.units import count_of, format_size, format_time
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from conset.bounds import Bounds
+    from conset.bounds import Bounds, StageBounds
+    from conset.combining.choose import Combination
     from conset.comparison import Timing
     from conset.execution.job import RunResult
     from conset.formats.timeline import Record
@@ -64,6 +65,28 @@ def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def combined_text(found: Combination, summary: Mapping[str, Any]) -> str:
+    """What `compile --combine` found: the text of a schedule, with the stages of a program; markup of rich."""
+    from rich.markup import escape
+
+    lines = compile_text(found.whole, summary).split("\n")
+    if found.program.paths is None:
+        return "\n".join(
+            [*lines[:1], f"  combined   no, {escape(found.why)}" if found.why else "  combined   no", *lines[1:]]
+        )
+    stages = [f"  combined   {found.combine}, {count_of(found.program.paths.stages, 'stage')}"]
+    stages += [f"  chosen     {escape(found.why)}"] if found.why else []
+    for name, stage in zip(found.program.stages, summary["stages"], strict=True):
+        sent = f"{count_of(stage['pattern']['messages'], 'bundle')}, {format_size(stage['pattern']['bytes'])}"
+        stages.append(f"  {name.name}    {sent}, at most {stage['load']['sum']:,} at a port or link")
+    any_way = _escaped(summary["bound"]["any_number"])
+    stages.append(
+        f"  any way    at least {format_time(any_way['time_s'])} (gap {summary['gap']['any_number']:.3f}): "
+        f"{any_way['time_witness']}"
+    )
+    return "\n".join([*lines[:1], *stages, *lines[1:]])
+
+
 def _escaped(value: Any) -> Any:
     """A value whose texts are printed as they are: names may look like rich's markup."""
     from rich.markup import escape
@@ -102,12 +125,26 @@ def bound_text(pattern: str, machine: str, bounds: Bounds) -> str:
     )
 
 
-def candidates_object(bounds: Bounds) -> list[dict[str, Any]]:
+def stage_bound_text(pattern: str, machine: str, bounds: StageBounds) -> str:
+    """The bounds of programs that forward, with witness and class."""
+    return "\n".join(
+        (
+            f"{pattern} on {machine}",
+            f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
+            f"  sends   at least {bounds.sends:,}, the most of a rank in each stage added up: {bounds.sends_witness}",
+            f"          class: {bounds.stages_class}",
+            f"  volume  at least {bounds.volume:.3f} of the bytes: {bounds.volume_witness}",
+            f"          class: {bounds.volume_class}",
+        )
+    )
+
+
+def candidates_object(bounds: Bounds | StageBounds) -> list[dict[str, Any]]:
     """Every bound that was tried."""
     return [{"name": c.name, "what": c.what, "value": c.value, "witness": c.witness} for c in bounds.candidates]
 
 
-def bound_table(bounds: Bounds) -> Table:
+def bound_table(bounds: Bounds | StageBounds) -> Table:
     """Every bound that was tried."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
@@ -119,9 +156,11 @@ def bound_table(bounds: Bounds) -> Table:
     table.add_column("witness")
     for candidate in bounds.candidates:
         value = format_time(candidate.value)
-        if candidate.what != "time":
-            unit = "sum of loads" if candidate.what == "load" else "phase" if candidate.value == 1 else "phases"
-            value = f"{candidate.value:,} {unit}"
+        if candidate.what == "volume":
+            value = f"{candidate.value:.3f} of the bytes"
+        elif candidate.what != "time":
+            unit = {"load": "sum of loads", "sends": "sends", "phases": "phase" if candidate.value == 1 else "phases"}
+            value = f"{candidate.value:,} {unit[candidate.what]}"
         table.add_row(candidate.name, value, escape(candidate.witness))
     return table
 
@@ -248,17 +287,19 @@ def _forwarding_lines(program: Program, prediction: ProgramPrediction) -> list[s
 
 
 def run_text(result: RunResult) -> str:
-    """What ran and whether it delivered, in two lines; markup of rich."""
+    """What ran and whether it delivered, in two lines; of what forwards also the largest work area; markup of rich."""
     from conset.execution.job import count_cores
 
     flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
-    phases = f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+    stages = "" if result.stages is None else f"{count_of(result.stages, 'stage')}, "
+    repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+    phases = f"{stages}{count_of(result.phases, 'phase')}, {repetitions}"
     return (
         f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
         f"sync {result.sync}{flight}, {phases}\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
-    )
+    ) + (f"\n  work area      {format_size(result.work_bytes)} at most" if result.work_bytes else "")
 
 
 def run_table(result: RunResult) -> Table:
@@ -275,12 +316,13 @@ def run_table(result: RunResult) -> Table:
     table.add_column("")
     for variant in VARIANTS:
         times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
+        name = "program" if variant == "schedule" and result.stages is not None else variant
         if variant == "naive":
-            table.add_row(variant, *times, "1", "", "")
+            table.add_row(name, *times, "1", "", "")
             continue
         ratio = result.ratio_of(variant)
         verdict = "" if ratio.decided else "not decided"
-        table.add_row(variant, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
+        table.add_row(name, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
     return table
 
 
