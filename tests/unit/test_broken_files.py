@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ WRONG = {
     "tt0": {"timetable-length"},
     "cyc": {"pattern", "timetable-length"},
     "big": {"pattern"},
-    "pwrap": {"pattern"},
     "nowrap_verify_ok_predict_refuses": {"route-link"},
     "verify_indexerror_route_node": {"message-bytes", "route-node"},
     "verify_overflowerror_c2": {"route-node"},
@@ -28,6 +28,27 @@ def broken(shared_data: Path) -> Path:
     if not folder.is_dir():
         pytest.skip("no broken files beside the checkout")
     return folder
+
+
+def test_a_program_whose_bytes_wrapped(broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is of a form of before stages held their schedules; what is wrong with it is said of today's form."""
+    assert run(["verify", str(broken / "pwrap.json")]) == 3
+    assert "program: unknown key 'blocks'" in capsys.readouterr().err
+    found = json.loads((broken / "pwrap.json").read_text())
+    blocks, contexts, schedules = (found.pop(key) for key in ("blocks", "contexts", "schedules"))
+    first = [[block["schedule"] for block in blocks].index(k) for k in range(len(schedules))]
+    for k, block in enumerate(blocks):
+        own = block["schedule"]
+        if first[own] == k:
+            block |= {"contexts": contexts[own], "schedule": schedules[own]}
+        else:
+            block["schedule"] = first[own]
+    path = tmp_path / "wrapped.json"
+    path.write_text(json.dumps({**found, "sync": "barrier", "stages": blocks}))
+    assert run(["verify", str(path)]) == 4
+    assert {"pattern", "program-stage"} <= {line.split(":")[0] for line in capsys.readouterr().out.splitlines()}
+    assert run(["show", str(path)]) == 3
+    assert run(["predict", str(path)]) == 3
 
 
 @pytest.mark.parametrize("name", WRONG)

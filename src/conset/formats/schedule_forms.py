@@ -83,9 +83,12 @@ def _rows(columns: tuple[NDArray[Any], ...], low: int, high: int) -> str:
 
 def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
     count = columns[0].size
-    for low in range(0, count, _PER_LINE):
-        high = min(low + _PER_LINE, count)
-        yield ("\n" if low == 0 else ",\n") + _rows(columns, low, high)
+    block = max(_BLOCK // _PER_LINE, 1) * _PER_LINE
+    for low in range(0, count, block):
+        rows = np.stack([column[low : low + block] for column in columns], axis=1).tolist()
+        lines = [rows[k : k + _PER_LINE] for k in range(0, len(rows), _PER_LINE)]
+        text = json.dumps(lines, separators=(",", ":"))[2:-2].replace("]],[[", "],\n[").replace("],[", "], [")
+        yield ("\n" if low == 0 else ",\n") + text
     yield "\n" if count else ""
 
 

@@ -213,6 +213,9 @@ def _cut(document: ProgramDocument) -> _Pieces:
     messages, stages = document.messages, [stage.bundles for stage in document.stages if stage.bundles is not None]
     assert messages is not None  # the caller looked
     every = np.arange(messages.size.size)
+    if not any(b.first.any() or (b.last + 1 != messages.size[b.message]).any() for b in stages):
+        whole = tuple((b.message.astype(np.int64), b.message.astype(np.int64) + 1) for b in stages)
+        return _Pieces(every, messages.size.astype(np.int64), whole)
     owner = [every, every, *(column for b in stages for column in (b.message, b.message))]
     where = [np.zeros_like(every), messages.size, *(column for b in stages for column in (b.first, b.last + 1))]
     message, byte = np.concatenate(owner).astype(np.int64), np.concatenate(where).astype(np.int64)

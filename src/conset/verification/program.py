@@ -153,9 +153,12 @@ def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violatio
     """Rules `program-limit`, `program-bandwidth` and `program-channel`."""
     contexts: dict[int, _Context] = defaultdict(_Context)
     found: list[Violation] = []
+    phases_in = Counter(context for numbers in document.contexts for context in numbers)
     for k, schedule in enumerate(document.schedules):
         demands = demands_of(schedule.min_bandwidth_Bps, schedule.source.size)
-        for phase, transfer, route, stops in _connections(schedule, machine):
+        # a phase alone in its context is looked at with its schedule
+        shared = [phase for phase, number in enumerate(document.contexts[k]) if phases_in[number] > 1]
+        for phase, transfer, route, stops in _connections(schedule, machine, shared) if shared else ():
             number = document.contexts[k][phase]
             context = contexts[number]
             context.method = context.method or schedule.method
@@ -199,14 +202,16 @@ def _check_channels(
             )
 
 
-def _connections(schedule: Document, machine: Machine) -> Iterator[tuple[int, int, Route, list[int]]]:
-    """(phase, transfer, connection, its nodes) of every transfer that leaves its node."""
+def _connections(
+    schedule: Document, machine: Machine, phases: list[int]
+) -> Iterator[tuple[int, int, Route, list[int]]]:  # fmt: skip
+    """(phase, transfer, connection, its nodes) of every transfer of some phases that leaves its node."""
     traffic, _ = put_on_nodes(schedule, machine)
     ends, slots = machine.topology.ends, _slots(machine)
     walk: Walk | None = None
     if schedule.route_offsets is None:
         walk = formula_walk(machine, traffic.target)
-    for phase in range(traffic.phases):
+    for phase in phases:
         same: Counter[tuple[int, int, tuple[int, ...]]] = Counter()
         ids = np.arange(traffic.offsets[phase], traffic.offsets[phase + 1])
         ids = ids[traffic.networked(ids)]
