@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +118,13 @@ def test_the_executor_inside_an_application(programs: Path, tmp_path: Path) -> N
     ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=30)
     assert (ended.status, ended.err) == (0, "")
     assert [(tmp_path / f"rank-{r}").read_text() for r in range(4)] == ["right"] * 4
+
+
+def test_what_mpi_refuses_is_an_error_in_its_words(programs: Path, tmp_path: Path) -> None:
+    program = ["-m", "mpi4py", str(programs / "truncated.py"), str(tmp_path)]
+    assert start_job(find_launcher(), 2, program, folder=tmp_path, timeout_s=30).status != 0
+    assert not (tmp_path / "rank-0").exists()
+    assert re.fullmatch(r"rank 1: MPI_Test: .*truncated.*", (tmp_path / "rank-1").read_text())
 
 
 def test_inside_a_running_job_no_other_is_started(programs: Path, tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ class Executor:
         return f"rank {self.comm.rank}: {_step_name(self.plan, missing.step)}, sync {self.plan.sync}: {why}"
 
     def _failed(self, error: RuntimeError) -> ExecutionError:
-        return ExecutionError(f"rank {self.comm.rank}: {error}")
+        # MPICH tells its stack, a line a call
+        return ExecutionError(f"rank {self.comm.rank}: {'; '.join(str(error).splitlines())}")
 
     def close(self) -> None:
         """Frees the requests and the communicator; collective.
