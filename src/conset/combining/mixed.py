@@ -213,7 +213,8 @@ class _Search:
             yield from self._turns(start, plain)
 
     def _candidate(self, paths: Paths) -> Candidate:
-        return Candidate(f"mixed {paths.name}", paths, evaluate(paths, self.machine, self.placement))
+        estimate = evaluate(paths, self.machine, self.placement)
+        return Candidate(f"mixed {paths.name}", replace(paths), estimate)  # without the bundles that it remembers
 
     def _affords(self, stages: int, times: float = 1.0) -> bool:
         """Whether so much more may be tried, which is then spent."""
