@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from conset.combining.candidates import Candidate, candidates
 from conset.combining.evaluate import Estimate, evaluate
+from conset.combining.mixed import merged, mixed, mixed_candidates, threshold_mix
 from conset.combining.multiphase import balanced_sides, factorisations, matched_cells, multiphase, radix
 from conset.combining.node_aware import node_aware
 from conset.combining.table import Combine, parse_combine, paths_of
 from conset.combining.virtual_grid import rank_order, virtual_grid
 
 __all__ = [
-    "Candidate", "Combine", "Estimate", "balanced_sides", "candidates", "evaluate", "factorisations", "matched_cells",
-    "multiphase", "node_aware", "parse_combine", "paths_of", "radix", "rank_order", "virtual_grid",
+    "Candidate", "Combine", "Estimate", "balanced_sides", "candidates", "evaluate", "factorisations",
+    "matched_cells", "merged", "mixed", "mixed_candidates", "multiphase", "node_aware", "parse_combine", "paths_of",
+    "radix", "rank_order", "threshold_mix", "virtual_grid",
 ]  # fmt: skip

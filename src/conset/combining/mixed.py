@@ -46,13 +46,17 @@ DEGREES = (4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 40
 """A message takes its path if one of its ends has more messages than this; below the first all do."""
 QUANTILES = (0.97, 0.9, 0.75, 0.5)
 """Shares of the messages that are small enough."""
-TURNS = (1.0, 0.85, 1.2, 0.7, 1.5)
+TURNS = (1.0, 1.3)
 """Limits on the work of a rank between two waits, in its mean."""
+ORDERS = 6
+"""Other orders of equally busy ranks that merging is tried in, per unit of effort."""
 HOPEFUL = 2.0
 """Thresholds are tried on paths that take at most so many times the least time found."""
 HOPELESS = 4.0
 """Merging starts from nothing that takes so many times the least time found."""
 PASSES = 4
+REL_TOL = 1e-3
+"""Estimates that differ by less are as good as each other."""
 
 
 def partners(pattern: Pattern) -> NDArray[np.int64]:
@@ -139,7 +143,7 @@ def _steps(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def mixed(
     pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None, *, seed: int = 0, effort: int = 1
 ) -> Paths:
-    """The mix of least estimated time that was found, then of least work; direct where none is better.
+    """The mix of least estimated time that was found, of those as fast the one of least work; direct if none is better.
 
     Args:
         pattern: what is sent.
@@ -152,11 +156,13 @@ def mixed(
         InputError: messages with an order.
     """
     paths = direct(pattern)
-    estimate = evaluate(paths, machine, placement)
-    least = estimate.time_s, estimate.work_s
+    held = evaluate(paths, machine, placement)
+    least_s = held.time_s
     for each in mixed_candidates(pattern, machine, placement, seed=seed, effort=effort):
-        if (each.estimate.time_s, each.estimate.work_s) < least:
-            paths, least = each.paths, (each.estimate.time_s, each.estimate.work_s)
+        least_s = min(least_s, each.estimate.time_s)
+        as_fast = each.estimate.time_s <= (1 + REL_TOL) * least_s
+        if as_fast and (held.time_s > (1 + REL_TOL) * least_s or each.estimate.work_s < held.work_s):
+            paths, held = each.paths, each.estimate
     return paths
 
 
@@ -210,10 +216,11 @@ class _Search:
             yield from self._start(replace(self.direct, paths=padded(self.direct.paths, stages)))
         self.starts.sort(key=lambda each: each[1].estimate.time_s)
         for start, plain in self.starts[: 1 + self.effort]:
-            yield from self._turns(start, plain)
+            yield from self._variants(start, plain)
 
     def _candidate(self, paths: Paths) -> Candidate:
-        return Candidate(f"mixed {paths.name}", paths, evaluate(paths, self.machine, self.placement))
+        estimate = evaluate(paths, self.machine, self.placement)
+        return Candidate(f"mixed {paths.name}", replace(paths), estimate)  # without the bundles that it remembers
 
     def _affords(self, stages: int, times: float = 1.0) -> bool:
         """Whether so much more may be tried, which is then spent."""
@@ -284,15 +291,15 @@ class _Search:
             self.starts.append((start, plain))
             yield plain
 
-    def _turns(self, start: Candidate, plain: Candidate) -> Iterator[Candidate]:
-        """Merging with other limits on turns, and with more effort in other orders of ranks."""
+    def _variants(self, start: Candidate, plain: Candidate) -> Iterator[Candidate]:
+        """Merging with other limits on turns, and in other orders of ranks."""
         stages = start.paths.stages
         mean_s = plain.estimate.work_s / self.pattern.ranks / stages
-        for seed in range(self.seed, self.seed + self.effort):
-            for share in TURNS:
-                if self._affords_merging(stages):
-                    paths = merged(start.paths, self.machine, turn_s=share * mean_s, seed=seed)
-                    yield self._candidate(trimmed(paths))
+        tried = [(share * mean_s, self.seed) for share in TURNS]
+        tried += [(0.0, self.seed + 1 + number) for number in range(ORDERS * self.effort)]
+        for turn_s, seed in tried:
+            if self._affords_merging(stages):
+                yield self._candidate(trimmed(merged(start.paths, self.machine, turn_s=turn_s, seed=seed)))
 
 
 def _distinct(limits: Iterable[float], values: NDArray[np.int64]) -> Sequence[int]:
