@@ -159,7 +159,7 @@ def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[o
         axes.plot([row.volume], [row.time_s], color=colour, marker=marker, markersize=9, linestyle="none", zorder=3)
     bound_s = own[0].bound_s
     axes.axhline(bound_s, color=style.BOUND, linewidth=1.3)
-    axes.text(0.99, bound_s, "bound", transform=axes.get_yaxis_transform(), ha="right", va="bottom", size=8.5,
+    axes.text(0.99, bound_s, "bound", transform=axes.get_yaxis_transform(), ha="right", va="top", size=8.5,
               color=style.BOUND)  # fmt: skip
     most, low, high = max(row.volume for row in own), bound_s, max(row.time_s for row in own)
     room = max(most - 1, 0.5)
