@@ -29,7 +29,12 @@ import numpy as np
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.errors import ConsetError
-from conset.formats.program import document_of_program, read_program_file, write_program_document
+from conset.formats.program import (
+    document_of_program,
+    read_program_document,
+    read_program_file,
+    write_program_document,
+)
 from conset.formats.schedule import read_schedule, write_schedule
 from conset.formats.sniff import sniff
 from conset.formats.timeline import read_record, write_timeline
@@ -42,11 +47,13 @@ from conset.pattern.readers.mesh import MESHES
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
 from conset.placement.place import read_placement
-from conset.program import compile_program, read_program
+from conset.program import Paths, Program, compile_program, read_program
+from conset.schedule.manifest import Manifest
 from conset.simulation import Workload
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
 from conset.simulation.trace import read_trace
+from conset.verification import verify_program
 
 MESH = parse_machine("mesh:2x2")
 SOON_S = 20
@@ -135,6 +142,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
     (folder / "p.toml").write_text(TEXTS["blocks.toml"])
     program = compile_program(read_program(folder / "p.toml", MESH, CompileOptions()), MESH, CompileOptions())
     write_program_document(document_of_program(program), folder / "program.json")
+    write_program_document(document_of_program(forwarding_program()), folder / "forwards.json")
     settings = Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
     for suffix in (".json", ".npz"):
@@ -144,9 +152,34 @@ def seeds(folder: Path) -> dict[str, bytes]:
     graph = read_machine(folder / "links.toml")
     own = compile_pattern(parse_pattern("alltoall:ranks=3"), graph, CompileOptions("connections"))
     write_schedule(replace(own, in_flight=2, min_bandwidth_Bps=np.arange(6.0)), folder / "machine.json")
-    for name in ("machine.json", "program.json", "schedule.json", "schedule.npz", "timeline.json", "timeline.npz"):
+    for name in (
+        "machine.json",
+        "program.json",
+        "forwards.json",
+        "schedule.json",
+        "schedule.npz",
+        "timeline.json",
+        "timeline.npz",
+    ):
         files[name] = (folder / name).read_bytes()
     return files | _meshes(folder)
+
+
+def forwarding_program() -> Program:
+    """Messages 0 → 3 and 3 → 0 of a 2 × 2 mesh by way of 1, one of them in parts of which one goes straight."""
+    pattern = Pattern.from_messages([0, 3], [3, 0], [10, 7], 4)
+    positions = np.array([[0, 1, 3], [3, 1, 0], [3, 3, 0]], np.int32)
+    first = np.array([0, 0, 4])
+    paths = Paths(pattern, positions, np.array([0, 1, 1], np.int32), first, np.array([10, 4, 3]))
+    options = CompileOptions("first-fit")
+    schedules = [compile_pattern(paths.bundles(j).pattern, MESH, options) for j in range(2)]
+    return replace(Program.of_schedules(paths, schedules, "local", Manifest()), staging_limit_B=100)
+
+
+def verified(path: Path) -> Program:
+    """The program in a file, after the verifier has said what is wrong with it."""
+    verify_program(read_program_document(path))
+    return read_program_file(path)
 
 
 def _meshes(folder: Path) -> dict[str, bytes]:
@@ -186,7 +219,7 @@ def read(path: Path) -> object:
         "blocks.toml": lambda: read_program(path, MESH, CompileOptions()),
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
-        "program.json": lambda: read_program_file(path),
+        "program.json": lambda: read_program_file(path), "forwards.json": lambda: verified(path),
         "machine.json": lambda: read_schedule(path),
         "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
         "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),

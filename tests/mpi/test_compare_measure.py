@@ -26,3 +26,12 @@ def test_measured_times_stand_beside_with_what_they_were_run_on(capsys: pytest.C
         error = row["simulated"]["flow"]["time_s"] / measured["median_s"] - 1
         assert row["errors"]["flow"] == pytest.approx(error)
     assert "measured: 4 ranks on " in captured.err
+
+
+def test_programs_are_measured_as_they_forward(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "alltoall:size=24", "--on", "paragon:2x2", "--methods", "naive", "--combine", "2x2"]
+    assert run([*words, "--measure", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert len(rows) == 2
+    # both deliver the messages, five times and the one that is dropped, by four variants
+    assert [row["measured"]["bytes_checked"] for row in rows] == [12 * 24 * 6 * 4] * 2

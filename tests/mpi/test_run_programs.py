@@ -12,6 +12,7 @@ import conset
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.execution.job import VARIANTS, run_plan, run_program
+from conset.execution.launcher import find_launcher, start_job
 from conset.execution.planner import plan_baseline, plan_program
 from conset.formats.program import document_of_program, write_program_document
 from conset.machine.spec import parse_machine
@@ -119,3 +120,18 @@ def test_the_python_interface_takes_programs(tmp_path: Path) -> None:
     again = conset.plan(tmp_path / "p.json")
     assert (again.transfers, again.bytes) == (plan_program(program).transfers, plan_program(program).bytes)
     assert conset.run(tmp_path / "p.json", repeat=1, timeout=60).mismatches == 0
+
+
+@pytest.mark.parametrize("combine", ["2x2", "radix:2"])
+def test_a_compiled_program_runs(combine: str) -> None:
+    program = conset.compile("random:degree=2,size=700", "mesh:2x2", combine=combine)
+    result = conset.run(program, repeat=1, timeout=60)
+    assert (result.stages, result.mismatches) == (2, 0)
+
+
+def test_inside_a_running_job_every_rank_has_the_result(programs: Path, tmp_path: Path) -> None:
+    program = ["-m", "mpi4py", str(programs / "inside_program.py"), str(tmp_path)]
+    ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=60)
+    assert (ended.status, ended.err) == (0, "")
+    results = [json.loads((tmp_path / f"rank-{r}").read_text()) for r in range(4)]
+    assert all((found["ranks"], found["mismatches"], found["stages"]) == (4, 0, 2) for found in results)

@@ -21,7 +21,7 @@ def patterns(draw: st.DrawFn, ranks: int) -> Pattern:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     messages = draw(st.integers(0, 3 * ranks))
     ends = rng.integers(0, ranks, (2, messages))
-    return Pattern.from_messages(*ends, rng.integers(1, 1000, messages), ranks)
+    return Pattern.from_messages(ends[0], ends[1], rng.integers(1, 1000, messages), ranks)
 
 
 def replay(paths: Paths) -> None:

@@ -91,7 +91,7 @@ def test_a_power_law_on_nodes_of_32_ranks() -> None:
     gain = {}
     for size in (8, 64, 4096):
         pattern = parse_pattern(f"power-law:degree=16,alpha=1.6,size={size}", ranks=4096, seed=1)
-        found = candidates(pattern, machine, placement, moves=2**21, part_s=PART_S)
+        found = candidates(pattern, machine, placement, moves=2**22, part_s=PART_S)
         alone = next(each for each in found if each.name == "none")
         gain[size] = alone.estimate.time_s / found[0].estimate.time_s
     assert gain[8] >= 25
@@ -319,3 +319,15 @@ def test_no_messages_cost_nothing() -> None:
     silent = Pattern.from_messages([], [], [], 8)
     (only,) = candidates(silent, flat(8))
     assert only.estimate.time_s == only.estimate.work_s == 0
+
+
+def test_messages_with_an_order_are_not_combined() -> None:
+    ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
+    with pytest.raises(InputError, match="whose messages have an order"):
+        candidates(ordered, flat(3))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_few_ranks_on_a_large_network(ranks: int) -> None:
+    found = candidates(parse_pattern("alltoall:size=8", ranks=ranks), parse_machine("torus:64x64"))
+    assert found[0].name == "none"

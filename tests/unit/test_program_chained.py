@@ -72,8 +72,9 @@ def test_bundles_follow_from_positions(paths: Paths) -> None:
             assert set(parts) == by_hand[pair]
             assert len(parts) == len(by_hand[pair])
             assert pattern.size[b] == paths.pattern.size[parts].sum()
-            ends_here = [paths.positions[m, -1] == pair[1] for m in parts]
-            assert ends_here == sorted(ends_here, reverse=True), "those at their target travel first"
+            rows = paths.positions[parts]
+            travels = [(int(row[min(stage + 2, paths.stages)]), int(row[-1]), int(row[0])) for row in rows]
+            assert travels == sorted(travels), "what travels on together lies together"
         packed = [len(by_hand[pair]) > 1 for pair in pairs]
         assert (pattern.packed is None and not any(packed)) or pattern.packed.tolist() == packed
 

@@ -208,6 +208,7 @@ def at(*keys: Any) -> Change:
         (at("messages", "messages", 1, [0, 3]), "messages.messages[1]: 3 numbers required, given 2"),
         (at("messages", "messages", 1, [0, 4, 64]), "target[1] = 4: must be a rank from 0 to 3"),
         (at("messages", "messages", 1, [9, 3, 64]), "source[1] = 9: must be a rank from 0 to 3"),
+        (at("messages", "ranks", 2**31 - 1), "messages.ranks = 2147483647: the schedules have 4"),
         (at("sync", "sometimes"), "unknown sync 'sometimes'"),
         (at("staging_limit", -1), "staging_limit = -1: must be at least 0"),
         (at("staging_limit", 71), "a rank holds 72 B for others between two stages, staging_limit_B is 71 B"),
@@ -283,6 +284,15 @@ def test_a_limit_on_what_ranks_hold(tmp_path: Path) -> None:
         replace(program, staging_limit_B=71)
     with pytest.raises(InputError, match="stages with messages of their own hold none"):
         replace(Program.of_schedule(program.schedules[0]), staging_limit_B=1)
+
+
+def test_more_stages_than_any_message_is_worth() -> None:
+    document = document_of_program(by_hand())
+    stages = (*document.stages[:1], *[document.stages[1]] * 64)
+    texts = [v.text for v in verify_program(replace(document, stages=stages)).violations]
+    assert texts == ["65 stages forward, at most 64"]
+    with pytest.raises(InputError, match=r"^stages: 65 that forward, at most 64$"):
+        to_program(replace(document, stages=stages))
 
 
 def test_programs_run_all_their_schedules() -> None:

@@ -130,7 +130,7 @@ private:
 class Merge {
 public:
     Merge(BundleTable& table, const MergeLimits& limits)
-        : table_(table), limits_(limits), step_(table), random_(limits.seed) {}
+        : table_(table), limits_(limits), step_(table), random_(limits.seed), pair_to_(as_size(table.ranks()), kNone) {}
 
     bool run() {
         for (std::int32_t pass = 0; pass < limits_.passes; ++pass) {
@@ -145,6 +145,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t kLookUp = 4;  // pairs that a look into an array is faster than one by hash
+
     // A leg of a relay: the slot it will be in, and where its bundle is now.
     struct Leg {
         std::int32_t slot = kNone, now = kNone;
@@ -173,10 +175,12 @@ private:
         std::stable_sort(slots.begin(), slots.end(), [&](std::int32_t a, std::int32_t b) {
             return table_.content(a).bytes < table_.content(b).bytes;
         });
+        for (const std::int32_t pair : table_.from(rank)) pair_to_[table_.target(pair)] = pair;
         bool changed = false;
         for (const std::int32_t slot : slots)
             if (table_.holds(slot) && table_.content(slot).bytes <= limits_.max_size)
                 changed |= try_retime(slot) || try_relay(slot);
+        for (const std::int32_t pair : table_.from(rank)) pair_to_[table_.target(pair)] = kNone;
         return changed;
     }
 
@@ -212,14 +216,14 @@ private:
         const double highest = limit(pair);
         Relay best;
         const View<const std::int32_t> from = table_.from(p), to = table_.to(q);
-        if (from.size() <= to.size()) {
-            for (const std::int32_t first : from)
-                if (table_.alive(first) && table_.target(first) != q)
-                    price(slot, window, first, table_.find(table_.target(first), q), highest, best);
-        } else {
+        if (to.size() <= kLookUp * from.size()) {
             for (const std::int32_t second : to)
-                if (table_.alive(second) && table_.source(second) != p)
-                    price(slot, window, table_.find(p, table_.source(second)), second, highest, best);
+                if (const std::int32_t first = pair_to_[table_.source(second)]; first != kNone)
+                    price(slot, window, first, second, highest, best);
+        } else {
+            for (const std::int32_t first : from)
+                if (table_.alive(first))
+                    price(slot, window, first, table_.find(table_.target(first), q), highest, best);
         }
         if (best.first.slot == kNone) return false;
         for (const Leg& leg : {best.first, best.second})
@@ -274,6 +278,7 @@ private:
     MergeLimits limits_;
     Step step_;
     Random random_;
+    Array<std::int32_t> pair_to_;  // of the rank that is visited, by target
 };
 
 }  // namespace

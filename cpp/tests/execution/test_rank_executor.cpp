@@ -342,5 +342,122 @@ INSTANTIATE_TEST_SUITE_P(Programs, Box,
                                                               SyncKind::barrier),
                                             ::testing::Values(0, 1, 3)));
 
+// Messages on random paths: in phase h each takes its h-th hop, together with all that go from and to the same ranks.
+// Every bundle is packed and arrives in the work area, but those of one message that ends: they go straight.
+class RandomProgram {
+public:
+    RandomProgram(int ranks, int messages, int hops, Random& random)
+        : exchange(ranks, {}, SyncKind::none, 1, 0), ranks_(ranks) {
+        for (int m = 0; m < messages; ++m) paths_.push_back(path(1 + int(random.below(hops)), random));
+        for (RankPlan& plan : exchange.plans) {
+            plan.phases = hops;
+            plan.packs.offsets = plan.unpacks.offsets = plan.need_offsets = {0};
+        }
+        place_.resize(paths_.size());
+        for (int hop = 0; hop < hops; ++hop)
+            for (int p = 0; p < ranks; ++p)
+                for (int q = 0; q < ranks; ++q) bundle(hop, p, q);
+    }
+
+    Exchange exchange;
+
+private:
+    struct Path {
+        std::vector<int> ranks;
+        int bytes;
+        std::size_t from, to;  // in the buffers
+    };
+    struct Place {
+        std::int64_t at;
+        std::int32_t receive;
+    };
+
+    Path path(int hops, Random& random) {
+        Path path{{int(random.below(ranks_))}, 1 + int(random.below(90)), 0, 0};
+        while (hops-- > 0) path.ranks.push_back((path.ranks.back() + 1 + int(random.below(ranks_ - 1))) % ranks_);
+        auto& send = exchange.send[std::size_t(path.ranks.front())];
+        auto& expected = exchange.expected[std::size_t(path.ranks.back())];
+        path.from = send.size();
+        path.to = expected.size();
+        for (int b = 0; b < path.bytes; ++b) {
+            send.push_back(std::byte(random.below(256)));
+            expected.push_back(send.back());
+        }
+        exchange.receive[std::size_t(path.ranks.back())].resize(expected.size());
+        return path;
+    }
+
+    static void copy(RankCopies& copies, bool work, std::int64_t source, std::int64_t target, int bytes) {
+        copies.work.push_back(work ? 1 : 0);
+        copies.source.push_back(source);
+        copies.target.push_back(target);
+        copies.bytes.push_back(bytes);
+    }
+
+    void bundle(int hop, int p, int q) {
+        std::vector<std::size_t> inside;
+        const auto next = std::size_t(hop) + 1;
+        int bytes = 0;
+        for (std::size_t m = 0; m < paths_.size(); ++m)
+            if (paths_[m].ranks.size() > next && paths_[m].ranks[next - 1] == p && paths_[m].ranks[next] == q) {
+                inside.push_back(m);
+                bytes += paths_[m].bytes;
+            }
+        if (inside.empty()) return;
+        RankPlan& out = exchange.plans[std::size_t(p)];
+        RankPlan& in = exchange.plans[std::size_t(q)];
+        const bool straight = inside.size() == 1 && paths_[inside[0]].ranks.size() == next + 1;
+        const std::int64_t from = out.work_bytes, to = straight ? std::int64_t(paths_[inside[0]].to) : in.work_bytes;
+        out.work_bytes += bytes;
+        in.work_bytes += straight ? 0 : bytes;
+        Exchange::add(out.sends, hop, q, std::size_t(from), bytes);
+        out.sends.work.push_back(1);
+        Exchange::add(in.receives, hop, p, std::size_t(to), bytes);
+        in.receives.work.push_back(straight ? 0 : 1);
+        const auto receive = static_cast<std::int32_t>(in.receives.size() - 1);
+        std::int64_t at = 0;
+        for (const std::size_t m : inside) {
+            if (hop > 0) out.needs.push_back(place_[m].receive);
+            copy(out.packs, hop > 0, hop > 0 ? place_[m].at : std::int64_t(paths_[m].from), from + at, paths_[m].bytes);
+            place_[m] = {to + at, receive};
+            if (!straight && paths_[m].ranks.size() == next + 1)
+                copy(in.unpacks, true, to + at, std::int64_t(paths_[m].to), paths_[m].bytes);
+            at += paths_[m].bytes;
+        }
+        out.packs.offsets.push_back(static_cast<std::int64_t>(out.packs.bytes.size()));
+        out.need_offsets.push_back(static_cast<std::int64_t>(out.needs.size()));
+        in.unpacks.offsets.push_back(static_cast<std::int64_t>(in.unpacks.bytes.size()));
+    }
+
+    int ranks_;
+    std::vector<Path> paths_;
+    std::vector<Place> place_;
+};
+
+TYPED_TEST(Executors, RandomProgramsDeliverEveryByte) {
+    Random random(17);
+    for (const auto& [sync, every] : kPolicies)
+        for (const std::int64_t in_flight : {0, 1, 3})
+            for (int trial = 0; trial < 10; ++trial) {
+                const int ranks = 2 + int(random.below(6)), hops = 1 + int(random.below(4));
+                toy::Network network(ranks, random.next(), 64, 5);
+                RandomProgram program(ranks, 40, hops, random);
+                for (RankPlan& plan : program.exchange.plans) {
+                    plan.sync = sync;
+                    plan.every = every;
+                    plan.in_flight = in_flight;
+                }
+                auto executors = executors_of<TypeParam>(program.exchange);
+                for (int repetition = 0; repetition < 3; ++repetition) {
+                    program.exchange.spoil();
+                    ASSERT_TRUE(run(executors, random)) << "policy " << int(sync) << ", " << every;
+                    ASSERT_EQ(program.exchange.receive, program.exchange.expected);
+                }
+                for (const toy::Counters& counter : network.counters) EXPECT_EQ(counter.idle_tests, 0);
+                for (auto& executor : executors) executor->release();
+                EXPECT_EQ(network.left(), 0U);
+            }
+}
+
 }  // namespace
 }  // namespace conset

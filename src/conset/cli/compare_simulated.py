@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from conset.comparison import Comparison
     from conset.machine.machine import Machine
+    from conset.program import Program
     from conset.schedule.schedule import Schedule
 
 RANKS_PER_CORE = 32
@@ -67,29 +68,29 @@ def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str
     from conset.cli.output import progress
     from conset.comparison.simulated import errors_of, reference_of
 
-    for row, schedule in zip(result.rows, result.schedules, strict=True):
+    for row, schedule, program in zip(result.rows, result.schedules, result.programs, strict=True):
         row.setdefault("simulated", {})
         row.setdefault("not_simulated", {})
         row["measured"] = None
         if timing.measure:
             with progress(f"running {schedule.method} under {schedule.sync} on {schedule.pattern.ranks} ranks"):
-                row["measured"] = measure(schedule)
+                row["measured"] = measure(schedule, program)
     reference = reference_of(result.rows, machine)
     for row in result.rows:
         row["errors"] = errors_of(row, reference)
     return reference
 
 
-def measure(schedule: Schedule) -> dict[str, Any]:
-    """What running a schedule over MPI takes here, and on what it was run.
+def measure(schedule: Schedule, program: Program | None = None) -> dict[str, Any]:
+    """What running a schedule, or the program that it is, over MPI takes here, and on what it was run.
 
     Raises:
         UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived wrong.
     """
     from conset.errors import VerificationError
-    from conset.execution.job import count_cores, run_schedule
+    from conset.execution.job import count_cores, run_program, run_schedule
 
-    result = run_schedule(schedule, repeat=REPEAT)
+    result = run_schedule(schedule, repeat=REPEAT) if program is None else run_program(program, repeat=REPEAT)
     if result.mismatches:
         raise VerificationError(f"{schedule.method} under {schedule.sync}: {result.mismatches:,} wrong bytes over MPI")
     where = f"{count_cores(result.cores)} of this host" if result.one_machine else "several hosts"

@@ -1,18 +1,18 @@
 """Candidates: many ways to combine one pattern, each with what it costs by the machine's words, the best first.
 
 Problem: which way is best depends on the pattern, the sizes and the machine; `evaluate` is fast enough to ask for all.
-Idea: direct; boxes of every number of stages, along the network's sides and over rank numbers, the least sum of sides
-first; digits around the ring where the ranks do not factor; node-aware where nodes hold several ranks; virtual grids
-for patterns with few partners; and what others hand in.
+Idea: direct; boxes of every number of stages, along the network's sides and over rank numbers, those with the least sum
+of sides; digits around the ring where the ranks are no power; node-aware where nodes hold several ranks; virtual grids
+for patterns that are not dense; and what others hand in.
 Bound: moves of messages (messages × stages), not seconds, so that the same input gives the same candidates everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from math import log2
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,14 @@ from conset.program.paths import Paths, direct
 
 MAX_MOVES = 2**25
 """Messages × stages tried in all, the direct way apart."""
-PER_STAGES = 2
-"""Boxes tried of each number of stages, those along the network apart."""
-MAX_MATCHED = 12
-"""Boxes tried along the network."""
+ROUNDS = 2
+"""Boxes tried of each number of stages and kind."""
 SPARSE = 0.5
 """Share of all pairs of ranks from which on their order hardly matters, and no grids by traffic are tried."""
 
 Make = Callable[[], Paths]
+Way = tuple[str, int, Make]
+"""Name, stages, function that makes the paths."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def candidates(
     machine: Machine,
     placement: NDArray[np.int32] | None = None,
     *,
-    more: Iterable[tuple[str, int, Make]] = (),
+    more: Iterable[Way] = (),
     moves: int = MAX_MOVES,
     part_s: float = 0.0,
 ) -> list[Candidate]:
@@ -78,65 +78,74 @@ def candidates(
         more: (name, stages, function that makes the paths) of further ways, tried after the direct one.
         moves: messages × stages tried at most; the direct way always is.
         part_s: as in `evaluate` [s].
+
+    Raises:
+        InputError: messages that have an order, or more ranks than nodes without a placement.
     """
 
     def judged(name: str, paths: Paths) -> Candidate:
-        return Candidate(name, paths, evaluate(paths, machine, placement, part_s=part_s))
+        estimate = evaluate(paths, machine, placement, part_s=part_s)
+        return Candidate(name, replace(paths), estimate)  # without the bundles that it remembers: there are many
 
     found = [judged("none", direct(pattern))]
-    if pattern.before is not None or pattern.messages == 0:
+    if pattern.messages == 0:
         return found
     left = moves
     for name, stages, make in _all(pattern, machine, placement, more):
-        if pattern.messages * stages > left:
-            continue
-        left -= pattern.messages * stages
-        found.append(judged(name, make()))
+        if pattern.messages * stages <= left:
+            left -= pattern.messages * stages
+            found.append(judged(name, make()))
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
-def _all(
-    pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None, more: Iterable[tuple[str, int, Make]]
-) -> Iterator[tuple[str, int, Make]]:
-    """(name, stages, function that makes the paths), nothing made yet."""
+def _all(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None, more: Iterable[Way]) -> Iterator[Way]:
+    """Ways to combine, nothing made yet: first the best boxes of every number of stages, then the second best."""
     yield from more
     node = np.arange(pattern.ranks) if placement is None else placement
     crowd = ranks_on_nodes(node)[1]
     if crowd > 1:
         yield "node-aware", 3, partial(node_aware, pattern, placement)
         yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
-    yield from _matched(pattern, machine, placement, crowd)
-    yield from _boxes(pattern, machine, placement)
+    along = _by_stages(_along(pattern.ranks, machine, placement, crowd))
+    plain = _by_stages(factorisations(pattern.ranks))
+    most = max(1, pattern.ranks.bit_length() - 1, *along)
+    for number in range(ROUNDS):
+        for stages in range(2, most + 1):
+            for sides in along.get(stages, [])[number : number + 1]:
+                cells, order = matched_cells(machine, placement, sides) or (None, None)
+                yield written(sides), stages, partial(multiphase, pattern, sides, cells=cells, order=order)
+            yield from _boxes(pattern, machine, placement, stages, plain.get(stages, [])[number : number + 1], number)
 
 
-def _matched(
-    pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None, crowd: int
-) -> Iterator[tuple[str, int, Make]]:
-    """Boxes along the network's routes."""
-    network = (*machine.topology.sides, crowd) if machine.topology.sides else (machine.topology.endpoints, crowd)
-    tried = 0
-    for sides in factorisations(crowd * machine.topology.endpoints, network):
-        matched = matched_cells(machine, placement, sides)
-        if matched is not None and tried < MAX_MATCHED:
-            tried += 1
-            make = partial(multiphase, pattern, sides, cells=matched[0], order=matched[1])
-            yield written(sides), len(sides), make
+def _along(ranks: int, machine: Machine, placement: NDArray[np.int32] | None, crowd: int) -> list[tuple[int, ...]]:
+    """Sides of boxes along the network's routes, where ranks fill at least half of it."""
+    topology = machine.topology
+    if topology.endpoints * crowd > 2 * ranks:
+        return []
+    found = factorisations(topology.endpoints * crowd, (*(topology.sides or (topology.endpoints,)), crowd))
+    return [sides for sides in found if matched_cells(machine, placement, sides) is not None]
 
 
-def _boxes(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None) -> Iterator[tuple[str, int, Make]]:
-    """Boxes over rank numbers and over traffic, and digits around the ring."""
+def _by_stages(factored: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for sides in factored:
+        found.setdefault(len(sides), []).append(sides)
+    return found
+
+
+def _boxes(
+    pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None, stages: int,
+    exact: Sequence[tuple[int, ...]], number: int,
+) -> Iterator[Way]:  # fmt: skip
+    """Boxes over rank numbers and over traffic; and where the ranks do not factor well, digits around the ring."""
     ranks = pattern.ranks
-    factored = factorisations(ranks)
-    sparse = pattern.messages < SPARSE * ranks * (ranks - 1)
-    for stages in range(2, max(int(log2(ranks)), 1) + 1):
-        balanced = balanced_sides(ranks, stages)
-        exact = [sides for sides in factored if len(sides) == stages][:PER_STAGES]
-        for sides in exact if exact and sum(exact[0]) <= 1.5 * sum(balanced) else [*exact[:1], balanced]:
-            follows = matched_cells(machine, placement, sides) is not None
-            word = f"virtual-grid:{written(sides)}:identity" if follows else written(sides)
-            yield word, stages, partial(multiphase, pattern, sides, name=word)
-            if sparse:
-                make = partial(virtual_grid, pattern, sides, machine, placement)
-                yield f"virtual-grid:{written(sides)}", stages, make
-        if balanced not in exact:
-            yield f"radix:{written(balanced)}", stages, partial(radix, pattern, balanced)
+    balanced = balanced_sides(ranks, stages)
+    loose = number == 0 and prod(balanced) > ranks and 1 << stages <= ranks
+    for sides in [*exact, balanced] if loose and not exact else exact:
+        follows = matched_cells(machine, placement, sides) is not None
+        word = f"virtual-grid:{written(sides)}:identity" if follows else written(sides)
+        yield word, stages, partial(multiphase, pattern, sides, name=word)
+        if pattern.messages < SPARSE * ranks * (ranks - 1):
+            yield f"virtual-grid:{written(sides)}", stages, partial(virtual_grid, pattern, sides, machine, placement)
+    if loose:
+        yield f"radix:{written(balanced)}", stages, partial(radix, pattern, balanced)

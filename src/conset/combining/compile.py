@@ -17,7 +17,7 @@ from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import Placement, compile_by, why_not
 from conset.compilation.ranking import require_affordable
 from conset.machine.machine import Machine
-from conset.program.chained import chained, unchained
+from conset.program.chained import bundles_of, chained, unchained
 from conset.program.paths import Paths
 from conset.program.program import Program
 from conset.schedule.manifest import Manifest
@@ -59,7 +59,7 @@ def compile_along(
 
     name = options.chosen_method
     if name == AUTO:
-        everything = make("naive", None, 0).pattern
+        everything = bundles_of(paths)
         require_affordable(everything, options.rank_by, options.effort)
         whole = choose_schedule(make, everything, machine, options, refuse=refuse)
     else:

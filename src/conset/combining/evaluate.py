@@ -23,12 +23,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from conset import _core
 from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
 from conset.machine.times import link_work
-from conset.network.routes import route_links
+from conset.network.routes import core_network, route_hops, route_links
 from conset.program.paths import Bundles, Paths
+
+ROUTES = 2**16
+"""Routes written out at a time."""
 
 Seconds = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -195,25 +199,34 @@ class _Clock:
         there = left[leaves] + (costs.inject + costs.eject + costs.requests).of(size) + costs.per_transfer_s
         sent: Seconds = np.asarray(size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), np.float64)
         if self.machine.topology.link_slots:
-            offsets, links = route_links(self.machine.topology, self.machine.routing, out, into)
-            there = there + np.diff(offsets) * costs.hop.of(size)
-            there = self._cross(offsets, links, size, there, sent)
+            there = there + route_hops(self.machine.topology, self.machine.routing, out, into) * costs.hop.of(size)
+            there = self._cross(out, into, size, there, sent)
         per_byte = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
         if per_byte:
             there = np.maximum(there, _serve(self.in_free, into, there - sent, np.asarray(size * per_byte, np.float64)))
         arrival[leaves] = there
         return arrival
 
-    def _cross(self, offsets: Ints, links: NDArray[np.int32], size: Ints, there: Seconds, sent: Seconds) -> Seconds:
+    def _cross(
+        self, out: NDArray[np.int32], into: NDArray[np.int32], size: Ints, there: Seconds, sent: Seconds
+    ) -> Seconds:  # fmt: skip
         """When bundles are through the link of their route with the most work, served in order."""
-        if not self.link_s.size or not links.size:
+        topology, routing = self.machine.topology, self.machine.routing
+        if not self.link_s.size or not size.size:
             return there
-        per_byte = np.broadcast_to(self.link_s, self.link_free.size)
-        work = np.bincount(links, np.repeat(size, np.diff(offsets)), self.link_free.size) * per_byte
-        by_work = np.argsort(work, kind="stable")
-        place = np.empty(by_work.size, np.int32)
+        carried = np.zeros(topology.link_slots)
+        for begin in range(0, size.size, ROUTES):
+            block = slice(begin, begin + ROUTES)
+            offsets, links = route_links(topology, routing, out[block], into[block])
+            carried += np.bincount(links, np.repeat(size[block], np.diff(offsets)), carried.size)
+        per_byte = np.broadcast_to(self.link_s, carried.size)
+        by_work = np.argsort(carried * per_byte, kind="stable")
+        place = np.empty(by_work.size)
         place[by_work] = np.arange(by_work.size)
-        link = by_work[np.maximum.reduceat(place[links], offsets[:-1])]
+        busiest = _core.slowest_links(
+            core_network(topology, routing), np.ascontiguousarray(out), np.ascontiguousarray(into), place
+        )
+        link = by_work[busiest.astype(np.int64)]
         return np.maximum(there, _serve(self.link_free, link, there - sent, size * per_byte[link]))
 
     def _receive(self, target: NDArray[np.int32], arrival: Seconds, cost: Seconds) -> None:

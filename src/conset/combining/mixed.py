@@ -38,8 +38,9 @@ from conset.pattern.pattern import Pattern
 from conset.program.paths import MAX_STAGES, Paths, direct
 
 MAX_MOVES = 2**23
-"""Messages × stages tried in all, per unit of effort; merging counts `MERGE_MOVES` times."""
-MERGE_MOVES = 3
+"""Messages × stages tried in all, per unit of effort."""
+MERGE_MOVES = 1 / 16
+"""What merging counts beside 1 for each rank by way of which a message may go."""
 STAGES = (2, 3, 4)
 DEGREES = (4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
 """A message takes its path if one of its ends has more messages than this; below the first all do."""
@@ -47,6 +48,8 @@ QUANTILES = (0.97, 0.9, 0.75, 0.5)
 """Shares of the messages that are small enough."""
 TURNS = (1.0, 0.85, 1.2, 0.7, 1.5)
 """Limits on the work of a rank between two waits, in its mean."""
+HOPEFUL = 2.0
+"""Thresholds are tried on paths that take at most so many times the least time found."""
 HOPELESS = 4.0
 """Merging starts from nothing that takes so many times the least time found."""
 PASSES = 4
@@ -136,7 +139,7 @@ def _steps(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def mixed(
     pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None = None, *, seed: int = 0, effort: int = 1
 ) -> Paths:
-    """The best mix that was found by the estimate; direct where none is better.
+    """The mix of least estimated time that was found, then of least work; direct where none is better.
 
     Args:
         pattern: what is sent.
@@ -149,10 +152,11 @@ def mixed(
         InputError: messages with an order.
     """
     paths = direct(pattern)
-    least_s = evaluate(paths, machine, placement).time_s
+    estimate = evaluate(paths, machine, placement)
+    least = estimate.time_s, estimate.work_s
     for each in mixed_candidates(pattern, machine, placement, seed=seed, effort=effort):
-        if each.estimate.time_s < least_s:
-            paths, least_s = each.paths, each.estimate.time_s
+        if (each.estimate.time_s, each.estimate.work_s) < least:
+            paths, least = each.paths, (each.estimate.time_s, each.estimate.work_s)
     return paths
 
 
@@ -189,7 +193,7 @@ class _Search:
     starts: list[tuple[Candidate, Candidate]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.left = MAX_MOVES * max(self.effort, 1)
+        self.left = float(MAX_MOVES * max(self.effort, 1))
         self.direct = self._candidate(direct(self.pattern))
         self.least_s = self.direct.estimate.time_s
 
@@ -198,7 +202,7 @@ class _Search:
         for stages in STAGES:
             for base in self._bases(stages):
                 yield from self._found(stages, base)
-        for stages in STAGES:
+        for stages in sorted(self.best, key=lambda k: self.best[k].estimate.time_s):
             yield from self._thresholds(stages)
         for each in sorted(self.best.values(), key=lambda each: each.estimate.time_s):
             yield from self._start(each)
@@ -211,13 +215,19 @@ class _Search:
     def _candidate(self, paths: Paths) -> Candidate:
         return Candidate(f"mixed {paths.name}", paths, evaluate(paths, self.machine, self.placement))
 
-    def _affords(self, stages: int, times: int = 1) -> bool:
+    def _affords(self, stages: int, times: float = 1.0) -> bool:
         """Whether so much more may be tried, which is then spent."""
         moves = self.pattern.messages * stages * times
         if moves > self.left or _core.stop_asked():
             return False
         self.left -= moves
         return True
+
+    def _affords_merging(self, stages: int) -> bool:
+        """The same of merging: a bundle may go by way of any rank in the shorter list of partners of its ends."""
+        received = np.bincount(self.pattern.target, minlength=self.pattern.ranks)[self.pattern.target]
+        ways = np.minimum(np.diff(self.pattern.offsets)[self.pattern.source], received).mean()
+        return self._affords(stages, 1 + MERGE_MOVES * float(ways))
 
     def _found(self, stages: int, paths: Paths) -> Iterator[Candidate]:
         """A base or a threshold mix."""
@@ -252,7 +262,7 @@ class _Search:
 
     def _thresholds(self, stages: int) -> Iterator[Candidate]:
         """Degrees from the best base, then sizes at the best degree."""
-        if stages not in self.best:
+        if self.best[stages].estimate.time_s > HOPEFUL * self.least_s:
             return
         base, many, size = self.best[stages].paths, partners(self.pattern), self.pattern.size
         above, least_s = 0, self.best[stages].estimate.time_s
@@ -268,7 +278,7 @@ class _Search:
 
     def _start(self, start: Candidate) -> Iterator[Candidate]:
         """Merging from here, without raising any turn."""
-        if start.estimate.time_s <= HOPELESS * self.least_s and self._affords(start.paths.stages, MERGE_MOVES):
+        if start.estimate.time_s <= HOPELESS * self.least_s and self._affords_merging(start.paths.stages):
             plain = self._candidate(trimmed(merged(start.paths, self.machine, seed=self.seed)))
             self.least_s = min(self.least_s, plain.estimate.time_s)
             self.starts.append((start, plain))
@@ -280,7 +290,7 @@ class _Search:
         mean_s = plain.estimate.work_s / self.pattern.ranks / stages
         for seed in range(self.seed, self.seed + self.effort):
             for share in TURNS:
-                if self._affords(stages, MERGE_MOVES):
+                if self._affords_merging(stages):
                     paths = merged(start.paths, self.machine, turn_s=share * mean_s, seed=seed)
                     yield self._candidate(trimmed(paths))
 

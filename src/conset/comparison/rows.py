@@ -27,6 +27,7 @@ from conset.errors import ConsetError, InputError, NoScheduleError, Verification
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
+from conset.program import Program
 from conset.schedule.schedule import Schedule
 
 Watch = Callable[[str], AbstractContextManager[None]]
@@ -46,7 +47,8 @@ class Comparison:
             (sends a rank keeps open where the schedule does not say, or `all`); with models also `simulated` {model:
             {time_s, …}} and `not_simulated` {model: why}.
         terms: terms of the predicted time of each row [s].
-        schedules: of each row, under its policy.
+        schedules: of each row, under its policy; a program as one.
+        programs: of each row that forwards, else None.
         skipped: `method` and `reason` of each method that does not apply.
         by: what decides.
         stands_in: why that is the formula and not the machine's model, if so.
@@ -55,6 +57,7 @@ class Comparison:
     rows: list[dict[str, Any]] = field(default_factory=list)
     terms: list[dict[str, float]] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
+    programs: list[Program | None] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
     by: str = FORMULA
     stands_in: str = ""
@@ -64,7 +67,7 @@ class Comparison:
         order = sorted(range(len(self.rows)), key=lambda k: _rank(self.rows[k]))
         return replace(
             self, rows=[self.rows[k] for k in order], terms=[self.terms[k] for k in order],
-            schedules=[self.schedules[k] for k in order],
+            schedules=[self.schedules[k] for k in order], programs=[self.programs[k] for k in order],
         )  # fmt: skip
 
 
@@ -178,6 +181,7 @@ def compare_all(
         all_rows.rows.extend({**row, **place} for row in result.rows)
         all_rows.terms.extend(result.terms)
         all_rows.schedules.extend(result.schedules)
+        all_rows.programs.extend(result.programs)
         all_rows.skipped.extend({**place, **skipped} for skipped in result.skipped)
         decided[result.by] = replaced[result.stands_in] = None
     if first is not None and not all_rows.rows:
@@ -240,6 +244,7 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool
         result.rows.append({**summary, "method_by_auto": by_auto})
         result.terms.append(dict(predict(schedule).terms))
         result.schedules.append(schedule)
+        result.programs.append(None)
 
 
 def _add_combined(
@@ -258,6 +263,7 @@ def _add_combined(
     result.rows.append({**summary, "method": method, "method_by_auto": True})
     result.terms.append(dict(predict(found.whole).terms))
     result.schedules.append(found.whole)
+    result.programs.append(found.program)
 
 
 def quiet(what: str) -> AbstractContextManager[None]:

@@ -22,6 +22,7 @@ from conset.formats.program_paths import bundles_of, paths_of
 from conset.formats.schedule import document_of, to_schedule
 from conset.formats.sniff import PROGRAM, require_form
 from conset.program import Bundles, Paths, Program, Stage
+from conset.program.paths import MAX_STAGES
 from conset.schedule.document import (
     BundlesDocument,
     Document,
@@ -88,6 +89,11 @@ def _paths(document: ProgramDocument) -> Paths | None:
     for k, stage in enumerate(document.stages):
         if stage.bundles is None:
             raise InputError(f"stages[{k}]: key 'bundles' is missing, the program has 'messages'")
+    ranks = document.schedules[0].ranks
+    if document.messages.ranks != ranks:
+        raise InputError(f"messages.ranks = {document.messages.ranks}: the schedules have {ranks}")
+    if len(bundles) > MAX_STAGES:
+        raise InputError(f"stages: {len(bundles)} that forward, at most {MAX_STAGES}")
     return paths_of(document.messages, bundles)
 
 

@@ -44,11 +44,16 @@ def chained(program: Program) -> Schedule:
     if executed > MAX_CHAINED:
         raise InputError(f"the program executes {executed:,} messages, as one schedule at most {MAX_CHAINED:,}")
     patterns = [program.schedules[k].pattern for k, _ in runs]
-    pattern, places = _together(patterns, program)
+    pattern, places = _together(patterns, program.paths)
     schedules = [program.schedules[k] for k, _ in runs]
     orders = [_phases_in(program.schedules[k], back) for k, back in runs]
     merged = _join(schedules, orders, places, pattern)
     return replace(merged, phase_offsets=_phase_offsets(program, runs), sync=program.sync, manifest=program.manifest)
+
+
+def bundles_of(paths: Paths) -> Pattern:
+    """The pattern of a chained program along these paths: the bundles of all stages, and what each waits for."""
+    return _together([paths.bundles(stage).pattern for stage in range(paths.stages)], paths)[0]
 
 
 def unchained(schedule: Schedule, paths: Paths) -> Program:
@@ -129,7 +134,7 @@ def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> NDArra
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
-def _together(patterns: Sequence[Pattern], program: Program) -> tuple[Pattern, list[NDArray[np.int32]]]:
+def _together(patterns: Sequence[Pattern], paths: Paths | None) -> tuple[Pattern, list[NDArray[np.int32]]]:
     """All messages of the patterns in one, and for each pattern where its messages are in it."""
     places = _places(patterns)
     offsets = np.sum([pattern.offsets for pattern in patterns], axis=0)
@@ -142,12 +147,12 @@ def _together(patterns: Sequence[Pattern], program: Program) -> tuple[Pattern, l
             packed[place] = pattern.packed
         if pattern.before is not None:
             before.append(place[pattern.before])
-    if program.paths is not None:
-        before.append(needs(program.paths, places))
+    if paths is not None:
+        before.append(needs(paths, places))
     order = np.concatenate(before)
-    name = program.paths.pattern.name if program.paths is not None else "program"
+    name = "program" if paths is None else paths.pattern.name
     return Pattern(
-        program.ranks,
+        patterns[0].ranks,
         offsets,
         target,
         size,

@@ -24,8 +24,8 @@ class Bundles(ValueObject):
         pattern: one message for each bundle, by source, then target; `packed` where it holds several parts.
         offsets: shape=(bundles + 1), int64.
         parts: int32: those of bundle b are `parts[offsets[b] : offsets[b + 1]]`, in the order in which their bytes
-            travel: first those that are at their target then, in their own order, then the others by the rank they go
-            to next and by their target.
+            travel: by the rank where they are after the next stage, then by target and source, so that what travels on
+            together lies together.
     """
 
     pattern: Pattern
@@ -163,9 +163,7 @@ class Paths(ValueObject):
         after = self.positions[moves, min(stage + 2, self.stages)]
         # parts are in the order of their messages, by source and target; ranks below 2^16 sort in linear time
         kind = np.uint16 if self.pattern.ranks < 2**16 else np.int32
-        keys = (target, np.where(q == target, 0, after.astype(np.int64) + 1), q, p)
-        narrow = np.uint16 if self.pattern.ranks < 2**16 - 1 else np.int64
-        order = np.lexsort((keys[0].astype(kind), keys[1].astype(narrow), keys[2].astype(kind), keys[3].astype(kind)))
+        order = np.lexsort([key.astype(kind) for key in (target, after, q, p)])
         p, q, parts = p[order], q[order], moves[order]
         first = np.flatnonzero(np.r_[True, (p[1:] != p[:-1]) | (q[1:] != q[:-1])][: p.size])
         offsets = np.append(first, p.size).astype(np.int64)

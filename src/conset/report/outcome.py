@@ -79,6 +79,11 @@ def combined_text(found: Combination, summary: Mapping[str, Any]) -> str:
     for name, stage in zip(found.program.stages, summary["stages"], strict=True):
         sent = f"{count_of(stage['pattern']['messages'], 'bundle')}, {format_size(stage['pattern']['bytes'])}"
         stages.append(f"  {name.name}    {sent}, at most {stage['load']['sum']:,} at a port or link")
+    any_way = _escaped(summary["bound"]["any_number"])
+    stages.append(
+        f"  any way    at least {format_time(any_way['time_s'])} (gap {summary['gap']['any_number']:.3f}): "
+        f"{any_way['time_witness']}"
+    )
     return "\n".join([*lines[:1], *stages, *lines[1:]])
 
 

@@ -30,6 +30,8 @@ FORWARDING_RULES: dict[str, str] = {
 }
 """Rules of programs that forward, beside those of all programs."""
 
+MAX_STAGES = 64
+"""Stages of a program that forwards: positions of parts between all of them are kept in memory."""
 Ints = NDArray[np.int64]
 
 
@@ -77,6 +79,9 @@ def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
 def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
     """Rule `program-stage`: all stages forward, once each, or none does."""
     forwards = document.messages is not None
+    if forwards and len(document.stages) > MAX_STAGES:
+        text = f"{len(document.stages)} stages forward, at most {MAX_STAGES}"
+        yield Violation(None, None, "program-stage", text)
     for k, stage in enumerate(document.stages):
         where = f"stage {k} '{stage.name}'"
         if forwards != (stage.bundles is not None):

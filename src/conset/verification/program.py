@@ -33,8 +33,8 @@ from conset.verification.verification import Verification, Violation
 PROGRAM_RULES: dict[str, str] = {
     "program-machine": "all schedules are for the machine, the ranks and the placement of the program",
     "program-stage": "a stage runs a schedule that exists, from 1 to 2^31 - 1 times, backwards only where no order "
-    "forbids it, and every schedule is run; all stages forward, once each, or none does; all together send at most "
-    "2^62 bytes",
+    "forbids it, and every schedule is run; all stages forward, once each and 64 at most, or none does; all together "
+    "send at most 2^62 bytes",
     "program-context": "every phase of every schedule is in one context",
     "program-limit": "the connections of a context keep the strictest limits of their schedules together",
     "program-bandwidth": "connections of a context are guaranteed the bandwidths that their files say were asked for",

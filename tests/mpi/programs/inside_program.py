@@ -1,0 +1,19 @@
+"""`run_program` called by every rank of a job that runs already."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from conset.execution.job import run_program
+from hand_made_programs import forwarding, random_paths, random_pattern
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(7)
+    program = forwarding(random_paths(random_pattern(4, rng, largest=9000), 2, rng), rng)
+    result = run_program(program, repeat=1)
+    Path(sys.argv[1], f"rank-{MPI.COMM_WORLD.rank}").write_text(json.dumps(result.to_object()))
