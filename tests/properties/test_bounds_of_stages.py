@@ -21,7 +21,7 @@ from conset.compilation.pipeline import compile_placed
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.program import Paths, Program, chained
+from conset.program import Paths, Program, bound_program, chained
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
@@ -99,6 +99,9 @@ def test_no_bound_is_above_a_simulated_time(model: str, machine: Machine, data: 
         for candidate in bounds.candidates:
             if candidate.what == "time":
                 assert candidate.value <= time_s * (1 + CLOSE), (schedule.sync, candidate, time_s)
+    whole = bound_program(program, schedule).whole
+    assert whole.time_s <= time_s * (1 + CLOSE), (schedule.sync, whole.time_witness, time_s)
+    assert whole.phases <= program.phases
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

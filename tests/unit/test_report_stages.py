@@ -138,7 +138,7 @@ def test_show_draws_a_program(tmp_path: Path) -> None:
 
 
 def stage_rows() -> list[StageRow]:
-    return compare_stages(alltoall(16), parse_machine("paragon:4x4"), NAIVE, sizes=(8, 65536), by="flow")
+    return compare_stages(alltoall(16), parse_machine("paragon:4x4"), NAIVE, sizes=(8, 65536), combines=(), by="flow")
 
 
 def test_stages_over_sizes(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_stages_over_sizes(tmp_path: Path) -> None:
     assert tradeoff_lines(rows)[0] == "least: 4 stages from 8 B, direct from 64 KiB"
     words = drawn(lambda: draw_tradeoff(rows, title="a title", subtitle="below it"), tmp_path)
     assert {"a title", "direct", "4 stages", "bound, any stages", "latency against volume, 8 B"} <= set(words)
-    assert "2 stages, 96 sent" in words
+    assert " 2 stages, 96 sent" in words
     markdown = tradeoff_markdown(rows, title="a title")
     assert markdown.startswith("**a title**")
     assert len(re.findall(r"\*\*[\d.]+ m?u?s\*\*", markdown)) == 2, "the least of each size"

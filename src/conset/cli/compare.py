@@ -134,7 +134,7 @@ def command(
         if stages:
             chosen = replace(options, method=names[0] if methods else AUTO, sync=sync)
             body |= run_stages(
-                traffic, machine, chosen, output, sizes=asked_sizes, combines=_words(combine), by=timed_by,
+                traffic, machine, chosen, output, sizes=asked_sizes, combines=_words(combine or "mixed"), by=timed_by,
                 markdown=markdown, as_json=json,
             )  # fmt: skip
         elif curve:

@@ -72,7 +72,7 @@ def compare_stages(
     options: CompileOptions,
     *,
     sizes: Sequence[int] = (),
-    combines: Sequence[str] = (),
+    combines: Sequence[str] = ("mixed",),
     by: str | None = None,
     watch: Watch | None = None,
 ) -> list[StageRow]:
@@ -83,7 +83,7 @@ def compare_stages(
         machine: what it is for.
         options: options of every compile.
         sizes: of the largest message [B]; none: 8 B to 64 KiB.
-        combines: further words of `--combine`, as `mixed`; any but `auto`.
+        combines: further words of `--combine`, any but `auto`; what does not fit the pattern is left out.
         by: what says a time: a model, or `formula`; None: the machine's model.
         watch: called with what is done next.
 
@@ -137,4 +137,8 @@ def _ways(
         yield DIRECT if stages == 1 else count_of(stages, "stage"), *best[stages]
     for word in combines:
         wanted = parse_combine(word)
-        yield str(wanted), str(wanted), paths_of(wanted, pattern, machine, placement)
+        try:
+            paths = paths_of(wanted, pattern, machine, placement)
+        except InputError:  # not for this pattern or placement
+            continue
+        yield str(wanted), str(wanted), paths

@@ -22,6 +22,8 @@ COLUMNS = ("size", "program", "paths", "bundles", "volume", "time", "of direct",
 LEFT = (1, 2)
 """Names to the left, numbers to the right."""
 MARKERS = "sD^vP*"
+LABELS = 24
+"""Lines of type that fit one above the other into a panel."""
 ASKED = "X"
 """The mark of what was asked for by its word."""
 
@@ -155,18 +157,33 @@ def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[o
     for row in own:
         colour, marker = looks[row.name]
         axes.plot([row.volume], [row.time_s], color=colour, marker=marker, markersize=9, linestyle="none", zorder=3)
-        where = (9, 2) if row in chain else (9, -14)
-        axes.annotate(f"{row.name}, {row.bundles:,} sent", (row.volume, row.time_s), xytext=where,
-                      textcoords="offset points", size=8.5, color=style.INK)  # fmt: skip
     bound_s = own[0].bound_s
     axes.axhline(bound_s, color=style.BOUND, linewidth=1.3)
+    axes.text(0.99, bound_s, "bound", transform=axes.get_yaxis_transform(), ha="right", va="top", size=8.5,
+              color=style.BOUND)  # fmt: skip
     most, low, high = max(row.volume for row in own), bound_s, max(row.time_s for row in own)
-    axes.set_xlim(0.9, most + max(0.62 * (most - 1), 0.3))
+    room = max(most - 1, 0.5)
+    axes.set_xlim(1 - 0.06 * room, most + 0.85 * room)
+    axes.set_xticks([tick for tick in axes.get_xticks() if 1 <= tick <= most + 0.05 * room])
     axes.set_yscale("log")
     axes.minorticks_off()
     _time_ticks(axes, min(low, min(row.time_s for row in own)), high * 1.1)
     axes.set_xlabel("volume: bytes sent over bytes delivered")
     axes.set_ylabel("time")
     axes.set_title(f"latency against volume, {format_size(size)}")
+    _name_points(axes, own, most + 0.14 * room)
     axes.grid(axis="y")
     axes.tick_params(length=0)
+
+
+def _name_points(axes: Axes, rows: Sequence[StageRow], x: float) -> None:
+    """Names in a column at the right, in the order of the times, none on another; thin lines lead to them."""
+    low, high = (float(np.log(end)) for end in axes.get_ylim())
+    step = (high - low) / LABELS
+    ordered = sorted(rows, key=lambda row: row.time_s)
+    wanted = np.array([float(np.log(row.time_s)) for row in ordered])
+    place = np.maximum.accumulate(wanted - step * np.arange(len(rows))) + step * np.arange(len(rows))
+    place -= np.minimum((place - wanted).max() / 2, max(float(place[0]) - low - 2 * step, 0.0))
+    for row, y in zip(ordered, np.exp(place).tolist(), strict=True):
+        axes.plot([row.volume, x], [row.time_s, y], color=style.FAINT, linewidth=0.8, zorder=0)
+        axes.text(x, y, f" {row.name}, {row.bundles:,} sent", size=8.5, va="center", ha="left", color=style.INK)
