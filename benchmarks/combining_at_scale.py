@@ -32,7 +32,10 @@ from conset.units import format_size, format_time
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-at-scale.md"
 NETWORKS = {1024: "torus:8x8x16", 4096: "torus:16x16x16", 16384: "torus:16x32x32"}
-WORDS = "send_overhead=500ns,receive_overhead=500ns,processors=one,inject=500ns,eject=500ns,hop=50ns,port=10GB/s,link=10GB/s,copy=5GB/s"
+WORDS = (
+    "send_overhead=500ns,receive_overhead=500ns,processors=one,inject=500ns,eject=500ns,hop=50ns,port=10GB/s,"
+    "link=10GB/s,copy=5GB/s"
+)
 """A node with the overheads of note: half a microsecond at each end, 10 GB/s, copies at half of that."""
 SIZES = (8, 64, 512, 4096)
 MADE = 1 << 22
@@ -112,7 +115,8 @@ def draw(rows: list[Row], path: Path) -> None:
         for pattern, ranks in kinds:
             own = [row for row in rows if (row.pattern, row.ranks) == (pattern, ranks)]
             line = "-" if pattern == "complete" else "--"
-            axes.plot([r.size for r in own], [r.gain for r in own], line, marker="o", label=f"{pattern}, {ranks:,} ranks")
+            label = f"{pattern}, {ranks:,} ranks"
+            axes.plot([row.size for row in own], [row.gain for row in own], line, marker="o", label=label)
         axes.axhline(1, color="0.5", linewidth=0.8)
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
