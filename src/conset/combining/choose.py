@@ -84,8 +84,8 @@ class Combination:
             return ""
         other = next(each for each in self.tried if (each.name == "none") != (self.combine == "none"))
         own = next(each for each in self.tried if each.name == self.combine)
-        other_name = "sending every message directly" if other.name == "none" else other.name
-        return f"{self.combine}: {own.time_s * 1e6:.4g} us against {other.time_s * 1e6:.4g} us by {other_name}"
+        names = ["sending every message directly" if name == "none" else name for name in (own.name, other.name)]
+        return f"{names[0]}: {own.time_s * 1e6:.4g} us against {other.time_s * 1e6:.4g} us by {names[1]}"
 
 
 def compile_combined(
