@@ -127,7 +127,7 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
                 continue
             with pytest.raises(InputError, match=rf"is a {form}, a {wanted} is required: schema is 'conset/{form}@1'"):
                 read(path)
-    for words in (["simulate", "program.json"], ["simulate", "timeline.npz"], ["predict", "timeline.json"]):
+    for words in (["simulate", "timeline.npz"], ["predict", "timeline.json"]):
         assert run([words[0], str(files[words[1]])]) == 3
         assert "a schedule is required" in capsys.readouterr().err
 
