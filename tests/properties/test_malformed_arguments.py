@@ -12,7 +12,10 @@ import pytest
 
 import conset
 from conset import _core
+from conset.combining.mixed import merged, padded
 from conset.errors import ConsetError
+from conset.machine.spec import parse_machine
+from conset.program import direct
 from conset.simulation import Workload
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
@@ -23,7 +26,7 @@ CLASSES = (
     "Messages", "Execution", "CycleExecution", "FluidRates", "FlitRouters", "FlitWorkload", "MessageCosts",
     "BoundPrices", "Work", "Transfers", "Ranks", "Resources", "TimeLines", "TransferWork", "NegotiatedItems",
     "Negotiation", "SlotLimits", "Wiring", "Connections", "RouterLimits", "RouterDemands", "SequentialRouter",
-    "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch",
+    "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch", "BundleCosts",
 )  # fmt: skip
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3
@@ -108,6 +111,7 @@ def work_of_all(spec: str) -> None:
         for sync in ("barrier", "local"):
             conset.predict(schedule, sync=sync)
     conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
+    merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
     for name, model in MODELS.items():
         settings = Settings(sync="local", lanes=None if name == "circuit" else 2, max_work=10**5)
         try:
