@@ -319,3 +319,15 @@ def test_no_messages_cost_nothing() -> None:
     silent = Pattern.from_messages([], [], [], 8)
     (only,) = candidates(silent, flat(8))
     assert only.estimate.time_s == only.estimate.work_s == 0
+
+
+def test_messages_with_an_order_are_not_combined() -> None:
+    ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
+    with pytest.raises(InputError, match="whose messages have an order"):
+        candidates(ordered, flat(3))
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_few_ranks_on_a_large_network(ranks: int) -> None:
+    found = candidates(parse_pattern("alltoall:size=8", ranks=ranks), parse_machine("torus:64x64"))
+    assert found[0].name == "none"

@@ -78,6 +78,9 @@ def candidates(
         more: (name, stages, function that makes the paths) of further ways, tried after the direct one.
         moves: messages × stages tried at most; the direct way always is.
         part_s: as in `evaluate` [s].
+
+    Raises:
+        InputError: messages that have an order, or more ranks than nodes without a placement.
     """
 
     def judged(name: str, paths: Paths) -> Candidate:
@@ -85,7 +88,7 @@ def candidates(
         return Candidate(name, replace(paths), estimate)  # without the bundles that it remembers: there are many
 
     found = [judged("none", direct(pattern))]
-    if pattern.before is not None or pattern.messages == 0:
+    if pattern.messages == 0:
         return found
     left = moves
     for name, stages, make in _all(pattern, machine, placement, more):
@@ -103,11 +106,7 @@ def _all(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None
     if crowd > 1:
         yield "node-aware", 3, partial(node_aware, pattern, placement)
         yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
-    network = (*(machine.topology.sides or (machine.topology.endpoints,)), crowd)
-    along = _by_stages(
-        sides for sides in factorisations(crowd * machine.topology.endpoints, network)
-        if matched_cells(machine, placement, sides) is not None
-    )  # fmt: skip
+    along = _by_stages(_along(pattern.ranks, machine, placement, crowd))
     plain = _by_stages(factorisations(pattern.ranks))
     most = max(1, pattern.ranks.bit_length() - 1, *along)
     for number in range(ROUNDS):
@@ -116,6 +115,15 @@ def _all(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None
                 cells, order = matched_cells(machine, placement, sides) or (None, None)
                 yield written(sides), stages, partial(multiphase, pattern, sides, cells=cells, order=order)
             yield from _boxes(pattern, machine, placement, stages, plain.get(stages, [])[number : number + 1], number)
+
+
+def _along(ranks: int, machine: Machine, placement: NDArray[np.int32] | None, crowd: int) -> list[tuple[int, ...]]:
+    """Sides of boxes along the network's routes, where ranks fill at least half of it."""
+    topology = machine.topology
+    if topology.endpoints * crowd > 2 * ranks:
+        return []
+    found = factorisations(topology.endpoints * crowd, (*(topology.sides or (topology.endpoints,)), crowd))
+    return [sides for sides in found if matched_cells(machine, placement, sides) is not None]
 
 
 def _by_stages(factored: Iterable[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
