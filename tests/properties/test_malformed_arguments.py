@@ -12,9 +12,12 @@ import pytest
 
 import conset
 from conset import _core
+from conset.combining.mixed import merged, padded
 from conset.errors import ConsetError
 from conset.execution.executor import rank_plan
 from conset.execution.plan import Copies, Needs, Operations, Plan
+from conset.machine.spec import parse_machine
+from conset.program import direct
 from conset.schedule.sync import parse_sync
 from conset.simulation import Workload
 from conset.simulation.settings import Settings
@@ -27,7 +30,7 @@ CLASSES = (
     "BoundPrices", "Work", "Transfers", "Ranks", "Resources", "TimeLines", "TransferWork", "NegotiatedItems",
     "Negotiation", "SlotLimits", "Wiring", "Connections", "RouterLimits", "RouterDemands", "SequentialRouter",
     "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch", "RankOperations", "RankCopies",
-    "RankPlan",
+    "RankPlan", "BundleCosts",
 )  # fmt: skip
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3
@@ -126,6 +129,7 @@ def work_of_all(spec: str) -> None:
     for rank in range(3):
         rank_plan(relay("ready"), rank)
     conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
+    merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
     for name, model in MODELS.items():
         settings = Settings(sync="local", lanes=None if name == "circuit" else 2, max_work=10**5)
         try:

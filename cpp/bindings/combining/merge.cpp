@@ -1,6 +1,8 @@
 #include "conset/combining/merge.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "checks.hpp"
@@ -20,6 +22,16 @@ SizeSteps checked_steps(const char* what, const In<double>& up_to, const In<doub
     require(std::is_sorted(up_to.data(), up_to.data() + up_to.shape(0)), what, "sizes must rise");
     check_costs(what, view(seconds));
     return {view(up_to), view(seconds)};
+}
+
+// All together at most 2^62 bytes, so that no sum of them overflows.
+void check_sizes(View<const std::int64_t> size) {
+    double total = 0;
+    for (const std::int64_t bytes : size) {
+        require(bytes >= 0, "size", "must be at least 0 B");
+        total += static_cast<double>(bytes);
+    }
+    require(total <= 0x1p62, "size", "must be at most 2^62 B together");
 }
 
 // What a bundle costs; keeps the arrays it looks at.
@@ -60,6 +72,7 @@ auto merge(In<std::int32_t> positions, std::int32_t stages, In<std::int64_t> siz
         check_ids("positions", view(positions), ranks);
         check_count("parts", static_cast<std::int64_t>(parts), 0,
                     std::numeric_limits<std::int32_t>::max() / (std::int64_t{stages} * stages));
+        check_sizes(view(size));
         require(!std::isnan(turn_s), "turn_s", "must be a number");
         merged = merge_bundles(view(positions), stages, view(size), ranks, *costs, {turn_s, max_size, passes, seed});
     }
