@@ -246,17 +246,17 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
 
 def mutate_program(p: ProgramDocument, rng: Rng) -> tuple[str, ProgramDocument]:
     """(what was changed, the rest as it was)."""
-    kind, k = rng.integers(8), int(rng.integers(len(p.blocks)))
+    kind, k = rng.integers(8), int(rng.integers(len(p.stages)))
     if kind == 0:
-        block = p.blocks[k]
+        block = p.stages[k]
         other = int(rng.integers(-1, len(p.schedules) + 1))
         changes: list[dict[str, Any]] = [{"repeat": block.repeat + 1}, {"repeat": 0}, {"schedule": other},
                                          {"turns": not block.turns}]  # fmt: skip
         change = changes[rng.integers(4)]
-        return "block", replace(p, blocks=(*p.blocks[:k], replace(block, **change), *p.blocks[k + 1 :]))
+        return "block", replace(p, stages=(*p.stages[:k], replace(block, **change), *p.stages[k + 1 :]))
     if kind == 1:
-        order = rng.permutation(len(p.blocks))
-        return "blocks", replace(p, blocks=tuple(p.blocks[i] for i in order))
+        order = rng.permutation(len(p.stages))
+        return "blocks", replace(p, stages=tuple(p.stages[i] for i in order))
     if kind < 5:
         numbers = [c for contexts in p.contexts for c in contexts]
         s = int(rng.integers(len(p.contexts)))

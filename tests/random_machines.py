@@ -6,7 +6,7 @@ is likelier to be the one that switches its cost off than any other: most machin
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import inf
 from typing import Any
 
@@ -117,12 +117,18 @@ def machines(draw: st.DrawFn, topologies: tuple[Topology, ...] = TOPOLOGIES, **g
 
 @st.composite
 def patterns(draw: st.DrawFn, ranks: int, most: int = 16) -> Pattern:
-    """Up to `most` messages of a few sizes between any ranks, or a complete exchange."""
+    """Up to `most` messages of a few sizes between any ranks, or a complete exchange; some of them packed."""
     if draw(st.integers(0, 4)) == 0:
         source, target = np.divmod(np.arange(ranks * ranks), ranks)
         apart = source != target
         size = np.full(int(apart.sum()), draw(st.sampled_from(SIZES_B)))
-        return Pattern.from_messages(source[apart], target[apart], size, ranks)
+        return packed(Pattern.from_messages(source[apart], target[apart], size, ranks))
     end = st.integers(0, ranks - 1)
     rows = draw(st.lists(st.tuples(end, end, st.sampled_from(SIZES_B)), max_size=most))
-    return Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks)
+    return packed(Pattern.from_messages(*np.array(rows, np.int64).reshape(-1, 3).T, ranks))
+
+
+def packed(pattern: Pattern) -> Pattern:
+    """The same messages, none, some or all of them packed; which, hangs on the pattern, so that nothing is drawn."""
+    rng = np.random.default_rng(pattern.bytes + pattern.messages)
+    return replace(pattern, packed=rng.random(pattern.messages) < rng.choice([0.0, 0.5, 1.0]))

@@ -44,6 +44,7 @@ class Release:
         self.sender, self.receiver = work.sending_rank.tolist(), work.receiving_rank.tolist()
         self.ranks = range(max([-1, *self.sender, *self.receiver]) + 1)
         self.size, self.phase = work.bytes.tolist(), work.phase_of.tolist()
+        self.packed = work.packed.tolist() if work.packed.size else [False] * work.messages
         self.leaves = [s != t for s, t in zip(work.source.tolist(), work.target.tolist(), strict=True)]
         self.deps = [set(work.deps[work.dep_offsets[m] : work.dep_offsets[m + 1]].tolist()) for m in self.all]
         self.links = [self.route(m) for m in self.all]
@@ -339,8 +340,12 @@ class Release:
 
     # --- steps 3 to 7
 
+    def packing(self, m: int) -> float:
+        """What putting together, and taking apart, takes."""
+        return self.size[m] / self.costs.copy_Bps if self.packed[m] else 0.0
+
     def overhead(self, m: int) -> None:
-        sent = self.send_on(self.sender[m], self.costs.send_overhead.at(self.size[m]))
+        sent = self.send_on(self.sender[m], self.costs.send_overhead.at(self.size[m]) + self.packing(m))
         if self.leaves[m]:
             self.at(sent + self.delay(m), HEADER, m)
         else:
@@ -391,7 +396,7 @@ class Release:
             self.receive_now(m, what)
 
     def receive_now(self, m: int, what: str) -> None:
-        cost = self.costs.receive_overhead.at(self.size[m])
+        cost = self.costs.receive_overhead.at(self.size[m]) + self.packing(m)
         if m in self.buffering:
             cost += self.size[m] / self.costs.copy_Bps
         self.at(self.receive_on(self.receiver[m], cost), STREAM if what == "stream" else RECEIVED, m)

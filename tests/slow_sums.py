@@ -54,7 +54,7 @@ def slow_sums(problem: BoundProblem, part: int) -> WorkSums:
 
 def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> None:
     pattern, topology = problem.pattern, problem.topology
-    size = pattern.size[chunk]
+    size, packed = pattern.size[chunk], None if pattern.packed is None else pattern.packed[chunk]
     ranks = pattern.source[chunk], pattern.target[chunk]
     ends = tuple(problem.nodes_of(each) for each in ranks)
     leaves = ends[0] != ends[1]
@@ -62,13 +62,14 @@ def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> N
     slowest = np.maximum(per_byte, problem.port_work(*ends))
     times = message_times(
         costs, size, leaves, hops, np.zeros_like(slowest) if problem.split else slowest,
-        requests=problem.sync.kind != "ready" and not problem.split,
+        packed=None if problem.split else packed, requests=problem.sync.kind != "ready" and not problem.split,
     )  # fmt: skip
     ready = problem.sync.kind == "ready"
     signal = np.where(leaves, costs.signal_s + hops * costs.hop.at(0), 0.0) if ready else np.zeros(size.shape)
     wait = np.maximum(costs.setup_s, signal)
     flow = np.where(leaves, size * slowest, size / problem.costs.copy_Bps) if problem.split else None
-    _add_ranks(sums, ranks, times, wait, leaves, flow)
+    copied = costs_of_copies(problem, size, packed) if problem.split else np.zeros(size.shape)
+    _add_ranks(sums, ranks, times, wait, leaves, flow, copied)
     if ready:
         half, (senders, receivers) = costs.signal_s / 2, (each[leaves] for each in ranks)
         for work, lead, at in ((sums.send, sums.sending, receivers), (sums.receive, sums.receiving, senders)):
@@ -100,6 +101,11 @@ def _add(sums: WorkSums, problem: BoundProblem, costs: Costs, chunk: slice) -> N
         np.minimum(sums.links.out, _core.least_on_links(*arguments, np.ascontiguousarray(tail)), out=sums.links.out)
 
 
+def costs_of_copies(problem: BoundProblem, size: NDArray[np.int64], packed: NDArray[np.bool_] | None) -> Seconds:
+    """shape=(messages): what all parts of each packed message together take to copy, at either end [s]."""
+    return np.zeros(size.shape) if packed is None else np.where(packed, size / problem.costs.copy_Bps, 0.0)
+
+
 def _add_ranks(
     sums: WorkSums,
     ranks: tuple[NDArray[np.int32], NDArray[np.int32]],
@@ -107,15 +113,16 @@ def _add_ranks(
     wait: Seconds,
     leaves: NDArray[np.bool_],
     flow: Seconds | None,
+    copied: Seconds,
 ) -> None:
-    """Processors and slots; `flow`: seconds of bytes that the times leave out."""
+    """Processors and slots; `flow`, `copied`: seconds of bytes and of copies that the times leave out."""
     sender, receiver = ranks
     count = sums.send.size
     sums.sends += np.bincount(sender[leaves], minlength=count)
     sums.receives += np.bincount(receiver[leaves], minlength=count)
-    sums.send += np.bincount(sender, times.send, count)
+    sums.send += np.bincount(sender, times.send + copied, count)
     sums.sending.least(sender, 0.0, times.alone - times.send)
-    sums.receive += np.bincount(receiver, times.receive, count)
+    sums.receive += np.bincount(receiver, times.receive + copied, count)
     sums.receiving.least(receiver, wait + times.to_receive, times.left)
-    sums.held += np.bincount(sender, times.held if flow is None else times.held + flow, count)
+    sums.held += np.bincount(sender, times.held if flow is None else times.held + flow + copied, count)
     sums.holding.least(sender, wait, times.alone - times.held)

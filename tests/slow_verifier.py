@@ -259,12 +259,65 @@ def check_program(p: ProgramDocument, machine: Machine) -> None:
         same = [None if d.placement is None else d.placement.tolist() for d in (schedule, first)]
         hold(same[0] == same[1], "placement")
         check_schedule(schedule, machine)
-    for block in p.blocks:
+    for block in p.stages:
         hold(0 <= block.schedule < len(p.schedules) and 1 <= block.repeat < 2**31, "block")
         hold(not block.turns or p.schedules[block.schedule].before is None, "turns")
     hold([len(c) for c in p.contexts] == [d.phases for d in p.schedules], "contexts")
+    hold({stage.schedule for stage in p.stages} == set(range(len(p.schedules))), "schedules")
     check_contexts(p, machine)
-    check_executed(p)
+    check_executed(p, check_forwarding(p))
+
+
+def check_forwarding(p: ProgramDocument) -> dict[str, float]:
+    """The figures of a program that forwards, byte by byte; empty where stages send messages of their own."""
+    forwards = p.messages is not None
+    hold(all((stage.bundles is not None) == forwards for stage in p.stages), "bundles")
+    if p.messages is None:
+        hold(p.staging_limit_B is None, "limit")
+        return {}
+    messages = list(zip(p.messages.source.tolist(), p.messages.target.tolist(), p.messages.size.tolist(), strict=True))
+    ranks = range(p.schedules[0].ranks)
+    hold(p.messages.ranks == len(ranks), "ranks")
+    hold(all(s in ranks and t in ranks and s != t and b > 0 for s, t, b in messages), "messages")
+    hold(sum(b for _, _, b in messages) < 10**6, "bytes that no stage of a small program sends")
+    at = {(m, i): s for m, (s, _, b) in enumerate(messages) for i in range(b)}
+    volume = bundles = staging = 0
+    for k, stage in enumerate(p.stages):
+        hold(stage.repeat == 1 and not stage.turns and p.schedules[stage.schedule].before is None, "stage")
+        rows = bundle_rows(stage.bundles)
+        d = p.schedules[stage.schedule]
+        hold([row[:3] for row in rows] == np_rows(d.source, d.target, d.size), "bundles")
+        hold(len({(row[0], row[1]) for row in rows}) == len(rows), "bundles")
+        moved = {}
+        for source, target, size, parts in rows:
+            hold(bool(parts) and sum(last - first + 1 for _, first, last in parts) == size, "bytes")
+            for m, first, last in parts:
+                hold(0 <= m < len(messages) and 0 <= first <= last < messages[m][2], "part")
+                for i in range(first, last + 1):
+                    hold((m, i) not in moved and at[m, i] == source, "path")
+                    moved[m, i] = target
+        at |= moved
+        volume, bundles = volume + len(moved), bundles + len(rows)
+        if k < len(p.stages) - 1:
+            held = Counter(rank for (m, _), rank in at.items() if rank not in messages[m][:2])
+            staging = max(staging, *held.values(), 0)
+    hold(all(rank == messages[m][1] for (m, _), rank in at.items()), "delivery")
+    hold(p.staging_limit_B is None or staging <= p.staging_limit_B, "limit")
+    return {
+        "messages": len(messages), "bytes": len(at), "stages": len(p.stages), "bundles": bundles,
+        "volume": volume / len(at) if at else 1.0, "staging_bytes": staging,
+    }  # fmt: skip
+
+
+def np_rows(*columns: Any) -> Rows:
+    return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def bundle_rows(b: Any) -> list[list[Any]]:
+    """`[from, to, bytes, [[message, first, last], …]]` of every bundle, as in files."""
+    parts = np_rows(b.message, b.first, b.last)
+    return [[*row, parts[x:y]] for row, (x, y) in zip(np_rows(b.source, b.target, b.size), pairwise(b.offsets.tolist()),
+                                                     strict=True)]  # fmt: skip
 
 
 def check_contexts(p: ProgramDocument, machine: Machine) -> None:
@@ -300,12 +353,12 @@ def check_contexts(p: ProgramDocument, machine: Machine) -> None:
         hold(len(set(numbers)) == len(numbers), "channels")
 
 
-def check_executed(p: ProgramDocument) -> None:
+def check_executed(p: ProgramDocument, forwarding: dict[str, float]) -> None:
     """Figures, by running every repetition of every block."""
     order: list[tuple[int, int]] = []
     apart: list[tuple[int, int]] = []
     messages = size = 0
-    for block in p.blocks:
+    for block in p.stages:
         d, contexts = p.schedules[block.schedule], p.contexts[block.schedule]
         messages += block.repeat * d.source.size
         size += block.repeat * sum(d.size.tolist())
@@ -318,5 +371,6 @@ def check_executed(p: ProgramDocument) -> None:
         "phases": len(order), "contexts": len({c for contexts in p.contexts for c in contexts}),
         "switches": sum(a[1] != b[1] for a, b in pairwise(order)),
         "switches_apart": sum(a != b for a, b in pairwise(apart)), "messages": messages, "bytes": size,
+        **forwarding,
     }  # fmt: skip
     hold(size <= MAX_BYTES and dict(p.figures) == true, "figures")

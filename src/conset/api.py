@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 from numpy.typing import ArrayLike
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from conset.comparison import Comparison, Timing
     from conset.execution.job import RunResult
     from conset.execution.plan import Plan
+    from conset.program import Program
     from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 
@@ -44,6 +45,50 @@ __all__ = [
 ]  # fmt: skip
 
 
+@overload
+def compile(  # type: ignore[overload-overlap]  # any other text gives a program
+    pattern: PatternLike,
+    machine: MachineLike,
+    *,
+    method: str = AUTO,
+    contention: int | None = None,
+    channels: int | None = None,
+    limits: Limits | str | None = None,
+    placement: str | Path = "identity",
+    ranks_per_node: int = 1,
+    sync: str | None = None,
+    seed: int = 0,
+    effort: int = 1,
+    timetable: str | None = None,
+    router: str | None = None,
+    objective: str = "time",
+    min_bandwidth: str | Path | None = None,
+    routes: str = "fixed",
+    rank_by: str | None = None,
+    combine: Literal["none"] = "none",
+) -> Schedule: ...
+@overload
+def compile(
+    pattern: PatternLike,
+    machine: MachineLike,
+    *,
+    method: str = AUTO,
+    contention: int | None = None,
+    channels: int | None = None,
+    limits: Limits | str | None = None,
+    placement: str | Path = "identity",
+    ranks_per_node: int = 1,
+    sync: str | None = None,
+    seed: int = 0,
+    effort: int = 1,
+    timetable: str | None = None,
+    router: str | None = None,
+    objective: str = "time",
+    min_bandwidth: str | Path | None = None,
+    routes: str = "fixed",
+    rank_by: str | None = None,
+    combine: str,
+) -> Program: ...
 @python_interface
 @keyboard_interrupts()
 def compile(
@@ -65,7 +110,8 @@ def compile(
     min_bandwidth: str | Path | None = None,
     routes: str = "fixed",
     rank_by: str | None = None,
-) -> Schedule:
+    combine: str = "none",
+) -> Schedule | Program:
     """A schedule of a pattern on a machine.
 
     >>> compile("alltoall:size=4KiB", "torus:4x4", method="coloring", sync="local").phases
@@ -89,10 +135,12 @@ def compile(
         objective: `time`, or `phases`: fewest phases, then the least sum of loads.
         min_bandwidth: what every connection must be guaranteed, as `10MB/s`, or a file of rates.
         routes: `fixed`: the machine's; `free`: chosen with the phases, by methods that can.
+        combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`, `radix:2`, `node-aware`,
+            `virtual-grid:4x4`, `mixed`; then the result is a program, of one stage where messages go directly.
         rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit` or `formula`; None: the machine's model.
 
     Raises:
-        UsageError: an unknown method, placement, policy or ranking, or a limit that does not parse.
+        UsageError: an unknown method, placement, policy, ranking or way to combine, or a limit that does not parse.
         InputError: pattern, machine and method do not fit each other.
         NoScheduleError: none exists, or none was found, within the limits.
     """
@@ -103,41 +151,63 @@ def compile(
         min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
     )  # fmt: skip
     target = load_machine(machine)
-    return compile_pattern(inputs.pattern_on(pattern, target, ranks_per_node, seed), target, options)
+    traffic = inputs.pattern_on(pattern, target, ranks_per_node, seed)
+    if combine == "none":
+        return compile_pattern(traffic, target, options)
+    from conset.combining.choose import compile_combined
+
+    return compile_combined(traffic, target, options, combine).program
 
 
 @python_interface
-def read(path: str | Path) -> Schedule:
-    """The schedule in a file; raises InputError where there is none."""
+def read(path: str | Path) -> Schedule | Program:
+    """The schedule or program in a file; raises InputError where there is none."""
+    from conset.formats.program import read_program_file
     from conset.formats.schedule import read_schedule
+    from conset.formats.sniff import sniff
 
-    return read_schedule(Path(path))
+    found = Path(path)
+    return read_program_file(found) if sniff(found).form == "program" else read_schedule(found)
 
 
 @python_interface
-def write(schedule: Schedule, path: str | Path) -> None:
-    """Writes a schedule: `.json` for people, `.npz` for size; raises UsageError for another suffix."""
+def write(schedule: Schedule | Program, path: str | Path) -> None:
+    """Writes a schedule, `.json` for people, `.npz` for size, or a program, `.json`; raises UsageError otherwise."""
+    from conset.formats.program import document_of_program, write_program_document
     from conset.formats.schedule import write_schedule
 
-    write_schedule(schedule, Path(path))
+    if isinstance(schedule, Schedule):
+        write_schedule(schedule, Path(path))
+    else:
+        write_program_document(document_of_program(schedule), Path(path))
 
 
 @python_interface
-def verify(schedule: Schedule | str | Path, *, window: int | None = None) -> Verification:
-    """All violations of a schedule or of a schedule file, found by code that shares nothing with the compiler.
+def verify(schedule: Schedule | Program | str | Path, *, window: int | None = None) -> Verification:
+    """All violations of a schedule, a program or a file of one, found by code that shares nothing with the compiler.
 
     Args:
-        schedule: the schedule, or its file.
+        schedule: the schedule or program, or its file.
         window: holds any so many consecutive phases together to the limits, too.
 
     Raises:
-        UsageError: the window is below 1. InputError: no schedule file, or its machine cannot be built.
+        UsageError: the window is below 1, or that of a program.
+        InputError: no such file, or its machine cannot be built.
     """
+    from conset.formats.program import document_of_program, read_program_document
     from conset.formats.schedule import read_document
-    from conset.verification import verify_document, verify_schedule
+    from conset.formats.sniff import sniff
+    from conset.program import Program
+    from conset.verification import verify_document, verify_program, verify_schedule
 
     if isinstance(schedule, Schedule):
         return verify_schedule(schedule, window=window)
+    if window is not None and (isinstance(schedule, Program) or sniff(Path(schedule)).form == "program"):
+        raise UsageError(f"window {window}: is for schedules", options=["window"])
+    if isinstance(schedule, Program):
+        return verify_program(document_of_program(schedule))
+    if sniff(Path(schedule)).form == "program":
+        return verify_program(read_program_document(Path(schedule)))
     return verify_document(read_document(Path(schedule)), window=window)
 
 
@@ -204,13 +274,13 @@ def bound(
 
 @python_interface
 def predict(
-    schedule: Schedule, *, sync: str | None = None, machine: MachineLike | None = None, by: str | None = None
+    schedule: Schedule | Program, *, sync: str | None = None, machine: MachineLike | None = None, by: str | None = None
 ) -> Timing:
     """The time a schedule takes, with its terms, by the machine's own model.
 
     Args:
-        schedule: phases of transfers.
-        sync: policy; None: the schedule's own.
+        schedule: phases of transfers, or a program, which counts as one schedule of all that it sends.
+        sync: policy; None: its own.
         machine: another machine.
         by: `formula` or a model; None: the machine's, or the formula where that fails (`Timing.stands_in` says why).
 
@@ -218,14 +288,16 @@ def predict(
         UsageError: an unknown policy or model. InputError: the schedule does not fit the other machine.
     """
     from conset.comparison.times import time_schedule
+    from conset.program import Program, chained
 
-    return time_schedule(schedule, sync=sync, machine=None if machine is None else load_machine(machine), by=by)
+    whole = chained(schedule) if isinstance(schedule, Program) else schedule
+    return time_schedule(whole, sync=sync, machine=None if machine is None else load_machine(machine), by=by)
 
 
 @python_interface
 @keyboard_interrupts()
 def simulate(
-    what: Schedule | Workload | str | Path,
+    what: Schedule | Program | Workload | str | Path,
     machine: MachineLike | None = None,
     *,
     model: str = "flow",
@@ -245,7 +317,7 @@ def simulate(
     4
 
     Args:
-        what: what is sent; a path is a trace.
+        what: what is sent: a program as one schedule; a path is a trace.
         machine: required unless a schedule is given, which has its own.
         model: `flow`, `wormhole`, `circuit` or `flit`.
         sync: policy; None: a schedule's own.
@@ -263,12 +335,15 @@ def simulate(
         InputError: what is sent does not fit machine or model. NoScheduleError: it would never end.
     """
     from conset.prediction.evaluate import retarget
+    from conset.program import Program, chained
     from conset.simulation import Workload
     from conset.simulation.settings import Settings
     from conset.simulation.table import find_model
     from conset.simulation.trace import read_trace
 
     target = None if machine is None else load_machine(machine)
+    if isinstance(what, Program):
+        what = chained(what)
     if isinstance(what, Schedule):
         schedule = what if target is None else retarget(what, target)
         work, target, own = Workload.of_schedule(schedule), schedule.machine, schedule.sync
@@ -302,6 +377,7 @@ def compare(
     models: Sequence[str] = (),
     by: str | None = None,
     rank_by: str | None = None,
+    combine: str | Sequence[str] = (),
 ) -> Comparison:
     """Methods beside each other: rows of figures for every pattern, machine and policy.
 
@@ -324,6 +400,7 @@ def compare(
         models: that simulate every row beside what decides.
         by: what says a row's `time_s`: a model or `formula`; None: each machine's model.
         rank_by: what chooses for `auto`; None: `by`.
+        combine: ways to combine messages, a row for each: `auto`, `8x8`, `radix:2`, ….
 
     Returns:
         `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each pattern and machine the
@@ -347,7 +424,10 @@ def compare(
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
     )  # fmt: skip
     pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
-    return compare_all(pairs, options, policies, models=tuple(models), by=by, named=methods is not None)
+    combines = combine.split(",") if isinstance(combine, str) else combine
+    return compare_all(
+        pairs, options, policies, models=tuple(models), by=by, named=methods is not None, combines=combines
+    )
 
 
 @python_interface

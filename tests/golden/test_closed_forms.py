@@ -88,9 +88,12 @@ class Case:
         ports = min(self.costs.port_out_Bps, self.costs.port_in_Bps, self.costs.node_Bps)
         return min(ports, self.costs.link_Bps) if hops else ports
 
-    def time(self, model: str, phases: list[list[Triple]]) -> float:
-        """What a schedule of these phases takes [s]."""
+    def time(self, model: str, phases: list[list[Triple]], *, packed: bool = False) -> float:
+        """What a schedule of these phases takes [s]; `packed`: every message is put together from pieces."""
         schedule = schedule_of(self.machine, phases)
+        if packed:
+            pattern = replace(schedule.pattern, packed=np.ones(schedule.pattern.messages, bool))
+            schedule = replace(schedule, pattern=pattern)
         if model == "formula":
             return predict(schedule, sync=self.sync).time_s
         return self.played(model, Workload.of_schedule(schedule))
@@ -408,3 +411,50 @@ def test_set_up_is_paid_by_the_ranks_of_a_phase(model: str, sync: str) -> None:
     assert case.time(model, two) == pytest.approx(6 * US + alone, rel=1e-6)
     again = 2 * (6 * US + alone) if sync == "local" else 2 * 6 * US + 3 * US + alone
     assert case.time(model, [*two, [(0, 1, 100)]]) == pytest.approx(again, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", EVERY)
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("size", SIZES_B)
+@pytest.mark.parametrize("receive", ["before", "after"])
+def test_10_a_packed_message_alone(model: str, network: str, size: int, receive: str) -> None:
+    """Both processors copy it beside their overheads: a + 2b / copy; without `copy` and of other messages nothing."""
+    case = Case.on(NETWORKS[network], receive=receive, copy_Bps=20 * MB)
+    alone = case.alone(size, hops_of(case.machine, [(0, 1)]))
+    message = [[(0, 1, size)]]
+    assert case.time(model, message, packed=True) == pytest.approx(alone + 2 * size / (20 * MB), rel=1e-6)
+    assert case.time(model, message) == pytest.approx(alone, rel=1e-6)
+    at_once = Case.on(NETWORKS[network], receive=receive)
+    assert at_once.time(model, message, packed=True) == pytest.approx(alone, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", EVERY)
+def test_10_a_packed_message_inside_a_node(model: str) -> None:
+    """It is put together, copied as every message inside a node, and taken apart: three copies, one after another."""
+    machine = Case.on(NETWORKS["mesh"], copy_Bps=20 * MB).machine
+    pattern = Pattern.from_messages([0], [1], [4000], 2, packed=[True])
+    schedule = Schedule(pattern, machine, "by hand", Limits(), [0, 1], [0], placement=[3, 3], sync="none")
+    expected = 5 * US + 2.5 * US + 3 * 4000 / (20 * MB)
+    case = Case(machine)
+    time = predict(schedule).time_s if model == "formula" else case.played(model, Workload.of_schedule(schedule))
+    assert time == pytest.approx(expected, rel=1e-6)
+
+
+def test_10_flit() -> None:
+    """Overhead and copy together are whole cycles: 3 us and 160 B at 20 MB/s are 55 cycles of 0.2 us, 2 us are 50."""
+    case = Case.on(NETWORKS["mesh"], copy_Bps=20 * MB)
+    expected = (55 + 5 + 4 + 10 + 50) * 0.2 * US
+    assert case.time("flit", [[(0, 1, 160)]], packed=True) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", EVERY)
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_10_one_sends_packed_messages_to_many(model: str, count: int) -> None:
+    """The sender works for send_overhead + b / copy on each, longer than the port on its bytes."""
+    case = Case.on(NETWORKS["mesh"], copy_Bps=20 * MB)
+    source, targets = CENTRE["mesh"]
+    send = 5 * US + 4000 / (20 * MB)
+    assert send > 4000 / case.rate(1)
+    expected = case.alone(4000, 1) + 2 * 4000 / (20 * MB) + (count - 1) * send
+    phase = [(source, t, 4000) for t in targets[:count]]
+    assert case.time(model, [phase], packed=True) == pytest.approx(expected, rel=1e-6)

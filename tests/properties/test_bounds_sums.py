@@ -42,8 +42,9 @@ def questions(draw: st.DrawFn) -> BoundProblem:
         size = np.broadcast_to(size[0], count)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=ranks))])
     placed = ranks > nodes or draw(st.booleans())
+    packed = rng.random(count) < draw(st.sampled_from((0.0, 0.4, 1.0)))
     return BoundProblem(
-        Pattern(ranks, offsets, target, size), machine, machine.costs, Limits(),
+        Pattern(ranks, offsets, target, size, packed=packed), machine, machine.costs, Limits(),
         rng.integers(0, nodes, ranks).astype(np.int32) if placed else None, parse_sync(draw(st.sampled_from(POLICIES))),
         draw(st.booleans()), draw(st.booleans()), False,
     )  # fmt: skip

@@ -28,7 +28,7 @@ CLASSES = (
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3
 """Calls kept of each function."""
-TRIES = 20
+TRIES = 40
 LATER = {"Execution", "CycleExecution", "TransferWork", "FluidRates", "FlitRouters", "FlitWorkload", "RouterDemands"}
 SLOW = {"simulate_flow", "simulate_wormhole", "simulate_flit"}
 

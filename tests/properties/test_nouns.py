@@ -53,6 +53,7 @@ def _broken() -> conset.Verification:
 MAKERS: dict[str, Callable[[], Any]] = {
     "pattern": lambda: Pattern.from_messages([0, 1, 2, 5], [3, 4, 5, 5], [8, 9, 10, 11]),
     "ordered pattern": lambda: Pattern.from_messages([0, 3, 3], [3, 4, 5], [8, 9, 10], before=[[0, 1], [0, 2]]),
+    "packed pattern": lambda: Pattern.from_messages([0, 3, 3], [3, 4, 5], [8, 9, 10], packed=[True, False, True]),
     "equal pattern": lambda: conset.load_pattern("alltoall", "crossbar:40"),
     "mesh": lambda: Topology.mesh(4, 3, width=2),
     "graph": _graph,
@@ -159,7 +160,8 @@ def _other_values(value: Any, rng: np.random.Generator) -> Iterator[Any]:
         yield None
         for _ in range(5 if value.size else 0):
             array = np.array(value)
-            array.flat[rng.integers(value.size)] += 1
+            at = rng.integers(value.size)
+            array.flat[at] = not array.flat[at] if array.dtype == np.bool_ else array.flat[at] + 1
             yield array
     elif isinstance(value, bool):
         yield not value

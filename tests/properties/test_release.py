@@ -32,6 +32,8 @@ NETWORKS = (
 )
 SIZES_B = (0, 16, 100, 101, 1000, 20_000)
 MODELS = ["flow", "wormhole", "circuit"]
+PACKED = (0.0, 0.4, 1.0)
+"""The share of messages that are put together from several pieces."""
 
 
 def ends_of(draw: st.DrawFn, rng: np.random.Generator, nodes: int, count: int) -> dict[str, Any]:
@@ -55,7 +57,8 @@ def schedules(draw: st.DrawFn, machine: Machine) -> Workload:
     order = np.lexsort((rng.random(count), phase)) if draw(st.booleans()) else np.zeros(0, np.int32)
     size = rng.choice(SIZES_B, count)
     ends = ends_of(draw, rng, machine.topology.endpoints, count)
-    return Workload(bytes=size, nodes=machine.topology.nodes, phase_offsets=offsets, order=order, **ends)
+    packed = rng.random(count) < rng.choice(PACKED)
+    return Workload(bytes=size, nodes=machine.topology.nodes, phase_offsets=offsets, order=order, packed=packed, **ends)
 
 
 @st.composite
@@ -71,6 +74,7 @@ def traces(draw: st.DrawFn, machine: Machine) -> Workload:
         dep_offsets=np.cumsum([0, *(each.size for each in deps)]),
         deps=np.concatenate([*deps, np.zeros(0, np.int64)]),
         **ends_of(draw, rng, machine.topology.endpoints, count),
+        packed=rng.random(count) < rng.choice(PACKED),
     )
 
 

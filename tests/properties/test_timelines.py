@@ -80,6 +80,7 @@ def workloads(draw: st.DrawFn, endpoints: int, nodes: int) -> Workload:
         more["sender"], more["receiver"] = (
             2 * at + rng.integers(0, 2, count).astype(np.int32) for at in (source, target)
         )
+    more["packed"] = rng.random(count) < draw(st.sampled_from([0.0, 0.4, 1.0]))
     return Workload(source, target, size.astype(np.int64), nodes, **more)
 
 

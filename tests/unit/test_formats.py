@@ -145,13 +145,13 @@ def test_a_file_of_another_form_is_named(files: dict[str, Path], capsys: pytest.
         (ScheduleFile, {"posting": "rotate"}, "unknown posting 'rotate': did you mean 'rotated'?"),
         (ScheduleFile, {"min_bandwidth_Bps": [1.0, -1]}, r"min_bandwidth_Bps\[1\]: must be a rate from 0 to"),
         (ScheduleFile, {"\ud800": 1}, "schedule: "),
-        (ProgramFile, {"blocks": [{"name": "a"}]}, r"blocks\[0\]: key 'repeat' is missing"),
-        (ProgramFile, {"blocks": [1]}, r"blocks\[0\]: an object is required, given 1"),
-        (ProgramFile, {"blocks": {}}, "blocks: must be a list, is {}"),
+        (ProgramFile, {"stages": [{"name": "a"}]}, r"stages\[0\]: key 'repeat' is missing"),
+        (ProgramFile, {"stages": [1]}, r"stages\[0\]: an object is required, given 1"),
+        (ProgramFile, {"stages": {}}, "stages: must be a list, is {}"),
         (
             ProgramFile,
-            {"blocks": [{"name": "a", "repeat": 1, "schedule": 0, "turns": 0}]},
-            r"blocks\[0\].turns: must be true or false, is 0",
+            {"stages": [{"name": "a", "repeat": 1, "turns": 0, "schedule": 0}]},
+            r"stages\[0\].turns: must be true or false, is 0",
         ),
         (TimelineFile, {"end": []}, "unknown entry 'end': did you mean 'end_s'?"),
         (TimelineFile, {"source": [0.5]}, r"source\[0\] = 0.5: must be an integer from -2147483648"),
@@ -241,7 +241,9 @@ def test_the_schema_accepts_what_is_written_and_little_else(files: dict[str, Pat
     assert not validator.is_valid(found | {"schema": "conset/other@1"})
     for key in set(schema["required"]):
         assert not validator.is_valid({name: value for name, value in found.items() if name != key}), key
-    wrong = {"schedule": {"phases": [[[1, 2, 3]]]}, "program": {"schedules": [{}]}, "timeline": {"end_s": ["1"]}}
+    wrong = {"schedule": {"phases": [[[1, 2, 3]]]}, "timeline": {"end_s": ["1"]}}
+    if form == "program":
+        wrong[form] = {"stages": [{**found["stages"][0], "schedule": {}}]}
     assert not validator.is_valid(found | wrong[form])
 
 

@@ -140,14 +140,50 @@ def test_parts_must_add_up() -> None:
     ],
 )
 def test_order_between_messages_needs_a_policy_that_keeps_it(sync: str, phases: list[list[int]], kept: bool) -> None:
-    # 0→1, then 1→2: rank 1 may send only what it has received
-    pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
+    # 0→1, then 0→2: that a send has been posted says nothing of where it arrives
+    pattern = Pattern.from_messages([0, 0], [1, 2], [8, 8], 3, before=[[0, 1]])
     schedule = schedule_of(pattern, phases)
     if kept:
-        plan_schedule(schedule, sync)
+        assert plan_schedule(schedule, sync).needs is None
     else:
         with pytest.raises(InputError, match=r"before\[0\]: message 0 .* must end before message 1"):
             plan_schedule(schedule, sync)
+
+
+@pytest.mark.parametrize(
+    ("sync", "phases", "needed"),
+    [
+        ("barrier", [[0], [1]], False),
+        ("local", [[0], [1]], False),
+        ("ready", [[0], [1]], False),
+        ("barrier:2", [[0], [1]], True),
+        ("barrier", [[0, 1]], True),
+        ("local", [[0, 1]], True),
+        ("none", [[0], [1]], True),
+        ("none", [[1], [0]], True),
+    ],
+)
+def test_a_rank_that_sends_what_it_has_received_needs_it(sync: str, phases: list[list[int]], needed: bool) -> None:
+    # 0→1, then 1→2: rank 1 may send only what it has received
+    pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
+    plan = plan_schedule(schedule_of(pattern, phases), sync)
+    assert (plan.needs is not None) == needed
+    if plan.needs is not None:
+        assert (plan.sends.rank[plan.needs.send].tolist(), plan.needs.receive.tolist()) == ([1], [0])
+
+
+def test_no_need_reaches_into_a_later_phase() -> None:
+    pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
+    for sync in ("barrier", "local", "ready"):
+        with pytest.raises(InputError, match=r"before\[0\]: message 0 .* must end before message 1"):
+            plan_schedule(schedule_of(pattern, [[1], [0]]), sync)
+
+
+def test_every_part_of_a_message_needs_every_part_of_the_one_before() -> None:
+    pattern = Pattern.from_messages([0, 1], [1, 2], [8, 9], 3, before=[[0, 1]])
+    plan = plan_schedule(schedule_of(pattern, [[0, 0], [1, 1]], [3, 5, 4, 5]), "none")
+    assert plan.needs is not None
+    assert (plan.needs.offsets.tolist(), plan.needs.receive.tolist()) == ([0, 0, 0, 2, 4], [0, 1, 0, 1])
 
 
 def test_local_does_not_hold_back_another_source() -> None:

@@ -25,10 +25,10 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
-from conset.program import Block, Program, compile_program, predict_program, read_program
+from conset.program import Stage, Program, compile_program, predict_program, read_program
 from conset.program.share import reorder
 from conset.program.spec import BlockSpec
-from conset.schedule.document import BlockDocument
+from conset.schedule.document import StageDocument
 from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 
 IWARP = parse_machine("iwarp:4x4")
@@ -45,7 +45,7 @@ def words(machine: Machine, *blocks: tuple[str, int], request: CompileOptions = 
 def executed(program: Program) -> list[int]:
     """The context of every phase in the order in which they run, one by one."""
     order: list[int] = []
-    for block in program.blocks:
+    for block in program.stages:
         contexts = program.contexts[block.schedule]
         for repetition in range(block.repeat):
             back = block.turns and repetition % 2 == 1
@@ -76,7 +76,7 @@ def test_a_repeated_block_turns_round() -> None:
     program = compile_program(words(IWARP, ("alltoall", 7)), IWARP, CONNECTIONS)
     phases = program.schedules[0].phases
     assert phases > 1
-    assert program.blocks[0].turns
+    assert program.stages[0].turns
     assert (program.switches, program.switches_apart) == (7 * (phases - 1), 7 * phases - 1)
     check(program)
 
@@ -124,11 +124,11 @@ def test_an_order_forbids_to_turn() -> None:
     program = compile_program(
         [BlockSpec("chain", ordered, 4, CompileOptions("first-fit"))], machine, CompileOptions("first-fit")
     )
-    assert not program.blocks[0].turns
+    assert not program.stages[0].turns
     assert program.switches == program.switches_apart == 7
     check(program)
-    wrong = replace(document_of_program(program), blocks=(BlockDocument("chain", 4, 0, True),))
-    assert [v.rule for v in verify_program(wrong).violations] == ["program-block"]
+    wrong = replace(document_of_program(program), stages=(StageDocument("chain", 4, 0, True),))
+    assert [v.rule for v in verify_program(wrong).violations] == ["program-stage"]
 
 
 @st.composite
@@ -157,12 +157,12 @@ def test_any_program_verifies_and_counts_its_switches(program: Program) -> None:
 @given(programs())
 def test_a_program_never_takes_longer_than_its_blocks_apart(program: Program) -> None:
     apart = sum(
-        block.repeat * predict(program.schedules[block.schedule], sync="barrier").time_s for block in program.blocks
+        block.repeat * predict(program.schedules[block.schedule], sync="barrier").time_s for block in program.stages
     )
     costs = program.machine.costs
     barrier = costs.synchronization.at(program.machine.topology.endpoints)
     # apart, no barrier stands between blocks
-    assert predict_program(program).time_s <= apart + barrier * sum(block.repeat for block in program.blocks) + 1e-12
+    assert predict_program(program).time_s <= apart + barrier * sum(block.repeat for block in program.stages) + 1e-12
 
 
 def test_the_formula_by_hand() -> None:
@@ -206,10 +206,13 @@ def rules(document: Any) -> set[str]:
 def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
     document = document_of_program(shared)
     assert verify_program(document).ok
-    blocks, contexts = document.blocks, document.contexts
-    assert rules(replace(document, blocks=(replace(blocks[0], schedule=9), *blocks[1:]))) == {"program-block"}
-    assert rules(replace(document, blocks=(replace(blocks[0], repeat=0), *blocks[1:]))) == {"program-block"}
-    assert rules(replace(document, blocks=blocks[:2])) == {"program-figures"}
+    blocks, contexts = document.stages, document.contexts
+    assert rules(replace(document, stages=(replace(blocks[0], schedule=9), *blocks[1:]))) == {"program-stage"}
+    assert rules(replace(document, stages=(replace(blocks[0], repeat=0), *blocks[1:]))) == {"program-stage"}
+    assert rules(replace(document, stages=blocks[:2])) == {"program-stage"}, "a schedule that no stage runs"
+    assert rules(replace(document, stages=(*blocks, blocks[0]))) == {"program-figures"}
+    assert rules(replace(document, figures={**document.figures, "volume": 1.0})) == {"program-figures"}
+    assert rules(replace(document, staging_limit_B=0)) == {"program-staging"}
     assert rules(replace(document, contexts=contexts[:2])) == {"program-context"}
     assert rules(replace(document, contexts=(*contexts[:2], contexts[2][1:]))) == {"program-context"}
     assert rules(replace(document, figures={**document.figures, "switches": 0})) == {"program-figures"}
@@ -220,7 +223,7 @@ def test_the_verifier_finds_what_was_changed(shared: Program) -> None:
     )
     broken = replace(document.schedules[2], transfer_size=document.schedules[2].transfer_size + 1)
     assert "message-bytes" in rules(replace(document, schedules=(*document.schedules[:2], broken)))
-    assert rules(replace(document, schedules=())) == {"program-block"}
+    assert rules(replace(document, schedules=())) == {"program-stage"}
     # everything in one context: the all-to-all alone fills 12 channels in several phases
     crowd = tuple((0,) * len(phases) for phases in contexts)
     found = rules(replace(document, contexts=crowd))
@@ -350,9 +353,9 @@ def test_what_a_program_sends_stays_within_64_bits(repeat: int, wrong: bool) -> 
         document = document_of_program(program)
         assert verify_program(document).ok
         assert program.figures()["bytes"] == times * size
-        more = replace(document, blocks=(replace(document.blocks[0], repeat=times + 1),))
-        assert rules(more) == {"program-block"}
-        assert rules(replace(document, blocks=(replace(document.blocks[0], repeat=2**31),))) == {"program-block"}
+        more = replace(document, stages=(replace(document.stages[0], repeat=times + 1),))
+        assert rules(more) == {"program-stage"}
+        assert rules(replace(document, stages=(replace(document.stages[0], repeat=2**31),))) == {"program-stage"}
         with pytest.raises(InputError, match="together send"):
             to_program(more)
     else:
@@ -388,7 +391,7 @@ def test_files_say_the_same_again(shared: Program, tmp_path: Path) -> None:
     write_program_document(document_of_program(again), second)
     assert second.read_bytes() == path.read_bytes()
     assert list(json.loads(path.read_text())) == [
-        "schema", "machine", "blocks", "contexts", "schedules", "figures", "manifest"
+        "schema", "machine", "sync", "stages", "figures", "manifest"
     ]  # fmt: skip
 
 
@@ -428,7 +431,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["schema"] == "conset/program@1"
-    assert [block["method"] for block in summary["blocks"]] == ["first-fit", "coloring"]
+    assert [block["method"] for block in summary["stages"]] == ["first-fit", "coloring"]
     assert summary["figures"]["phases"] == 10 * 4 + 2 * 15
     first = file.read_bytes()
     assert run(arguments) == 0
@@ -450,7 +453,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_blocks_refuse_what_is_none() -> None:
-    with pytest.raises(InputError, match=r"^block 'x': repeat = 0: must be at least 1$"):
-        Block("x", 0, 0, False)
+    with pytest.raises(InputError, match=r"^stage 'x': repeat = 0: must be at least 1$"):
+        Stage("x", 0, 0, False)
     with pytest.raises(InputError, match="a program needs a block"):
         compile_program([], IWARP, CONNECTIONS)

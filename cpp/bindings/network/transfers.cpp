@@ -11,8 +11,9 @@ void bind_transfers(nb::module_& module) {
              nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert(), nb::arg("size").noconvert(),
              nb::keep_alive<1, 2>(), Unlocked());
     nb::class_<BoundRanks>(module, "Ranks")
-        .def(nb::init<In<std::int32_t>, In<std::int32_t>, std::int32_t>(), nb::arg("sender").noconvert(),
-             nb::arg("receiver").noconvert(), nb::arg("ranks"), Unlocked());
+        .def(nb::init<In<std::int32_t>, In<std::int32_t>, std::int32_t, In<std::uint8_t>>(),
+             nb::arg("sender").noconvert(), nb::arg("receiver").noconvert(), nb::arg("ranks"),
+             nb::arg("packed").noconvert(), Unlocked());
 }
 
 }  // namespace conset::bindings

@@ -29,11 +29,11 @@ private:
     Routes routes_;
 };
 
-// The ranks that send and receive transfers; keeps the arrays it looks at.
+// The ranks that send and receive transfers, and which of these are packed (or none); keeps the arrays it looks at.
 class BoundRanks {
 public:
-    BoundRanks(In<std::int32_t> sender, In<std::int32_t> receiver, std::int32_t ranks)
-        : sender_(sender), receiver_(receiver), ranks_(ranks) {
+    BoundRanks(In<std::int32_t> sender, In<std::int32_t> receiver, std::int32_t ranks, In<std::uint8_t> packed)
+        : sender_(sender), receiver_(receiver), ranks_(ranks), packed_(packed) {
         check_count("ranks", ranks, 0, std::numeric_limits<std::int32_t>::max());
         check_ids("sender", view(sender_), ranks);
         check_ids("receiver", view(receiver_), ranks);
@@ -43,12 +43,14 @@ public:
     Ranks of(const BoundTransfers& transfers) const {
         check_size("sender", sender_.shape(0), (*transfers).size());
         check_size("receiver", receiver_.shape(0), (*transfers).size());
-        return {view(sender_), view(receiver_), ranks_};
+        if (packed_.shape(0) != 0) check_size("packed", packed_.shape(0), (*transfers).size());
+        return {view(sender_), view(receiver_), ranks_, view(packed_)};
     }
 
 private:
     In<std::int32_t> sender_, receiver_;
     std::int32_t ranks_;
+    In<std::uint8_t> packed_;
 };
 
 }  // namespace conset::bindings

@@ -41,20 +41,22 @@ Step step_of(const BoundPrices& prices, double bytes) {
     return {bytes, prices.send[k], prices.receive[k], prices.once[k], prices.link[k]};
 }
 
-Alone alone_of(const BoundPrices& prices, const Step& step, bool leaves, double hops, double slowest) {
-    const double bytes = step.bytes, latency = leaves ? step.once + hops * step.link : 0;
+// `copy`: of a packed message, at each end.
+Alone alone_of(const BoundPrices& prices, const Step& step, bool leaves, double hops, double slowest, double copy) {
+    const double bytes = step.bytes, send = step.send + copy, receive = step.receive + copy;
+    const double latency = leaves ? step.once + hops * step.link : 0;
     const double through = leaves ? bytes * slowest : bytes / prices.copy_Bps;
     const double flow = prices.split ? 0 : through;
     const bool before = leaves && prices.before, kept = before && bytes > prices.eager;
     Alone m{};
-    m.send = step.send;
-    m.receive = step.receive;
-    m.to_bytes = step.send + latency + (kept ? step.receive : 0);
-    m.after = before ? 0 : step.receive;
-    m.to_receive = step.send + latency + (before ? 0 : flow);
+    m.send = send;
+    m.receive = receive;
+    m.to_bytes = send + latency + (kept ? receive : 0);
+    m.after = before ? 0 : receive;
+    m.to_receive = send + latency + (before ? 0 : flow);
     m.left = kept ? flow : 0;
     m.held = m.to_bytes + flow;
-    m.alone = step.send + latency + flow + step.receive;
+    m.alone = send + latency + flow + receive;
     m.wait = std::max(prices.setup, leaves && prices.ready ? prices.signal + hops * prices.signal_link : 0);
     return m;
 }
@@ -83,8 +85,9 @@ public:
         const double hops = leaves ? routes_.network.hops(routes_.source[k], routes_.target[k]) : 0;
         const double slowest = std::max(slowest_link(k, hops), port_or_node(k));
         if (static_cast<double>(size) != step_.bytes) step_ = step_of(prices_, static_cast<double>(size));
-        const Alone m = alone_of(prices_, step_, leaves, hops, slowest);
-        add_ranks(k, m, leaves, slowest);
+        const double copy = ranks_of_.packs(k) ? step_.bytes / prices_.copy_Bps : 0;
+        const Alone m = alone_of(prices_, step_, leaves, hops, slowest, prices_.split ? 0 : copy);
+        add_ranks(k, m, leaves, slowest, copy);
         const double alone = m.wait + m.alone;
         if (longest_at_ < 0 || alone > longest_) {
             longest_ = alone;
@@ -118,14 +121,16 @@ private:
     double weight(std::size_t k) const { return weight_.empty() ? 1 : weight_[k]; }
     double port_or_node(std::size_t k) const { return std::max(prices_.port, weight(k) / prices_.node_Bps); }
 
-    void add_ranks(std::size_t k, const Alone& m, bool leaves, double slowest) {
+    // Of a split message the bytes of all parts are copied, whatever each of them has.
+    void add_ranks(std::size_t k, const Alone& m, bool leaves, double slowest, double copy) {
+        const double copied = prices_.split ? copy : 0;
         Rank &sender = ranks_[ranks_of_.sender[k]], &receiver = ranks_[ranks_of_.receiver[k]];
-        sender.send += m.send;
+        sender.send += m.send + copied;
         sender.sending.least(0, m.alone - m.send);
-        receiver.receive += m.receive;
+        receiver.receive += m.receive + copied;
         receiver.receiving.least(m.wait + m.to_receive, m.left);
         const double apart = prices_.split ? (leaves ? step_.bytes * slowest : step_.bytes / prices_.copy_Bps) : 0;
-        sender.held += prices_.split ? m.held + apart : m.held;
+        sender.held += prices_.split ? m.held + apart + copied : m.held;
         sender.holding.least(m.wait, m.alone - m.held);
         if (!leaves) return;
         ++sender.sends;

@@ -56,7 +56,7 @@ public:
         if (!links_.empty())
             for (const std::int32_t l : way_)
                 slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
-        const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves);
+        const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves, ranks_of_.packs(k));
         const double wait = costs_.setup + m.signal;
         sender.send.add(m.send, 0, m.alone - m.send);
         receiver.receive.add(m.receive, wait + m.to_receive, m.left);

@@ -112,7 +112,8 @@ private:
         if (!links_.empty())
             for (std::size_t i = begins; i < ways_.size(); ++i)
                 slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(ways_[i])));
-        const Message m = message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves);
+        const Message m =
+            message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves, who_.packs(k));
         const double from = released(k, sender, receiver, m);
         sender.send.add(m.send, from, m.alone - m.send);
         receiver.receive.add(m.receive, from + m.to_receive, m.left);

@@ -21,10 +21,11 @@ protected:
                 0,      0,     0,        -1,    false, false,     split, true};
     }
     MessageSums sums() const {
-        return sum_messages({network_, node_, to_, {}, {}}, {node_, to_, 4}, size_, {}, prices());
+        return sum_messages({network_, node_, to_, {}, {}}, {node_, to_, 4, packed}, size_, {}, prices());
     }
 
     bool split = false;
+    Array<std::uint8_t> packed;
 
 private:
     const Network network_ = Network::box({4}, false, Tie::parity);
@@ -60,6 +61,29 @@ TEST_F(BoundsSums, PartsKeepSlotsAloneBusy) {
     split = true;
     const MessageSums found = sums();
     EXPECT_EQ(found.held, (Numbers{1 + 13 + 8, 1 + 11 + 4, 1 + 2, 0}));
+    EXPECT_EQ(found.longest, 1 + 13 + 2);
+}
+
+TEST_F(BoundsSums, WhatIsPackedIsCopiedAtBothEnds) {
+    packed = {1, 0, 1};
+    const MessageSums found = sums();
+    EXPECT_EQ(found.send, (Numbers{1 + 2, 1, 1 + 2, 0}));
+    EXPECT_EQ(found.receive, (Numbers{2, 0, 2 + 2, 2 + 2}));
+    EXPECT_EQ(found.held, (Numbers{1 + 2 + 13 + 8, 1 + 11 + 4, 1 + 2 + 2, 0}));
+    EXPECT_EQ(found.leaving.into, (Numbers{14 + 2, 12, kInfinite, kInfinite}));
+    EXPECT_EQ(found.entering.out, (Numbers{2, kInfinite, kInfinite, 2 + 2}));
+    EXPECT_EQ(found.longest, 1 + 13 + 8 + 2 + 4);
+    EXPECT_EQ(found.least, 1 + 2 + 2 + 4);
+}
+
+TEST_F(BoundsSums, PartsOfAPackedMessageAreCopiedTogether) {
+    packed = {1, 0, 1};
+    split = true;
+    const MessageSums found = sums();
+    EXPECT_EQ(found.send, (Numbers{1 + 2, 1, 1 + 2, 0}));
+    EXPECT_EQ(found.receive, (Numbers{2, 0, 2 + 2, 2 + 2}));
+    EXPECT_EQ(found.held, (Numbers{1 + 2 + 13 + 8, 1 + 11 + 4, 1 + 2 + 2, 0}));
+    EXPECT_EQ(found.leaving.into, (Numbers{14, 12, kInfinite, kInfinite}));
     EXPECT_EQ(found.longest, 1 + 13 + 2);
 }
 

@@ -41,7 +41,7 @@ protected:
     }
     Routes routes() const { return {network, sender, receiver, {}, {}}; }
     Formula batches(const Sizes& phases, const Sizes& groups, bool phase_by_phase = false) const {
-        return time_batches(routes(), {sender, receiver, 4}, size, phases, groups, phase_by_phase, given());
+        return time_batches(routes(), {sender, receiver, 4, packed}, size, phases, groups, phase_by_phase, given());
     }
     Formula one_batch() const { return batches({0, std::ssize(size)}, {0, 1}); }
     void expect(double time, Busy kind, std::int64_t index) const {
@@ -50,11 +50,14 @@ protected:
         EXPECT_EQ(static_cast<Busy>(formula.kind[0]), kind);
         EXPECT_EQ(formula.index[0], index);
     }
-    Ends ranks(const Sizes& phases) const { return time_ranks(routes(), {sender, receiver, 4}, size, phases, given()); }
+    Ends ranks(const Sizes& phases) const {
+        return time_ranks(routes(), {sender, receiver, 4, packed}, size, phases, given());
+    }
 
     Network network = Network::box({4}, false, Tie::plus);  // link 2v leads up from node v
     Array<std::int32_t> sender, receiver, width{1};
     Array<std::int64_t> size;
+    Array<std::uint8_t> packed;
     Array<double> up_to{kInfinite}, send{5}, receive{7}, latency{3}, hop{2}, link;
     MessageCosts costs{};
 };
@@ -87,6 +90,20 @@ TEST_F(Formulas, InsideANodeItIsACopy) {
     costs.copy = 2;
     costs.signal = 9;
     expect(5 + 20 + 7, Busy::message, 0);
+}
+
+TEST_F(Formulas, WhatIsPackedIsCopiedAtBothEnds) {
+    costs.copy = 2;
+    add(0, 1, 10);
+    packed = {1};
+    expect(25 + 3 + 2 + 10 + 27, Busy::out, 0);
+    EXPECT_DOUBLE_EQ(ranks({0, 1}).end[0], 67);
+    add(0, 2, 10);
+    packed = {1, 0};
+    expect(25 + 3 + 2 + 10 + 27, Busy::in, 1);  // longer than the port out, whose first and last bytes are the other's
+    sender[1] = receiver[1] = 2;                // inside a node
+    packed = {0, 1};
+    expect(25 + 20 + 27, Busy::message, 1);
 }
 
 TEST_F(Formulas, OneRankSendsToMany) {

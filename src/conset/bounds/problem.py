@@ -101,6 +101,13 @@ class BoundProblem:
             return self.pattern.size[: self.source.size]
         return self.pattern.size if self.kept is None else self.pattern.size[self.kept]
 
+    @cached_property
+    def packed(self) -> NDArray[np.bool_] | None:
+        """Shape as `source`: which are put together and taken apart; None: none."""
+        if self.pattern.packed is None or self.kept is None:
+            return self.pattern.packed
+        return self.pattern.packed[self.kept]
+
     def index(self, k: int) -> int:
         """The message that is the k-th to leave its node."""
         return k if self.kept is None else int(np.flatnonzero(self.kept)[k])
@@ -189,7 +196,9 @@ class BoundProblem:
         hops, per_byte = self.ways(self.source, self.target)
         slowest = np.maximum(per_byte, self.port_work(self.source, self.target))
         crosses = np.ones(self.source.size, bool)
-        return self.costs.setup_s + message_times(self.costs, self.size, crosses, hops, slowest).alone
+        return (
+            self.costs.setup_s + message_times(self.costs, self.size, crosses, hops, slowest, packed=self.packed).alone
+        )
 
     def port_work(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:
         """Shape as `source` [s/B]: of the slower of a message's ports and nodes."""

@@ -1,7 +1,8 @@
 """Sums that bounds on time share: what messages ask of processors, slots, ports, nodes and links, in one pass.
 
 Lead-ins and lead-outs are the least over the messages of a resource. Where messages may be split, a part is only known
-to pay the least overhead of any size up to the whole, and its bytes may be few: they lead nothing in or out.
+to pay the least overhead of any size up to the whole, and its bytes may be few: they lead nothing in or out. Its parts
+are packed as it is: together they are copied as long as the whole.
 The core counts parts of the messages, several at once; time and memory as in `cpp/include/conset/bounds/sums.hpp`.
 """
 
@@ -23,6 +24,9 @@ from conset.stopping import workers
 
 CHUNK = 1 << 20
 """Messages of a part: sums are added up part by part, whatever the number of threads."""
+
+NOT_PACKED = np.zeros(0, np.uint8)
+"""As the core takes it where no message is packed."""
 
 Seconds = NDArray[np.float64]
 
@@ -147,7 +151,8 @@ def _count(problem: BoundProblem, prices: _core.BoundPrices, chunk: slice) -> _c
     source, target = (np.ascontiguousarray(problem.nodes_of(each)) for each in (sender, receiver))
     weight = np.zeros(0) if problem.exchanges is None else problem.exchange_weights(source, target)
     transfers = _core.Transfers(problem.walked, source, target, *NO_LINKS, plain_sizes(pattern.size[chunk]))
-    return _core.sum_messages(transfers, _core.Ranks(sender, receiver, pattern.ranks), weight, prices)
+    packed = NOT_PACKED if pattern.packed is None else pattern.packed[chunk].astype(np.uint8)
+    return _core.sum_messages(transfers, _core.Ranks(sender, receiver, pattern.ranks, packed), weight, prices)
 
 
 def _merge_all(sums: WorkSums, problem: BoundProblem, costs: Costs, parts: Iterable[_core.MessageSums]) -> None:

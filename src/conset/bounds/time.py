@@ -95,7 +95,9 @@ def bound_chain_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     hops, per_byte = problem.ways(*ends)
     slowest = np.maximum(per_byte, problem.port_work(*ends))
     ready = problem.sync.kind == "ready"
-    alone = message_times(costs, pattern.size, ends[0] != ends[1], hops, slowest, requests=not ready).alone
+    alone = message_times(
+        costs, pattern.size, ends[0] != ends[1], hops, slowest, packed=pattern.packed, requests=not ready
+    ).alone
     apart = problem.sync.kind == "barrier" and problem.sync.every == 1 and not problem.timetabled
     chain, time = longest_chain(before, alone + costs.setup_s * apart)
     time += problem.more_groups(len(chain), phases) if apart else costs.setup_s
@@ -105,7 +107,9 @@ def bound_chain_time(problem: BoundProblem, phases: int) -> BoundValue | None:
 def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The busiest processor [s]; None where messages are no work for processors."""
     costs, sums = problem.costs, problem.sums
-    if not (costs.has_overheads or costs.setup_s or (problem.sync.kind == "ready" and costs.signal_s)):
+    copies = problem.pattern.packed is not None and costs.copy_Bps < inf
+    signals = problem.sync.kind == "ready" and costs.signal_s > 0
+    if not (costs.has_overheads or costs.setup_s or signals or copies):
         return None
     sending = problem.phases_of((sums.sends, problem.limits.send))
     receiving = problem.phases_of((sums.receives, problem.limits.receive))
@@ -154,7 +158,7 @@ def bound_barrier_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     """The longest message of every round, added up [s]; None without barriers or with split messages."""
     if problem.sync.kind != "barrier" or problem.split or problem.source.size == 0:
         return None
-    if problem.pattern.size.strides == (0,):
+    if problem.pattern.size.strides == (0,) and problem.packed is None:
         rounds, busiest = _count_rounds(problem)
         each = problem.sums.least
         return BoundValue(rounds * each + problem.more_groups(rounds, phases), f"{busiest}, {format_time(each)} each")
@@ -218,7 +222,8 @@ def bound_flit_time(schedule: Schedule) -> Candidate:
     flits = np.maximum(1, -(-schedule.size // costs.flit_B))
     offsets, links = chosen_links(schedule)
     hops = np.diff(offsets) if offsets.size else route_hops(topology, machine.routing, source, target)
-    overheads = costs.send_overhead.of(schedule.size) + costs.receive_overhead.of(schedule.size)
+    copies = costs.copies(schedule.size, schedule.packed)
+    overheads = costs.send_overhead.of(schedule.size) + costs.receive_overhead.of(schedule.size) + 2 * copies
     alone = np.where(leaves, overheads + (ENDS + HOP * hops + flits) * cycle_s, 0.0)
     k = int(np.argmax(alone))
     found = Candidate("flit time", "time", float(alone[k]), f"message {schedule.message[k]}, {flits[k]:,} flits")

@@ -49,6 +49,10 @@ ModelsOption = Annotated[
 MeasureOption = Annotated[
     bool, typer.Option("--measure", help="Run each schedule over MPI on this host, which is not the machine modelled.")
 ]
+CombinesOption = Annotated[
+    str | None,
+    typer.Option("--combine", metavar="A,B,…", help="Programs of stages beside them: auto, 8x8, radix:2, mixed, …."),
+]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 TableOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="A table (.md) or a bar chart (.svg, .png).")
@@ -79,6 +83,7 @@ def command(
     simulate: SimulateOption = False,
     models: ModelsOption = None,
     measure: MeasureOption = False,
+    combine: CombinesOption = None,
     markdown: MarkdownOption = False,
     output: TableOption = None,
     json: o.JsonOption = False,
@@ -127,7 +132,7 @@ def command(
             timing = parse_timing_options(simulate, models, measure, machine, traffic.ranks)
             result = compare(
                 traffic, machine, options, policies.spread(names), models=timing.models, by=timed_by,
-                named=methods is not None, watch=progress,
+                named=methods is not None, combines=_words(combine), watch=progress,
             )  # fmt: skip
             reference = complete(result, timing, machine) if timing else ""
             report = ComparisonReport(result, traffic, machine, timing.models if timing else None, reference)
@@ -145,7 +150,7 @@ def command(
         given = {
             "methods": methods, "sync": sync, **own, **reading_options(parts, rows_to, word),
             "reuse": None if reuse == "inf" else reuse, "sizes": sizes, "by": by, "rank_by": rank_by,
-            "simulate": simulate, "models": models, "measure": measure,
+            "simulate": simulate, "models": models, "measure": measure, "combine": combine,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, given)
         kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
@@ -164,6 +169,11 @@ def _names(methods: str | None) -> list[str]:
     if not names:
         raise UsageError("--methods: at least one method required")
     return [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
+
+
+def _words(combine: str | None) -> list[str]:
+    """The ways to combine that are asked for."""
+    return [word.strip() for word in (combine or "").split(",") if word.strip()]
 
 
 def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool) -> None:

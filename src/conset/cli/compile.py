@@ -31,6 +31,7 @@ def command(
     rank_by: o.RankByOption = None,
     min_bandwidth: o.MinBandwidthOption = None,
     routes: o.RoutesOption = "fixed",
+    combine: o.CombineOption = "none",
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -40,12 +41,12 @@ def command(
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import console, print_json, progress
-    from conset.cli.programs import compile_to_file
+    from conset.cli.programs import combine_to_file, compile_to_file
     from conset.cli.signals import STOPPED, interruptible
     from conset.compilation.options import CompileOptions
     from conset.compilation.pipeline import compile_pattern
     from conset.compilation.summary import summarize
-    from conset.errors import VerificationError
+    from conset.errors import UsageError, VerificationError
     from conset.formats.schedule import require_writable, write_schedule
     from conset.report.outcome import compile_text
 
@@ -56,8 +57,11 @@ def command(
         ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort, timetable=timetable, router=router,
         objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth, routes=routes,
     )  # fmt: skip
-    given = {**options.given(), **reading_options(parts, rows_to, word)}
+    chosen = {} if combine == "none" else {"combine": combine}
+    given = {**options.given(), **chosen, **reading_options(parts, rows_to, word)}
     if Path(pattern).suffix == ".toml":
+        if combine != "none":
+            raise UsageError(f"--combine {combine}: is for patterns, {pattern} is a program of blocks")
         compile_to_file(pattern, on, options, given, output, json)
         return
     with progress("reading"):
@@ -65,6 +69,9 @@ def command(
             pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
         )
     manifest = manifest_of("compile", pattern, on, seed, given)
+    if combine != "none":
+        combine_to_file(traffic, machine, options, combine, manifest, output, json)
+        return
     with interruptible(), progress(f"scheduling by {method}", search=True):
         schedule = compile_pattern(traffic, machine, options, manifest=manifest)
     with progress("verifying, bounding, predicting"):

@@ -96,6 +96,14 @@ SetOption = Annotated[
 ModeOption = Annotated[
     str | None, typer.Option("--mode", metavar="MODE", help="A transfer mode of the machine: iwarp has spooling, ….")
 ]
+CombineOption = Annotated[
+    str,
+    typer.Option(
+        "--combine",
+        metavar="C",
+        help="Forward small messages in stages: none, auto, sides (8x8), radix:2, node-aware, virtual-grid:4x4, mixed.",
+    ),
+]
 OutputOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it nothing is written.")
 ]

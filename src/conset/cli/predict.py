@@ -30,8 +30,6 @@ def command(
     from conset.cli.output import console, print_json, progress
     from conset.cli.programs import predict_file
     from conset.comparison import check_by, time_schedule
-    from conset.compilation.options import FORMULA
-    from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
     from conset.formats.sniff import sniff
     from conset.machine.spec import merge_settings, parse_machine, with_settings
@@ -41,11 +39,7 @@ def command(
     check_by(by)
     settings = merge_settings(mode, settings)
     if sniff(file).form == "program":
-        if by not in (None, FORMULA):
-            raise UsageError(f"--by {by}: a program is predicted by formula")
-        if sync not in (None, "barrier"):
-            raise UsageError(f"--sync {sync}: the switches of a program are barriers")
-        predict_file(file, on, settings, json)
+        predict_file(file, on, sync, settings, by, json)
         return
     with progress("reading"):
         machine = None if on is None else parse_machine(on)

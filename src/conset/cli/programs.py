@@ -13,6 +13,9 @@ import typer
 
 if TYPE_CHECKING:
     from conset.compilation.options import CompileOptions
+    from conset.machine.machine import Machine
+    from conset.pattern.pattern import Pattern
+    from conset.schedule.manifest import Manifest
 
 SCHEMA = "conset/program@1"
 
@@ -57,26 +60,77 @@ def compile_to_file(
         raise typer.Exit(STOPPED)
 
 
-def predict_file(file: Path, on: str | None, settings: str | None, json: bool) -> None:
-    """Predicts a program by its formula."""
-    from conset.cli.output import console, print_json
+def combine_to_file(
+    pattern: Pattern, machine: Machine, options: CompileOptions, combine: str, manifest: Manifest,
+    output: Path | None, json: bool,
+) -> None:  # fmt: skip
+    """Compiles with combined messages, verifies and writes a program; a schedule where messages go directly."""
+    from conset.cli.output import console, print_json, progress
+    from conset.cli.signals import STOPPED, interruptible
+    from conset.combining.choose import compile_combined
+    from conset.combining.summary import summarize_combination
+    from conset.errors import VerificationError
+    from conset.formats.program import document_of_program, require_json, write_program_document
+    from conset.formats.schedule import write_schedule
+    from conset.report.outcome import combined_text
+
+    with interruptible(), progress(f"combining by {combine}", search=True):
+        found = compile_combined(pattern, machine, options, combine, manifest=manifest)
+    with progress("verifying, bounding, predicting"):
+        summary = summarize_combination(found)
+    if not summary["verified"]:
+        raise VerificationError(f"combine {found.combine}: what was made does not verify: this is a bug of conset")
+    if output is not None:
+        with progress("writing"):
+            if found.combine == "none":
+                write_schedule(found.whole, output)
+            else:
+                require_json(output)
+                write_program_document(document_of_program(found.program), output)
+    if json:
+        print_json("conset/compile@1", summary, manifest)
+    console(json).print(combined_text(found, summary))
+    if summary["stopped_early"]:
+        raise typer.Exit(STOPPED)
+
+
+def predict_file(
+    file: Path, on: str | None, sync: str | None, settings: str | None, by: str | None, json: bool
+) -> None:  # fmt: skip
+    """Predicts a program: building blocks by their formula unless a model is named, what forwards as a schedule."""
+    from conset.cli.output import console, print_json, progress
+    from conset.comparison import time_schedule
+    from conset.compilation.options import FORMULA
+    from conset.errors import UsageError
     from conset.formats.program import read_program_file
     from conset.machine.spec import parse_machine, with_settings
-    from conset.program import predict_program
-    from conset.report.outcome import program_text
+    from conset.program import chained, predict_program
+    from conset.report.outcome import prediction_text, program_text
     from conset.schedule.manifest import Manifest, sha256_of
 
     program = read_program_file(file)
     machine = None if on is None else parse_machine(on)
     if settings is not None:
         machine = with_settings(machine or program.machine, settings)
-    prediction = predict_program(program, machine=machine)
-    arguments = [f"{option} {value}" for option, value in (("--on", on), ("--set", settings)) if value is not None]
+    given = (("--on", on), ("--sync", sync), ("--set", settings), ("--by", by))
+    arguments = [f"{option} {value}" for option, value in given if value is not None]
+    manifest = Manifest(
+        " ".join(["conset predict", file.name, *arguments]), program.manifest.seed, sha256_of(file)
+    )  # fmt: skip
+    if program.paths is None and by in (None, FORMULA):
+        if sync not in (None, "barrier"):
+            raise UsageError(f"--sync {sync}: the formula of a program's switches has barriers; --by names a model")
+        prediction = predict_program(program, machine=machine)
+        if json:
+            print_json("conset/predict@1", {**prediction.to_object(), "by": "formula"}, manifest)
+        console(json).print(program_text(program, prediction, verified=False))
+        return
+    whole = chained(program)
+    with progress("predicting", messages=whole.transfers):
+        timing = time_schedule(whole, sync=sync, machine=machine, by=by)
     if json:
-        command = " ".join(["conset predict", file.name, *arguments])
-        manifest = Manifest(command, program.manifest.seed, sha256_of(file))
-        print_json("conset/predict@1", {**prediction.to_object(), "by": "formula"}, manifest)
-    console(json).print(program_text(program, prediction, verified=False))
+        print_json("conset/predict@1", timing.to_object(), manifest)
+    console(json).print(prediction_text(timing), markup=False)
 
 
 def show_file(file: Path, json: bool) -> None:

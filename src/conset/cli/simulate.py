@@ -85,7 +85,7 @@ def command(
     output: TimelineOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Simulate a schedule, or a trace on a machine: when every message is delivered; or latency over load."""
+    """Simulate a schedule, a program, or a trace on a machine: when every message is delivered; or latency by load."""
     from functools import partial
 
     from conset.cli.simulate_load import parse_packet, run_load
@@ -197,7 +197,7 @@ class SimulationInput(NamedTuple):
 
 
 def read_workload(file: Path, on: str | None, sync: str | None, settings: str | None) -> SimulationInput:
-    """What a schedule or a trace says.
+    """What a schedule, a program or a trace says.
 
     Raises:
         UsageError: a trace without `--on`, or with a policy between phases it does not have; an unknown suffix.
@@ -206,9 +206,12 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     from dataclasses import replace
 
     from conset.errors import UsageError
+    from conset.formats.program import read_program_file
     from conset.formats.schedule import read_schedule
+    from conset.formats.sniff import sniff
     from conset.machine.spec import parse_machine, with_settings
     from conset.prediction.evaluate import retarget
+    from conset.program import chained
     from conset.report.facts import pattern_label
     from conset.simulation.trace import read_trace
     from conset.simulation.workload import Workload
@@ -223,7 +226,7 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
         return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
-    schedule = read_schedule(file)
+    schedule = chained(read_program_file(file)) if sniff(file).form == "program" else read_schedule(file)
     if settings is not None:
         machine = with_settings(machine or schedule.machine, settings)
     if machine is not None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+from conset.combining.choose import compile_combined
+from conset.combining.summary import summarize_combination
 from conset.comparison.simulated import simulate_by
 from conset.comparison.times import check_by, deciding, model_time, under
 from conset.compilation.auto import choose_policy
@@ -81,9 +83,10 @@ def compare(
     models: Sequence[str] = (),
     by: str | None = None,
     named: bool = True,
+    combines: Sequence[str] = (),
     watch: Watch | None = None,
 ) -> Comparison:
-    """One row for each method that applies and each policy, the fastest first.
+    """One row for each method that applies and each policy, and each way to combine, the fastest first.
 
     Args:
         pattern: what is sent.
@@ -94,6 +97,7 @@ def compare(
         by: what says a row's time: a model, or `formula`; None: the machine's model, or the formula where the pattern
             is too large for it.
         named: whether somebody asked for these very methods, so that none is left out for its effort.
+        combines: words of `--combine`: programs that forward, their stages scheduled by `auto`.
         watch: called with what is done next.
 
     Raises:
@@ -121,6 +125,9 @@ def compare(
                 continue
         with watching(f"verifying, bounding, predicting {name} ({k} of {len(methods)})"):
             _add_rows(result, versions, by_auto=name == AUTO)
+    for word in combines:
+        with watching(f"combining by {word}"):
+            _add_combined(result, pattern, machine, options, word)
     if first is not None and not result.rows:
         raise first
     _add_times(result, models, options.effort, watching)
@@ -135,6 +142,7 @@ def compare_all(
     models: Sequence[str] = (),
     by: str | None = None,
     named: bool = True,
+    combines: Sequence[str] = (),
 ) -> Comparison:
     """The rows of `compare` for several patterns and machines, pair after pair; each names its pattern.
 
@@ -145,6 +153,7 @@ def compare_all(
         models: that simulate every row.
         by: what says a row's time; None: each machine's model.
         named: whether somebody asked for these very methods.
+        combines: words of `--combine`.
 
     Returns:
         Rows and skipped methods with the keys `pattern_name` and `machine`; `by` and `stands_in` name all that occur.
@@ -159,7 +168,9 @@ def compare_all(
     for pattern, machine in pairs:
         place = {"pattern_name": pattern.name, "machine": machine.name}
         try:
-            result = compare(pattern, machine, options, methods, models=models, by=by, named=named)
+            result = compare(
+                pattern, machine, options, methods, models=models, by=by, named=named, combines=combines
+            )  # fmt: skip
         except (InputError, NoScheduleError) as error:
             first = first or error
             all_rows.skipped.append({**place, "method": ", ".join(methods), "reason": str(error)})
@@ -229,6 +240,24 @@ def _add_rows(result: Comparison, versions: Sequence[Schedule], *, by_auto: bool
         result.rows.append({**summary, "method_by_auto": by_auto})
         result.terms.append(dict(predict(schedule).terms))
         result.schedules.append(schedule)
+
+
+def _add_combined(
+    result: Comparison, pattern: Pattern, machine: Machine, options: CompileOptions, word: str
+) -> None:  # fmt: skip
+    """The row of a program that forwards; its method is that of its stages and the word for their paths."""
+    try:
+        found = compile_combined(pattern, machine, replace(options, method=AUTO), word)
+    except (InputError, NoScheduleError) as error:
+        result.skipped.append({"method": word, "reason": str(error)})
+        return
+    summary = summarize_combination(found)
+    if not summary["verified"]:
+        raise VerificationError(f"combine {word} made a program that does not verify: a bug of conset")
+    method = found.whole.method if found.combine == "none" else f"{found.whole.method} {found.combine}"
+    result.rows.append({**summary, "method": method, "method_by_auto": True})
+    result.terms.append(dict(predict(found.whole).terms))
+    result.schedules.append(found.whole)
 
 
 def quiet(what: str) -> AbstractContextManager[None]:

@@ -10,6 +10,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from conset import _core
 from conset.compilation.ranking import SMALL
 from conset.compilation.trial import Base
@@ -244,8 +246,11 @@ def _distinct(bases: list[Base]) -> Iterator[Base]:
 
 
 def naive_orders(naive: Base) -> list[Base]:
-    """Everything at once in the other orders of posting; each order once."""
+    """Everything at once in the other orders of posting, stage by stage of a program; each order once."""
     schedule = naive.schedule
+    phase = np.empty(schedule.pattern.messages, np.int32)
+    phase[schedule.message] = schedule.phase_of
     orders = {name: order_messages(schedule.pattern, name, schedule.manifest.seed) for name in ORDERS}
+    orders = {name: order[np.argsort(phase[order], kind="stable")] for name, order in orders.items()}
     bases = [Base(replace(schedule, message=order, posting=name)) for name, order in orders.items()]
     return list(_distinct([naive, *bases]))[1:]

@@ -90,11 +90,7 @@ def compile_placed(
         return compile_by(method, pattern, machine, options, placement, manifest, contention=contention, effort=effort)
 
     def refuse(method: str) -> str | None:
-        try:
-            problem, _ = _problem_of(method, pattern, machine, options, placement)
-        except InputError as reason:
-            return str(reason)
-        return find_method(method).applies(problem)
+        return why_not(method, pattern, machine, options, placement)
 
     if name == AUTO:
         start = time.perf_counter()
@@ -104,6 +100,15 @@ def compile_placed(
     if options.sync == AUTO:
         return choose_policy(schedule, rank_by=options.rank_by, effort=options.effort)
     return schedule if options.policy is None else replace(schedule, sync=options.policy)
+
+
+def why_not(name: str, pattern: Pattern, machine: Machine, options: CompileOptions, placement: Placement) -> str | None:
+    """Why a method does not apply under these options, in one line; None where it does."""
+    try:
+        problem, _ = _problem_of(name, pattern, machine, options, placement)
+    except InputError as reason:
+        return str(reason)
+    return find_method(name).applies(problem)
 
 
 def compile_by(

@@ -257,7 +257,8 @@ def is_as_posted(trial: Trial, model: str) -> bool:
     schedule = trial.base.schedule
     costs = schedule.machine.costs_for(schedule.method)
     limited = costs.in_flight is not None or trial.in_flight is not None or costs.receives is not None
-    worked = costs.has_overheads or costs.setup_s > 0 or costs.eager_B is not None
+    packs = schedule.pattern.packed is not None and costs.copy_Bps < inf
+    worked = costs.has_overheads or costs.setup_s > 0 or costs.eager_B is not None or packs
     whole = schedule.parts is None and schedule.route_offsets is None
     same_costs = not schedule.machine.method_costs
     return model == "flow" and trial.sync == "none" and whole and same_costs and not (limited or worked)

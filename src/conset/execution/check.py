@@ -3,7 +3,9 @@
 Idea: a (rank, step) is entered, has sent, is left. A step is what a rank does between two of its waits: a phase
 (`local`, `ready`), a group of phases between barriers (`barrier:k`), everything (`none`). Edges say what waits:
 
-- program order: entered → sent → left → the rank's next step entered;
+- program order: entered → sent → left → the rank's next step entered; where sends need what must have arrived, a step
+  has sent in *turns*, one behind the other, and each such send begins a new one;
+- needs: the needed receive has *ended* → the turn of the send; a receive ends after it is entered and its send started;
 - data: a receive ends after its send has started: *sent* at the source → *left* at the target;
 - posting: receives are posted on entry, and a send that is not eager ends after its receive is posted: *entered* at the
   target → *left* at the source, and with a number of sends in flight, where later sends wait for it, → *sent*;
@@ -14,48 +16,44 @@ The graph uses nothing else: not eager sending, nor that two ranks are in one ph
 are posted before the barrier already). Where it has no cycle the plan ends, eager or not; the two ends of a transfer of
 a schedule are in one phase, so its plans have none.
 
-Complexity: O(operations + ranks) time and memory, one vectorised round per level of the graph.
+Complexity: O(operations + needs + ranks) time and memory, one vectorised round per level of the graph.
 Reference: B. Kahn's topological sorting, doi:10.1145/368996.369025.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, VerificationError
+from conset.execution.areas import check_areas, name_operation
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import Sync
 
 if TYPE_CHECKING:
     from conset.schedule.schedule import Schedule
 
-_ENTERED, _SENT, _LEFT = range(3)
-
 
 def check_plan(plan: Plan) -> None:
     """Checks that a plan's operations fit their buffers and each other, and that no waits form a cycle.
 
     Raises:
-        VerificationError: the first rule broken: ranges, matching of the two sides, or the cycle of waits in words.
+        VerificationError: the first rule broken: areas, matching of the two sides, or the cycle of waits in words.
     """
-    for operations, size, what in (
-        (plan.sends, plan.send_bytes, "send"),
-        (plan.receives, plan.receive_bytes, "receive"),
-    ):
-        _check_ranges(plan, operations, size, what)
-    _check_overlap(plan.receives)
-    send, receive = _matched(plan)
+    check_areas(plan)
+    send, receive = matched(plan)
     _check_waits(plan, send, receive)
 
 
 def check_order(schedule: Schedule, sync: Sync) -> None:
-    """Checks that the pattern's order between messages is kept under `sync` at the rank that two messages share.
+    """Checks that the pattern's order between messages is kept at the rank that two messages share.
 
     A barrier between them keeps any order. `ready` keeps that of earlier phases: a target signals when its earlier
     phases are over. `local` does so only where the later message leaves the shared rank: its other end may run ahead.
+    Where a rank passes on what it has received, the send can wait for the receive by itself (`kept_by_arrival`).
 
     Raises:
         InputError: names the first pair of messages that may overtake.
@@ -63,6 +61,37 @@ def check_order(schedule: Schedule, sync: Sync) -> None:
     before = schedule.pattern.before
     if before is None:
         return
+    last, first, kept = _kept_by_policy(schedule, before, sync)
+    kept |= kept_by_arrival(schedule, sync)
+    if not kept.all():
+        k = int(np.flatnonzero(~kept)[0])
+        i, j = before[k]
+        raise InputError(
+            f"before[{k}]: message {i} (phase {last[k]}) must end before message {j} (phase {first[k]}) "
+            f"starts, which sync '{sync}' does not keep: use barrier, with the two in different phases"
+        )
+
+
+def kept_by_arrival(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
+    """shape=(pairs), bool: pairs that `sync` does not keep and a send that waits for a receive of its rank does.
+
+    The second message leaves the rank that the first one goes to, and is not posted in an earlier step.
+    """
+    before = schedule.pattern.before
+    if before is None:
+        return np.zeros(0, bool)
+    last, first, kept = _kept_by_policy(schedule, before, sync)
+    i, j = before.T
+    at_one_rank = schedule.pattern.source[j] == schedule.pattern.target[i]
+    in_time = last // sync.every <= first // sync.every
+    waits: NDArray[np.bool_] = ~kept & at_one_rank & (in_time | (sync.kind == "none"))
+    return waits
+
+
+def _kept_by_policy(
+    schedule: Schedule, before: NDArray[np.int32], sync: Sync
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Of each pair: the last phase of its first message, the first phase of its second, and whether `sync` keeps it."""
     last = np.zeros(schedule.pattern.messages, np.int64)
     first = np.full(schedule.pattern.messages, schedule.phases, np.int64)
     np.maximum.at(last, schedule.message, schedule.phase_of)
@@ -74,47 +103,10 @@ def check_order(schedule: Schedule, sync: Sync) -> None:
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
         kept &= (source[j] == source[i]) | (source[j] == target[i])
-    if not kept.all():
-        k = int(np.flatnonzero(~kept)[0])
-        raise InputError(
-            f"before[{k}]: message {i[k]} (phase {last[i[k]]}) must end before message {j[k]} (phase {first[j[k]]}) "
-            f"starts, which sync '{sync}' does not keep: use barrier, with the two in different phases"
-        )
+    return last[i], first[j], kept
 
 
-def _check_ranges(plan: Plan, operations: Operations, buffer: NDArray[np.int64], what: str) -> None:
-    rank = operations.rank
-    end = operations.offset + operations.bytes
-    rules = (
-        ((operations.peer < 0) | (operations.peer >= plan.ranks) | (operations.peer == rank), "names no other rank"),
-        ((operations.phase < 0) | (operations.phase >= plan.phases), f"is in no phase from 0 to {plan.phases - 1}"),
-        ((operations.bytes < 1) | (operations.offset < 0) | (end > buffer[rank]), "leaves its buffer"),
-    )
-    for broken, rule in rules:
-        if broken.any():
-            raise VerificationError(f"plan: {_name(operations, int(np.flatnonzero(broken)[0]), what)} {rule}")
-    falls = np.flatnonzero((np.diff(operations.phase) < 0) & (np.diff(rank) == 0))
-    if falls.size:
-        raise VerificationError(f"plan: {_name(operations, int(falls[0]) + 1, what)} stands after one of a later phase")
-
-
-def _check_overlap(receives: Operations) -> None:
-    rank = receives.rank
-    order = np.lexsort((receives.offset, rank))
-    end = (receives.offset + receives.bytes)[order]
-    wrong = np.flatnonzero((np.diff(rank[order]) == 0) & (receives.offset[order][1:] < end[:-1]))
-    if wrong.size:
-        k = int(order[wrong[0] + 1])
-        raise VerificationError(f"plan: {_name(receives, k, 'receive')} overlaps another receive in the buffer")
-
-
-def _name(operations: Operations, k: int, what: str) -> str:
-    end = "to" if what == "send" else "from"
-    where = f"phase {operations.phase[k]}, transfer {operations.transfer[k]}, {operations.bytes[k]} B"
-    return f"rank {operations.rank[k]}'s {what} {end} rank {operations.peer[k]} ({where})"
-
-
-def _matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Indices of sends and receives as MPI matches them: the k-th of a pair with the k-th, in posting order."""
     sends, receives = plan.sends, plan.receives
     send_pair = sends.rank.astype(np.int64) * plan.ranks + sends.peer
@@ -127,54 +119,147 @@ def _matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         k = int(differ[0]) if differ.size else both
         lacks_receive = k < send.size and (k >= receive.size or send_pair[send[k]] < receive_pair[receive[k]])
         if lacks_receive:
-            raise VerificationError(f"plan: {_name(sends, int(send[k]), 'send')} has no receive")
-        raise VerificationError(f"plan: {_name(receives, int(receive[k]), 'receive')} has no send")
+            raise VerificationError(f"plan: {name_operation(sends, int(send[k]), 'send')} has no receive")
+        raise VerificationError(f"plan: {name_operation(receives, int(receive[k]), 'receive')} has no send")
     for array in ("bytes", "transfer"):
         wrong = np.flatnonzero(getattr(sends, array)[send] != getattr(receives, array)[receive])
         if wrong.size:
-            s, r = _name(sends, int(send[wrong[0]]), "send"), _name(receives, int(receive[wrong[0]]), "receive")
+            s, r = (
+                name_operation(sends, int(send[wrong[0]]), "send"),
+                name_operation(receives, int(receive[wrong[0]]), "receive"),
+            )
             raise VerificationError(f"plan: {s} meets {r}: {array} must agree, the two sides of a pair need one order")
     return send, receive
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Numbers of the nodes of the graph: entered, left, barriers, turns, ended, each kind in a row.
+
+    Attributes:
+        keys: shape=(steps): rank · width + step, rising.
+        send_step, receive_step: shape=(operations): the step of each.
+        turn: shape=(sends): the turn of each.
+        turn_step: shape=(turns): the step of each turn, rising.
+        needed: shape=(needed receives): indices, rising.
+        barriers: how many.
+    """
+
+    keys: NDArray[np.int64]
+    send_step: NDArray[np.int64]
+    receive_step: NDArray[np.int64]
+    turn: NDArray[np.int64]
+    turn_step: NDArray[np.int64]
+    needed: NDArray[np.int64]
+    barriers: int
+
+    @staticmethod
+    def of(plan: Plan, width: int) -> _Nodes:
+        send_key, receive_key = _step_keys(plan, plan.sends, width), _step_keys(plan, plan.receives, width)
+        keys = np.unique(np.concatenate([send_key, receive_key]))
+        send_step, receive_step = np.searchsorted(keys, send_key), np.searchsorted(keys, receive_key)
+        # a step without sends has one turn all the same; sends stand in rising order of their steps
+        steps = np.arange(keys.size)
+        begins = np.zeros(plan.sends.count, bool) if plan.needs is None else np.diff(plan.needs.offsets) > 0
+        extra = np.cumsum(begins)
+        turn = send_step + extra
+        turn_step = np.sort(np.concatenate([steps, send_step[begins]]))
+        needed = np.unique(plan.needs.receive) if plan.needs is not None else np.zeros(0, np.int64)
+        return _Nodes(keys, send_step, receive_step, turn, turn_step, needed, plan.sync.barriers(plan.phases))
+
+    @property
+    def steps(self) -> int:
+        return self.keys.size
+
+    @property
+    def count(self) -> int:
+        return 2 * self.steps + self.barriers + self.turn_step.size + self.needed.size
+
+    def left(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
+        return step + self.steps
+
+    def barrier(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
+        return number + 2 * self.steps
+
+    def sent(self, turn: NDArray[np.int64]) -> NDArray[np.int64]:
+        return turn + 2 * self.steps + self.barriers
+
+    def ended(self, receive: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of receives that are needed."""
+        return np.searchsorted(self.needed, receive) + 2 * self.steps + self.barriers + self.turn_step.size
+
+    def step(self, node: int) -> int:
+        """The step of a node that is no barrier."""
+        if node < 2 * self.steps:
+            return node % self.steps
+        node -= 2 * self.steps + self.barriers
+        if node < self.turn_step.size:
+            return int(self.turn_step[node])
+        return int(self.receive_step[self.needed[node - self.turn_step.size]])
 
 
 def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]) -> None:
     sync = plan.sync
     width = plan.phases if sync.kind in ("local", "ready") else sync.groups(plan.phases)
-    send_key, receive_key = _step_keys(plan, plan.sends, width), _step_keys(plan, plan.receives, width)
-    keys = np.unique(np.concatenate([send_key, receive_key]))
-    steps = keys.size
-    if not steps:
+    nodes = _Nodes.of(plan, width)
+    if not nodes.steps:
         return
-    own = 3 * np.arange(steps)
-    at_source = 3 * np.searchsorted(keys, send_key[send])
-    at_target = 3 * np.searchsorted(keys, receive_key[receive])
-    same_rank = np.flatnonzero(np.diff(keys // width) == 0)
-    edges = [
-        (own + _ENTERED, own + _SENT),
-        (own + _SENT, own + _LEFT),
-        (own[same_rank] + _LEFT, own[same_rank + 1] + _ENTERED),
-        (at_source + _SENT, at_target + _LEFT),
-        (at_target + _ENTERED, at_source + _LEFT),
-    ]
-    if sync.kind == "ready" or plan.in_flight is not None:
-        edges.append((at_target + _ENTERED, at_source + _SENT))
-    barriers = sync.barriers(plan.phases)
-    if barriers:
-        group = keys % width
-        number = 3 * steps + np.arange(barriers)
-        ends, starts = group < barriers, group > 0
-        edges += [
-            (own[ends] + _LEFT, number[group[ends]]),
-            (number[group[starts] - 1], own[starts] + _ENTERED),
-            (number[:-1], number[1:]),
-        ]
-    tail = np.concatenate([a for a, _ in edges])
-    head = np.concatenate([b for _, b in edges])
-    cycle = _cycle(tail, head, 3 * steps + barriers)
+    edges = [*_order_edges(nodes, width), *_match_edges(plan, nodes, send, receive), *_need_edges(plan, nodes)]
+    cycle = _cycle(np.concatenate([a for a, _ in edges]), np.concatenate([b for _, b in edges]), nodes.count)
     if cycle:
         raise VerificationError(
-            f"plan: the waits form a cycle under sync '{sync}': {_describe_cycle(cycle, keys, width, sync)}"
+            f"plan: the waits form a cycle under sync '{sync}': {_describe_cycle(cycle, nodes, width, sync)}"
         )
+
+
+_Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Tails and heads: the head waits for the tail."""
+
+
+def _order_edges(nodes: _Nodes, width: int) -> list[_Edges]:
+    """Program order of every rank, through the barriers."""
+    own = np.arange(nodes.steps)
+    same_rank = np.flatnonzero(np.diff(nodes.keys // width) == 0)
+    turns = np.arange(nodes.turn_step.size)
+    first = np.searchsorted(nodes.turn_step, own)
+    last = np.searchsorted(nodes.turn_step, own, side="right") - 1
+    in_a_row = np.flatnonzero(np.diff(nodes.turn_step) == 0)
+    edges = [
+        (own, nodes.sent(turns[first])),
+        (nodes.sent(turns[in_a_row]), nodes.sent(turns[in_a_row + 1])),
+        (nodes.sent(turns[last]), nodes.left(own)),
+        (nodes.left(own[same_rank]), own[same_rank + 1]),
+    ]
+    if nodes.barriers:
+        group = nodes.keys % width
+        number = np.arange(nodes.barriers)
+        ends, starts = group < nodes.barriers, group > 0
+        edges += [
+            (nodes.left(own[ends]), nodes.barrier(group[ends])),
+            (nodes.barrier(group[starts] - 1), own[starts]),
+            (nodes.barrier(number[:-1]), nodes.barrier(number[1:])),
+        ]
+    return edges
+
+
+def _match_edges(plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]) -> list[_Edges]:
+    """Data, posting, and what else a send waits for at its target."""
+    turn, source, target = nodes.turn[send], nodes.send_step[send], nodes.receive_step[receive]
+    edges = [(nodes.sent(turn), nodes.left(target)), (target, nodes.left(source))]
+    if plan.sync.kind == "ready" or plan.in_flight is not None:
+        edges.append((target, nodes.sent(turn)))
+    needed = np.isin(receive, nodes.needed)
+    edges.append((nodes.sent(turn[needed]), nodes.ended(receive[needed])))
+    return edges
+
+
+def _need_edges(plan: Plan, nodes: _Nodes) -> list[_Edges]:
+    if plan.needs is None:
+        return []
+    return [
+        (nodes.receive_step[nodes.needed], nodes.ended(nodes.needed)),
+        (nodes.ended(plan.needs.receive), nodes.sent(nodes.turn[plan.needs.send])),
+    ]
 
 
 def _step_keys(plan: Plan, operations: Operations, width: int) -> NDArray[np.int64]:
@@ -213,16 +298,18 @@ def _cycle(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int) -> list
     return path[seen[node] :]
 
 
-def _describe_cycle(cycle: list[int], keys: NDArray[np.int64], width: int, sync: Sync) -> str:
+def _describe_cycle(cycle: list[int], nodes: _Nodes, width: int, sync: Sync) -> str:
     """`rank 0 phase 1 waits for rank 2 phase 0 waits for rank 0 phase 1`, steps of one rank in a row kept once."""
     names: list[str] = []
     for node in [*cycle, cycle[0]]:
-        if node >= 3 * keys.size:
-            word = f"barrier {node - 3 * keys.size}"
+        if 0 <= node - 2 * nodes.steps < nodes.barriers:
+            word = f"barrier {node - 2 * nodes.steps}"
         else:
-            rank, step = divmod(int(keys[node // 3]), width)
-            unit = "phase" if sync.every == 1 else f"phases {step * sync.every} to {(step + 1) * sync.every - 1}"
-            word = f"rank {rank} {unit} {step}" if sync.every == 1 else f"rank {rank} {unit}"
+            rank, step = divmod(int(nodes.keys[nodes.step(node)]), width)
+            first, last = step * sync.every, (step + 1) * sync.every - 1
+            word = f"rank {rank} phase {step}" if sync.every == 1 else f"rank {rank} phases {first} to {last}"
+            if sync.kind == "none":
+                word = f"rank {rank}"
         if not names or names[-1] != word:
             names.append(word)
     return " waits for ".join(names)

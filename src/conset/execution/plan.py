@@ -5,18 +5,23 @@ receive buffer in the order of their sources; several messages of one pair follo
 indices. So the bytes from one rank to another are one range in both buffers, as `MPI_Alltoallv` has them. A split
 message is cut into consecutive byte ranges in phase order, then list order. Bytes of a rank to itself
 (`Pattern.local_bytes`) are no message: the application copies them beside the exchange.
+
+Where messages are put together and forwarded on their way (programs of stages), a rank also has a *work area*: `packs`
+copy into it what a send carries, receives of what travels on, or ends here scattered, arrive in it, and `unpacks` copy
+the latter into the receive buffer. `needs` says what must have arrived before a send is packed and started. A byte of
+the work area is written at most once in an exchange.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject, frozen_ints
+from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
 from conset.errors import InputError, UsageError
 from conset.schedule.sync import Sync, parse_sync
 
@@ -40,9 +45,10 @@ class Operations(ValueObject):
         offsets: shape=(ranks + 1), int64.
         phase: shape=(operations), int32: the phase each belongs to.
         peer: shape=(operations), int32: the rank at the other end.
-        offset: shape=(operations), int64 [B]: where it starts in the rank's buffer.
+        offset: shape=(operations), int64 [B]: where it starts in the rank's buffer, or in its work area.
         bytes: shape=(operations), int64 [B].
         transfer: shape=(operations), int32: index of the schedule's transfer; the same number at both ends.
+        work: shape=(operations), bool: `offset` counts in the work area; None: nowhere.
     """
 
     offsets: NDArray[np.int64]
@@ -51,6 +57,7 @@ class Operations(ValueObject):
     offset: NDArray[np.int64]
     bytes: NDArray[np.int64]
     transfer: NDArray[np.int32]
+    work: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen_ints(self.offsets, np.int64, "offsets"))
@@ -61,6 +68,8 @@ class Operations(ValueObject):
             if array.shape != (self.offsets[-1],):
                 raise InputError(f"{name} has shape {array.shape}: offsets end at {self.offsets[-1]}")
             object.__setattr__(self, name, array)
+        if self.work is not None:
+            object.__setattr__(self, "work", _flags(self.work, "work", self.count))
 
     @property
     def count(self) -> int:
@@ -76,6 +85,91 @@ class Operations(ValueObject):
         """The operations of one rank, as a slice of the arrays."""
         return slice(int(self.offsets[rank]), int(self.offsets[rank + 1]))
 
+    @property
+    def in_work(self) -> NDArray[np.bool_]:
+        """shape=(operations), bool: `work`, also where it is None."""
+        return np.zeros(self.count, bool) if self.work is None else self.work
+
+
+@dataclass(frozen=True, eq=False)
+class Copies(ValueObject):
+    """Copies inside a rank that belong to its sends (packs) or receives (unpacks), in the order in which they are made.
+
+    A pack goes from the send buffer or the work area to the work area, before its send starts; an unpack from the work
+    area to the receive buffer, after its receive has ended.
+
+    Attributes:
+        offsets: shape=(operations + 1), int64: those of operation `k` are `offsets[k] … offsets[k + 1] - 1`.
+        work: shape=(copies), bool: `source` counts in the work area; always so where they are unpacks.
+        source: shape=(copies), int64 [B]: where the bytes are.
+        target: shape=(copies), int64 [B]: where they go: in the work area (packs), in the receive buffer (unpacks).
+        bytes: shape=(copies), int64 [B].
+    """
+
+    offsets: NDArray[np.int64]
+    work: NDArray[np.bool_]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name in ("offsets", "source", "target", "bytes"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        check_offsets("offsets", self.offsets, None, self.bytes.size, "copies")
+        for name in ("source", "target", "bytes"):
+            if getattr(self, name).shape != (self.count,):
+                raise InputError(f"{name} has shape {getattr(self, name).shape}: offsets end at {self.count}")
+        object.__setattr__(self, "work", _flags(self.work, "work", self.count))
+
+    @property
+    def count(self) -> int:
+        """Number of copies of all ranks."""
+        return int(self.offsets[-1])
+
+    @property
+    def operation(self) -> NDArray[np.int64]:
+        """shape=(copies), int64: the send or receive each belongs to."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Needs(ValueObject):
+    """What must have arrived before a send is packed and started.
+
+    Attributes:
+        offsets: shape=(sends + 1), int64: those of send `k` are `offsets[k] … offsets[k + 1] - 1`.
+        receive: shape=(needs), int64: indices in the plan's receives, of the rank that sends.
+    """
+
+    offsets: NDArray[np.int64]
+    receive: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name in ("offsets", "receive"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        if self.receive.ndim != 1:
+            raise InputError(f"receive has shape {self.receive.shape}: one dimension required")
+        check_offsets("offsets", self.offsets, None, self.receive.size, "needs")
+
+    @property
+    def count(self) -> int:
+        """Number of needs of all sends."""
+        return int(self.offsets[-1])
+
+    @property
+    def send(self) -> NDArray[np.int64]:
+        """shape=(needs), int64: the send that has each."""
+        return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+
+
+def _flags(values: Any, what: str, count: int) -> NDArray[np.bool_]:
+    array = np.asarray(values)
+    if array.dtype != np.bool_ and array.size:
+        raise InputError(f"{what}: true or false required, given {array.dtype}")
+    if array.shape != (count,):
+        raise InputError(f"{what} has shape {array.shape}: {count} entries required")
+    return frozen(array.astype(np.bool_, copy=False))
+
 
 @dataclass(frozen=True, eq=False)
 class Plan(ValueObject):
@@ -89,6 +183,10 @@ class Plan(ValueObject):
         send_bytes: shape=(ranks), int64 [B]: size of each rank's send buffer.
         receive_bytes: shape=(ranks), int64 [B]: size of each rank's receive buffer.
         in_flight: sends a rank keeps open at once, in posting order; None: all.
+        work_bytes: shape=(ranks), int64 [B]: size of each rank's work area; None: no rank has one.
+        packs: of the sends; None: none.
+        unpacks: of the receives; None: none.
+        needs: of the sends; None: none.
     """
 
     phases: int
@@ -98,6 +196,10 @@ class Plan(ValueObject):
     send_bytes: NDArray[np.int64]
     receive_bytes: NDArray[np.int64]
     in_flight: int | None = None
+    work_bytes: NDArray[np.int64] | None = None
+    packs: Copies | None = None
+    unpacks: Copies | None = None
+    needs: Needs | None = None
 
     def __post_init__(self) -> None:
         if self.in_flight is not None and self.in_flight < 1:
@@ -106,11 +208,31 @@ class Plan(ValueObject):
             raise InputError(
                 f"sends are of {self.ranks} ranks, receives of {self.receives.offsets.size - 1}: must agree"
             )
-        for name in ("send_bytes", "receive_bytes"):
+        for name in ("send_bytes", "receive_bytes", "work_bytes"):
+            if getattr(self, name) is None:
+                continue
             array = frozen_ints(getattr(self, name), np.int64, name)
             if array.shape != (self.ranks,):
                 raise InputError(f"{name} has shape {array.shape}: one per rank required")
             object.__setattr__(self, name, array)
+        self._check_rows()
+
+    def _check_rows(self) -> None:
+        for name, rows, operations, of in (
+            ("packs", self.packs, self.sends, "sends"),
+            ("unpacks", self.unpacks, self.receives, "receives"),
+            ("needs", self.needs, self.sends, "sends"),
+        ):
+            if rows is not None and rows.offsets.size != operations.count + 1:
+                raise InputError(
+                    f"{name} are of {rows.offsets.size - 1} {of}, there are {operations.count}: must agree"
+                )
+        if self.needs is not None:
+            check_range("needs", self.needs.receive, self.receives.count)
+            sender, owner = self.sends.rank[self.needs.send], self.receives.rank[self.needs.receive]
+            if (wrong := np.flatnonzero(sender != owner)).size:
+                k = int(wrong[0])
+                raise InputError(f"needs[{k}]: a send of rank {sender[k]} needs a receive of rank {owner[k]}: its own")
 
     @property
     def ranks(self) -> int:
@@ -124,39 +246,69 @@ class Plan(ValueObject):
 
     @property
     def bytes(self) -> int:
-        """Bytes that one exchange delivers [B]."""
-        return int(self.receives.bytes.sum())
+        """Bytes that one exchange brings into the receive buffers [B]."""
+        direct = int(self.receives.bytes[~self.receives.in_work].sum())
+        return direct + (0 if self.unpacks is None else int(self.unpacks.bytes.sum()))
+
+    @property
+    def forwards(self) -> bool:
+        """Whether bytes pass a work area: then operations are not ranges of the users' buffers."""
+        return self.work_bytes is not None
 
     def pair_ranges(self, rank: int) -> tuple[PairRanges, PairRanges]:
-        """What `rank` sends to and receives from each peer, as one range per peer in rank order."""
+        """What `rank` sends to and receives from each peer, as one range per peer in rank order.
+
+        Raises:
+            UsageError: the plan forwards: what a rank sends to a peer is not what it has for it.
+        """
+        if self.forwards:
+            raise UsageError("pair_ranges: the plan forwards messages, its operations do not say who has what for whom")
         return PairRanges.of(self.sends, rank), PairRanges.of(self.receives, rank)
 
     def save(self, path: Path) -> None:
         """Writes an `.npz`, not compressed: ranks read it at start-up."""
-        arrays: dict[str, Any] = {
-            f"{side}_{name}": getattr(getattr(self, side), name)
-            for side in ("sends", "receives")
-            for name in ("offsets", *_OPERATION_ARRAYS)
-        }
-        arrays |= {"phases": self.phases, "sync": str(self.sync), "in_flight": self.in_flight or 0}
-        np.savez(path, send_bytes=self.send_bytes, receive_bytes=self.receive_bytes, **arrays)
+        arrays: dict[str, Any] = {"phases": self.phases, "sync": str(self.sync), "in_flight": self.in_flight or 0}
+        arrays |= {"send_bytes": self.send_bytes, "receive_bytes": self.receive_bytes}
+        if self.work_bytes is not None:
+            arrays["work_bytes"] = self.work_bytes
+        for name in _PARTS:
+            part = getattr(self, name)
+            for each in () if part is None else fields(part):
+                if getattr(part, each.name) is not None:
+                    arrays[f"{name}_{each.name}"] = getattr(part, each.name)
+        np.savez(path, **arrays)
 
     @staticmethod
     def load(path: Path) -> Plan:
         """Reads what `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
-            sends, receives = (
-                Operations(**{name: file[f"{side}_{name}"] for name in ("offsets", *_OPERATION_ARRAYS)})
-                for side in ("sends", "receives")
-            )
-            sync = parse_sync(str(file["sync"]))
-            in_flight = int(file["in_flight"]) or None
+            parts: dict[str, Any] = {
+                name: kind(**{each.name: file[key] for each in fields(kind) if (key := f"{name}_{each.name}") in file})
+                for name, kind in _PARTS.items()
+                if f"{name}_offsets" in file
+            }
             return Plan(
-                int(file["phases"]), sync, sends, receives, file["send_bytes"], file["receive_bytes"], in_flight
+                int(file["phases"]),
+                parse_sync(str(file["sync"])),
+                send_bytes=file["send_bytes"],
+                receive_bytes=file["receive_bytes"],
+                in_flight=int(file["in_flight"]) or None,
+                work_bytes=file.get("work_bytes"),
+                **parts,
             )
 
     def __repr__(self) -> str:
         return f"Plan(ranks={self.ranks}, phases={self.phases}, transfers={self.transfers}, sync={self.sync})"
+
+
+_PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
+    "sends": Operations,
+    "receives": Operations,
+    "packs": Copies,
+    "unpacks": Copies,
+    "needs": Needs,
+}
+"""Fields of a plan that are nouns of their own, as a file keeps them."""
 
 
 @dataclass(frozen=True, eq=False)

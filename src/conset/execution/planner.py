@@ -1,17 +1,29 @@
-"""Planner: from a schedule to what each rank executes."""
+"""Planner: from a schedule, or a program, to what each rank executes."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.arrays import frozen
 from conset.errors import InputError
-from conset.execution.check import check_order, check_plan
-from conset.execution.plan import MAX_BYTES, Operations, Plan
-from conset.schedule.posting import InFlight
+from conset.execution.check import check_order, check_plan, kept_by_arrival
+from conset.execution.delivery import check_delivery
+from conset.execution.forwarding import Forwarding, Transfers, forward
+from conset.execution.plan import MAX_BYTES, Needs, Operations, Plan
+from conset.pattern.pattern import Pattern
+from conset.program.chained import chained
+from conset.program.paths import Paths
+from conset.program.program import Program
+from conset.schedule.posting import InFlight, order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
+
+REPLAYED = 2**18
+"""Operations and copies up to which every plan of a program is replayed before it is handed out."""
 
 
 def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flight: InFlight | None = None) -> Plan:
@@ -20,18 +32,15 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flig
     A rank keeps `in_flight` sends open at once; None: as many as the schedule says, else its machine, else all.
 
     Transfers of a phase are posted in the order of the phase's list, or of their start where there is a timetable
-    (the times themselves are a model's and are not kept).
+    (the times themselves are a model's and are not kept). Where a rank sends a message only after it has received
+    another and the policy does not see to it, its send needs that receive.
 
     Raises:
         UsageError: `sync` is no policy, `in_flight` below 1.
         InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or the pattern's
             order between messages is not kept under `sync`.
     """
-    if sync is None:
-        sync = schedule.sync
-    if in_flight is None:
-        in_flight = schedule.in_flight or schedule.machine.costs_for(schedule.method).in_flight or "all"
-    policy = sync if isinstance(sync, Sync) else parse_sync(sync)
+    policy = _policy(schedule.sync if sync is None else sync)
     _check_sizes(schedule)
     within = _offset_in_message(schedule)
     check_order(schedule, policy)
@@ -41,11 +50,138 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flig
     receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
     sends = _operations(schedule, source, target, send_start[message] + within)
     receives = _operations(schedule, target, source, receive_start[message] + within)
+    before = None if pattern.before is None else pattern.before[kept_by_arrival(schedule, policy)]
     plan = Plan(
-        schedule.phases, policy, sends, receives, send_bytes, receive_bytes, None if in_flight == "all" else in_flight
-    )
+        schedule.phases, policy, sends, receives, send_bytes, receive_bytes, _in_flight(schedule, in_flight),
+        needs=_needs(before, message, sends, receives),
+    )  # fmt: skip
     check_plan(plan)
     return plan
+
+
+def plan_program(program: Program, sync: Sync | str | None = None, *, in_flight: InFlight | None = None) -> Plan:
+    """The plan that executes a whole program under `sync` (default: the program's own); checked to end.
+
+    Of a program that forwards, a rank has in its buffers what a direct exchange of the messages has there; a bundle
+    waits for what brings its parts, whatever the policy. Up to 2^18 operations and copies the plan is also replayed
+    byte by byte. Building blocks are planned as one schedule of all that they send (`chained`).
+
+    Raises:
+        UsageError: `sync` is no policy, `in_flight` below 1.
+        InputError: as `plan_schedule`; more than 2^26 messages are executed.
+        VerificationError: the plan would not end, or not deliver: a bug.
+    """
+    policy = _policy(program.sync if sync is None else sync)
+    schedule = chained(program)
+    if program.paths is None:
+        return plan_schedule(schedule, policy, in_flight=in_flight)
+    _check_sizes(schedule)
+    pattern = program.paths.pattern
+    send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
+    receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
+    moved = forward(program.paths, _stages(program.paths, schedule), send_start, receive_start)
+    plan = Plan(
+        schedule.phases, policy, *_ends(schedule, moved), send_bytes, receive_bytes, _in_flight(schedule, in_flight),
+        moved.work_bytes,
+    )  # fmt: skip
+    plan = replace(
+        plan, packs=moved.packs.of_operations(plan.sends.transfer),
+        unpacks=moved.unpacks.of_operations(plan.receives.transfer),
+        needs=_needs(schedule.pattern.before, schedule.message, plan.sends, plan.receives),
+    )  # fmt: skip
+    check_plan(plan)
+    if steps_of(plan) <= REPLAYED:
+        check_delivery(plan, pattern)
+    return plan
+
+
+def plan_direct(pattern: Pattern, run: NDArray[np.int32] | None = None) -> Plan:
+    """Every message sent directly and whole: all at once, or run after run where `run` says in which one each is.
+
+    The buffers are those of a program that delivers `pattern`; messages of a rank are in the order of their indices.
+
+    Args:
+        pattern: what is sent.
+        run: shape=(messages), int32, or None.
+    """
+    phase = np.zeros(pattern.messages, np.int32) if run is None else run
+    send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
+    receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
+    ends = ((pattern.source, pattern.target, send_start), (pattern.target, pattern.source, receive_start))
+    sends, receives = (
+        _posted(pattern.ranks, np.lexsort((phase, own)), own, phase, peer, start, pattern.size)
+        for own, peer, start in ends
+    )
+    phases = int(phase.max(initial=-1)) + 1
+    return Plan(phases, Sync("none" if run is None else "local"), sends, receives, send_bytes, receive_bytes)
+
+
+def plan_baseline(program: Program) -> Plan:
+    """What an application would send itself, on the buffers of `plan_program`: the messages, each directly and whole.
+
+    Of building blocks one repetition after the other, a rank ending its own part of each first.
+    """
+    if program.paths is not None:
+        return plan_direct(program.paths.pattern)
+    sent = [program.schedules[stage.schedule].pattern for stage in program.stages for _ in range(stage.repeat)]
+    run = np.repeat(np.arange(len(sent), dtype=np.int32), [pattern.messages for pattern in sent])
+    # chained messages are by source, then by repetition
+    order = np.argsort(np.concatenate([pattern.source for pattern in sent]), kind="stable")
+    return plan_direct(chained(program).pattern, run[order])
+
+
+def steps_of(plan: Plan) -> int:
+    """Operations and copies of all ranks."""
+    copies = sum(each.count for each in (plan.packs, plan.unpacks) if each is not None)
+    return plan.sends.count + plan.receives.count + copies
+
+
+def _policy(sync: Sync | str) -> Sync:
+    return sync if isinstance(sync, Sync) else parse_sync(sync)
+
+
+def _in_flight(schedule: Schedule, given: InFlight | None) -> int | None:
+    if given is None:
+        given = schedule.in_flight or schedule.machine.costs_for(schedule.method).in_flight or "all"
+    return None if given == "all" else given
+
+
+def _stages(paths: Paths, schedule: Schedule) -> list[Transfers]:
+    """The transfers of a chained program by stage, and the byte of its bundle that each begins with."""
+    within = _offset_in_message(schedule)
+    bundles = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+    edges = np.cumsum([0, *(each.messages for each in bundles)])
+    # chained messages are bundles by source, then by stage
+    number = np.argsort(np.concatenate([each.source for each in bundles]), kind="stable")[schedule.message]
+    order = np.lexsort((within, number))
+    cuts = np.searchsorted(number[order], edges)
+    rows = [order[low:high] for low, high in pairwise(cuts.tolist())]
+    return [
+        Transfers(row, number[row] - edge, within[row], schedule.size[row])
+        for row, edge in zip(rows, edges.tolist(), strict=False)
+    ]
+
+
+def _ends(schedule: Schedule, moved: Forwarding) -> tuple[Operations, Operations]:
+    """Sends and receives."""
+    pattern, message = schedule.pattern, schedule.message
+    source, target = pattern.source[message], pattern.target[message]
+    sends = _operations(schedule, source, target, moved.source.offset, moved.source.work)
+    return sends, _operations(schedule, target, source, moved.target.offset, moved.target.work)
+
+
+def _needs(
+    before: NDArray[np.int32] | None, message: NDArray[np.int32], sends: Operations, receives: Operations
+) -> Needs | None:
+    """The receives of the transfers of each pair's first message, needed by the sends of those of its second."""
+    first, second = order_of_transfers(before, message)
+    if not first.size:
+        return None
+    send, receive = (np.empty(message.size, np.int64) for _ in range(2))
+    send[sends.transfer], receive[receives.transfer] = np.arange(message.size), np.arange(message.size)
+    own, needed = send[second], receive[first]
+    order = np.lexsort((needed, own))
+    return Needs(np.searchsorted(own[order], np.arange(message.size + 1)).astype(np.int64), needed[order])
 
 
 def _check_sizes(schedule: Schedule) -> None:
@@ -92,18 +228,27 @@ def _layout(
 
 
 def _operations(
-    schedule: Schedule, own: NDArray[np.int32], peer: NDArray[np.int32], offset: NDArray[np.int64]
-) -> Operations:
+    schedule: Schedule, own: NDArray[np.int32], peer: NDArray[np.int32], offset: NDArray[np.int64],
+    work: NDArray[np.bool_] | None = None,
+) -> Operations:  # fmt: skip
     keys = (
         (schedule.phase_of, own) if schedule.timetable is None else (schedule.timetable[:, 0], schedule.phase_of, own)
     )
     order = np.lexsort(keys)
-    offsets = np.searchsorted(own[order], np.arange(schedule.pattern.ranks + 1)).astype(np.int64)
+    return _posted(schedule.pattern.ranks, order, own, schedule.phase_of, peer, offset, schedule.size, work)
+
+
+def _posted(
+    ranks: int, order: NDArray[np.int64], own: NDArray[np.int32], phase: NDArray[np.int32], peer: NDArray[np.int32],
+    offset: NDArray[np.int64], size: NDArray[np.int64], work: NDArray[np.bool_] | None = None,
+) -> Operations:  # fmt: skip
+    """Operations in the order in which they are posted, by the rank that has them."""
     return Operations(
-        offsets,
-        frozen(schedule.phase_of[order]),
+        np.searchsorted(own[order], np.arange(ranks + 1)).astype(np.int64),
+        frozen(phase[order]),
         frozen(peer[order]),
         frozen(offset[order]),
-        frozen(schedule.size[order]),
+        frozen(size[order]),
         frozen(order.astype(np.int32)),
+        None if work is None else work[order],
     )

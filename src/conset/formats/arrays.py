@@ -160,13 +160,35 @@ def int_rows(rows: Any, length: int, place: str) -> NDArray[np.int64]:
         raise
 
 
-def _check_rows(rows: list[Any], length: int, place: str) -> None:
+def _check_rows(rows: list[Any], length: int, place: str, what: str = "numbers") -> None:
     """Every row is a list of `length`."""
     if set(map(type, rows)) <= {list} and set(map(len, rows)) <= {length}:
         return
     for k, row in enumerate(rows):
         if len(require_list(row, f"{place}[{k}]")) != length:
-            raise InputError(f"{place}[{k}]: {length} numbers required, given {len(row)}")
+            raise InputError(f"{place}[{k}]: {length} {what} required, given {len(row)}")
+
+
+def bundle_rows(
+    bundles: Any, place: str
+) -> tuple[NDArray[np.int64], Offsets, NDArray[np.int64]]:  # fmt: skip
+    """(shape=(bundles, 3), shape=(bundles + 1): offsets, shape=(parts, 3)) of rows of 3 numbers and a list of parts.
+
+    Raises:
+        InputError: names `place[bundle][column]`, or `place[bundle][3][part][column]`.
+    """
+    _check_rows(require_list(bundles, place), 4, place, "entries")
+    heads = [bundle[:3] for bundle in bundles]
+    parts = [bundle[3] for bundle in bundles]
+    for b, rows in enumerate(parts):
+        require_list(rows, f"{place}[{b}][3]")
+    try:
+        found = int_rows(list(chain.from_iterable(parts)), 3, "")
+    except InputError:
+        for b, rows in enumerate(parts):
+            int_rows(rows, 3, f"{place}[{b}][3]")
+        raise
+    return int_rows(heads, 3, place), _offsets_of(parts), found
 
 
 def _phase_lists(phases: Any, place: str) -> tuple[Offsets, list[Any]]:

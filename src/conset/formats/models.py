@@ -18,7 +18,7 @@ from conset.formats.validate import SaidError, Table, by_noun
 from conset.schedule.document import MAX_NAME
 from conset.schedule.posting import POSTINGS, check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
-from conset.units import MAX_RATE_Bps
+from conset.units import MAX_SIZE_B, MAX_RATE_Bps
 
 Schema = dict[str, Any]
 _INTEGERS: Schema = {"type": "array", "items": {"type": "integer"}}
@@ -156,12 +156,13 @@ Name = Annotated[StrictStr, AfterValidator(_name), WithJsonSchema({"type": "stri
 
 
 class PatternTable(Table):
-    """A pattern: messages `[source, target, bytes]`, and pairs of them, the first before the second."""
+    """A pattern: messages `[source, target, bytes]`; pairs of them, the first before the second; which are packed."""
 
     ranks: Ranks
     name: Name = "pattern"
     messages: Annotated[Any, WithJsonSchema(_rows("integer", "integer", "integer"))]
     before: Annotated[Any, WithJsonSchema(_or_null(_rows("integer", "integer")))]
+    packed: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))] = None
 
 
 class ScheduleFile(ScheduleHead):
@@ -207,6 +208,7 @@ class ScheduleEntries(Table):
     transfer_size: StoredInts
     transfer_message: StoredInts
     before: StoredPairs = None
+    packed: StoredInts = None
     placement: StoredInts = None
     route_offsets: StoredInts = None
     route_nodes: StoredInts = None
@@ -217,17 +219,51 @@ class ScheduleEntries(Table):
 # Programs
 
 
-class BlockTable(Table):
-    """A block: a schedule and how often it runs."""
+def _no_order(value: Any) -> Any:
+    if value is not None:
+        raise ValueError("messages of a program that forwards have no order: must be null")
+    return value
+
+
+class MessagesTable(PatternTable):
+    """What a program that forwards delivers, as the pattern of a schedule; without an order."""
+
+    before: Annotated[Any, AfterValidator(_no_order), WithJsonSchema({"type": "null"})]
+
+
+def _schedule_or_stage(value: Any) -> Any:
+    if type(value) not in (dict, int):
+        raise ValueError(f"a schedule or the number of an earlier stage required, given {shown(value)}")
+    return value
+
+
+_PART: Schema = {"type": "array", "prefixItems": [{"type": "integer"}] * 3, "minItems": 3, "items": False}
+_BUNDLE: Schema = {
+    "type": "array", "prefixItems": [*[{"type": "integer"}] * 3, _lists(_PART)], "minItems": 4, "items": False,
+}  # fmt: skip
+
+
+class StageTable(Table):
+    """A stage: a schedule and how often it runs.
+
+    `schedule` is an object as in a file of its own, or the number of the earlier stage whose schedule runs again;
+    `contexts`, one for each phase of the schedule, stand beside the object.
+
+    `bundles` are there where the program forwards: `[from, to, bytes, parts]`, one for each message of the schedule and
+    in their order. Their parts are `[message, first_byte, last_byte]`; bytes of a message count from 0, and both ends
+    belong to the range, as in ranges of HTTP: the first 64 bytes are `0, 63`.
+    """
 
     name: StrictStr
     repeat: StrictInt
-    schedule: StrictInt
     turns: StrictBool
+    contexts: Annotated[Any, WithJsonSchema(_INTEGERS)] = _ABSENT
+    bundles: Annotated[Any, WithJsonSchema(_lists(_BUNDLE))] = _ABSENT
+    schedule: Annotated[Any, AfterValidator(_schedule_or_stage), WithJsonSchema({"type": ["object", "integer"]})]
 
 
 class ProgramFigures(Table):
-    """What a program's file states of itself."""
+    """What a program's file states of itself; from `stages` on where it forwards."""
 
     phases: StrictInt
     contexts: StrictInt
@@ -235,18 +271,23 @@ class ProgramFigures(Table):
     switches_apart: StrictInt
     messages: StrictInt
     bytes: StrictInt
+    stages: StrictInt = _ABSENT
+    bundles: StrictInt = _ABSENT
+    volume: Number = _ABSENT
+    staging_bytes: StrictInt = _ABSENT
 
 
 class ProgramFile(Table):
-    """A program; its schedules are as in files of their own."""
+    """A program; `messages` are there where it forwards, `staging_limit` [B] where there is one."""
 
     whole: ClassVar[str] = "program"
 
     schema_: Literal["conset/program@1"] = Field(alias="schema")
     machine: MachineRecord
-    blocks: list[BlockTable]
-    contexts: Annotated[Any, WithJsonSchema(_lists(_INTEGERS))]
-    schedules: list[Any]
+    sync: SyncWord
+    staging_limit: Annotated[StrictInt, Field(ge=0, le=MAX_SIZE_B)] = _ABSENT
+    messages: MessagesTable = _ABSENT
+    stages: list[StageTable]
     figures: ProgramFigures
     manifest: ManifestTable
 
@@ -334,6 +375,7 @@ class TimelineFile(Table):
     deps: Ints32 = None
     link_offsets: Ints64 = None
     links: Ints32 = None
+    packed: Ints32 = None
     rate_time_s: Floats = None
     rate_message: Ints32 = None
     rate_Bps: Floats = None  # noqa: N815
@@ -354,5 +396,7 @@ def json_schema(form: str) -> dict[str, Any]:
     if form == "program":  # whose schedules are looked at one by one
         schedule = ScheduleFile.model_json_schema()
         schema["$defs"] |= {**schedule.pop("$defs"), "ScheduleFile": schedule}
-        schema["properties"]["schedules"]["items"] = {"$ref": "#/$defs/ScheduleFile"}
+        schema["$defs"]["StageTable"]["properties"]["schedule"] = {
+            "anyOf": [{"$ref": "#/$defs/ScheduleFile"}, {"type": "integer", "minimum": 0}]
+        }
     return schema

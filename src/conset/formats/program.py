@@ -1,28 +1,61 @@
-"""Program files: JSON, whose schedules are as in files of their own."""
+"""Program files: JSON; a stage holds its schedule as in a file of its own, and its bundles where it forwards.
+
+A schedule stands in the stage that runs it first; a later stage names that one by its number.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from conset.errors import InputError, UsageError
 from conset.files import replacing, require_file
 from conset.formats import arrays, schedule_forms
 from conset.formats.json_text import json_text, parse_json
+from conset.formats.program_paths import bundles_of, paths_of
 from conset.formats.schedule import document_of, to_schedule
 from conset.formats.sniff import PROGRAM, require_form
-from conset.program import Block, Program
-from conset.schedule.document import BlockDocument, Document, ProgramDocument
+from conset.program import Bundles, Paths, Program, Stage
+from conset.schedule.document import (
+    BundlesDocument,
+    Document,
+    MessagesDocument,
+    ProgramDocument,
+    StageDocument,
+    final_name,
+)
 from conset.schedule.manifest import Manifest
+from conset.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from conset.formats.models import MessagesTable
+
+_BLOCK = 1 << 15
+"""Parts, or bundles, that are written at once."""
 
 
 def document_of_program(program: Program) -> ProgramDocument:
     """What the file of `program` says."""
-    blocks = tuple(BlockDocument(b.name, b.repeat, b.schedule, b.turns) for b in program.blocks)
+    paths = program.paths
+    stages = tuple(
+        StageDocument(
+            stage.name, stage.repeat, stage.schedule, stage.turns, None if paths is None else bundles_of(paths, k)
+        )
+        for k, stage in enumerate(program.stages)
+    )
+    messages = None
+    if paths is not None:
+        own = paths.pattern
+        messages = MessagesDocument(own.ranks, own.source, own.target, own.size, final_name(own.name))
     return ProgramDocument(
-        program.machine.to_spec(), blocks, program.contexts, tuple(document_of(each) for each in program.schedules),
-        program.figures(), program.manifest.to_object(),
+        program.machine.to_spec(), stages, program.contexts, tuple(document_of(each) for each in program.schedules),
+        program.figures(), program.manifest.to_object(), program.sync, messages, program.staging_limit_B,
     )  # fmt: skip
 
 
@@ -30,13 +63,47 @@ def to_program(document: ProgramDocument) -> Program:
     """The program a sound document describes (`conset verify` reports all that is wrong with another).
 
     Raises:
-        InputError: it has no schedule, an index is out of range, or a schedule is none.
+        InputError: it has no schedule, an index is out of range, a schedule is none, or bundles are no paths.
     """
-    schedules = tuple(to_schedule(schedule) for schedule in document.schedules)
+    schedules = [to_schedule(schedule) for schedule in document.schedules]
     if not schedules:
         raise InputError("a program needs a schedule, given none")
-    blocks = tuple(Block(b.name, b.repeat, b.schedule, b.turns) for b in document.blocks)
-    return Program(schedules[0].machine, blocks, schedules, document.contexts, Manifest(**document.manifest))
+    stages = tuple(Stage(b.name, b.repeat, b.schedule, b.turns) for b in document.stages)
+    paths = _paths(document)
+    for k, stage in enumerate(stages if paths is not None else ()):
+        if paths is not None and 0 <= stage.schedule < len(schedules):
+            schedules[stage.schedule] = _of_bundles(schedules[stage.schedule], paths.bundles(k))
+    return Program(
+        schedules[0].machine, stages, tuple(schedules), document.contexts, paths, document.sync,
+        Manifest(**document.manifest), staging_limit_B=document.staging_limit_B,
+    )  # fmt: skip
+
+
+def _paths(document: ProgramDocument) -> Paths | None:
+    bundles = [stage.bundles for stage in document.stages if stage.bundles is not None]
+    if document.messages is None:
+        if bundles:
+            raise InputError("stages have bundles, the messages that they carry are missing: key 'messages'")
+        return None
+    for k, stage in enumerate(document.stages):
+        if stage.bundles is None:
+            raise InputError(f"stages[{k}]: key 'bundles' is missing, the program has 'messages'")
+    return paths_of(document.messages, bundles)
+
+
+def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
+    """The schedule with its messages in the order of bundles; packed are those that hold several parts."""
+    pattern = schedule.pattern
+    order = np.lexsort((pattern.target, pattern.source))
+    message, rates = schedule.message, schedule.min_bandwidth_Bps
+    if (np.diff(order) < 0).any() and pattern.before is None:
+        index = np.empty(order.size, np.int32)
+        index[order] = np.arange(order.size, dtype=np.int32)
+        message, rates = index[message], None if rates is None else rates[order]
+        pattern = replace(pattern, target=pattern.target[order], size=pattern.size[order], packed=None)
+    if pattern.messages == bundles.bundles:
+        pattern = replace(pattern, packed=bundles.pattern.packed)
+    return replace(schedule, pattern=pattern, message=message, min_bandwidth_Bps=rates)
 
 
 def require_json(path: str | Path) -> None:
@@ -63,14 +130,51 @@ def write_program_document(document: ProgramDocument, path: str | Path) -> None:
 
 
 def _pieces(d: ProgramDocument) -> Iterator[str]:
-    yield f'{{\n"schema": {json_text(PROGRAM)},\n"machine": {json_text(d.machine)},\n"blocks": [\n'
-    yield ",\n".join(json_text(block.to_object()) for block in d.blocks)
-    yield '\n],\n"contexts": [\n' + ",\n".join(json_text(list(contexts)) for contexts in d.contexts)
-    yield '\n],\n"schedules": [\n'
-    for k, schedule in enumerate(d.schedules):
-        yield ",\n" if k else ""
-        yield from schedule_forms.iter_json(schedule)
-    yield f'],\n"figures": {json_text(d.figures)},\n"manifest": {json_text(d.manifest)}\n}}\n'
+    head: dict[str, Any] = {"schema": PROGRAM, "machine": d.machine, "sync": d.sync}
+    head |= {} if d.staging_limit_B is None else {"staging_limit": d.staging_limit_B}
+    yield "{\n" + "".join(f'"{key}": {json_text(value)},\n' for key, value in head.items())
+    if d.messages is not None:
+        yield '"messages": '
+        own = d.messages
+        yield from schedule_forms.iter_messages(own.ranks, own.name, (own.source, own.target, own.size))
+        yield ",\n"
+    yield '"stages": ['
+    for k in range(len(d.stages)):
+        yield ",\n" if k else "\n"
+        yield from _stage_pieces(d, k)
+    yield f'\n],\n"figures": {json_text(d.figures)},\n"manifest": {json_text(d.manifest)}\n}}\n'
+
+
+def _stage_pieces(d: ProgramDocument, k: int) -> Iterator[str]:
+    stage = d.stages[k]
+    earlier = next(j for j, other in enumerate(d.stages) if other.schedule == stage.schedule)
+    head = {"name": stage.name, "repeat": stage.repeat, "turns": stage.turns}
+    head |= {"contexts": list(d.contexts[stage.schedule])} if earlier == k else {}
+    yield json_text(head)[:-1]
+    if stage.bundles is not None:
+        yield ',\n"bundles": ['
+        yield from _bundle_lines(stage.bundles)
+        yield "]"
+    yield ',\n"schedule": '
+    yield from schedule_forms.iter_json(d.schedules[stage.schedule]) if earlier == k else [str(earlier)]
+    yield "}"
+
+
+def _bundle_lines(b: BundlesDocument) -> Iterator[str]:
+    """One bundle to the line, memory for one block of parts at a time."""
+    low, count = 0, b.source.size
+    while low < count:
+        high = int(np.searchsorted(b.offsets, b.offsets[low] + _BLOCK, side="right")) - 1
+        high = min(max(high, low + 1), low + _BLOCK, count)
+        begin, end = int(b.offsets[low]), int(b.offsets[high])
+        parts = np.stack([column[begin:end] for column in (b.message, b.first, b.last)], axis=1).tolist()
+        heads = np.stack([column[low:high] for column in (b.source, b.target, b.size)], axis=1).tolist()
+        ends = (b.offsets[low : high + 1] - begin).tolist()
+        rows = [[*head, parts[x:y]] for head, (x, y) in zip(heads, pairwise(ends), strict=True)]
+        text = json.dumps(rows, separators=(",", ":"))[1:-1].replace("]]],[", "]]],\n[")
+        yield (",\n" if low else "\n") + text
+        low = high
+    yield "\n" if count else ""
 
 
 def read_program_document(path: str | Path) -> ProgramDocument:
@@ -92,21 +196,48 @@ def _document(found: Any) -> ProgramDocument:
     from conset.formats.validate import checked
 
     head = checked(ProgramFile, found)
-    blocks = tuple(BlockDocument(b.name, b.repeat, b.schedule, b.turns) for b in head.blocks)
-    contexts = arrays.require_list(head.contexts, "contexts")
+    stages: list[StageDocument] = []
+    contexts: list[tuple[int, ...]] = []
+    schedules: list[Document] = []
+    for k, stage in enumerate(head.stages):
+        place, given = f"stages[{k}]", stage.schedule
+        if isinstance(given, int):
+            if not 0 <= given < k:
+                raise InputError(f"{place}.schedule = {given}: must be a schedule or the number of an earlier stage")
+            if stage.contexts is not None:
+                raise InputError(f"{place}.contexts: must stand beside the schedule, in stage {given}")
+            index = stages[given].schedule
+        else:
+            if stage.contexts is None:
+                raise InputError(f"{place}: key 'contexts' is missing")
+            index = len(schedules)
+            contexts.append(tuple(arrays.ints(stage.contexts, f"{place}.contexts").tolist()))
+            schedules.append(_schedule(place, given))
+        bundles = _bundles(stage.bundles, place) if "bundles" in stage.model_fields_set else None
+        stages.append(StageDocument(stage.name, stage.repeat, index, stage.turns, bundles))
+    messages = None if head.messages is None else _messages(head.messages)
     return ProgramDocument(
-        machine=head.machine, blocks=blocks,
-        contexts=tuple(tuple(arrays.ints(row, f"contexts[{k}]").tolist()) for k, row in enumerate(contexts)),
-        schedules=tuple(_schedule(k, schedule) for k, schedule in enumerate(head.schedules)),
-        figures=found["figures"], manifest=found["manifest"],
+        head.machine, tuple(stages), tuple(contexts), tuple(schedules), found["figures"], found["manifest"],
+        head.sync, messages, head.staging_limit,
     )  # fmt: skip
 
 
-def _schedule(k: int, found: Any) -> Document:
+def _messages(table: MessagesTable) -> MessagesDocument:
+    rows = arrays.int_rows(table.messages, 3, "messages.messages")
+    return MessagesDocument(table.ranks, rows[:, 0], rows[:, 1], rows[:, 2], table.name)
+
+
+def _bundles(found: Any, place: str) -> BundlesDocument:
+    heads, offsets, parts = arrays.bundle_rows(found, f"{place}.bundles")
+    (source, target, size), (message, first, last) = heads.T, parts.T
+    return BundlesDocument(source, target, size, offsets, message, first, last)
+
+
+def _schedule(place: str, found: Any) -> Document:
     try:
         return schedule_forms.document_of_object(found)
     except InputError as error:
-        raise InputError(f"schedules[{k}]: {error}") from None
+        raise InputError(f"{place}.schedule: {error}") from None
 
 
 def read_program_file(path: str | Path) -> Program:

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from conset.arrays import frozen_ints
 from conset.errors import ConsetError, InputError, UsageError
 from conset.files import replacing, require_file, require_replaceable
+from conset.formats.arrays import check_within
 from conset.formats.schedule_forms import read_json, read_npz, write_json, write_npz
 from conset.formats.sniff import require_form
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.schedule.document import Document, IntArray, document_from, machine_of
+from conset.schedule.document import Document, IntArray, MessagesDocument, document_from, machine_of
 from conset.schedule.manifest import Manifest
 from conset.schedule.posting import check_in_flight
 from conset.schedule.schedule import Schedule
@@ -120,7 +121,7 @@ def to_schedule(document: Document) -> Schedule:
         raise InputError(f"limits: {error}") from None
     _check_placement(document, machine)
     _check_rows(document)
-    pattern, index = _pattern_of(document)
+    pattern, index = pattern_of(document, document.before)
     message = document.transfer_message if index is None else index[document.transfer_message]
     whole = bool((document.transfer_size == document.size[document.transfer_message]).all())
     return Schedule(
@@ -195,13 +196,19 @@ def _check_placement(document: Document, machine: Machine) -> None:
         raise InputError(f"placement: {document.ranks} nodes from 0 to {endpoints - 1} required")
 
 
-def _pattern_of(document: Document) -> tuple[Pattern, NDArray[np.int32] | None]:
-    """The pattern, and the index in it of each message of the file where the two differ."""
+def pattern_of(
+    document: Document | MessagesDocument, before: IntArray | None = None
+) -> tuple[Pattern, NDArray[np.int32] | None]:  # fmt: skip
+    """The pattern, and the index in it of each message of the file where the two differ.
+
+    Raises:
+        InputError: it is none.
+    """
     source = _int32(document.source, "source")
     wrong = np.flatnonzero((source < 0) | (source >= document.ranks))
     if wrong.size:
         raise InputError(f"source[{wrong[0]}] = {source[wrong[0]]}: must be a rank from 0 to {document.ranks - 1}")
-    target, size, before, index = document.target, document.size, document.before, None
+    target, size, index = document.target, document.size, None
     if np.any(np.diff(source) < 0):
         order = np.argsort(source, kind="stable")
         index = np.empty(order.size, np.int32)
@@ -213,4 +220,16 @@ def _pattern_of(document: Document) -> tuple[Pattern, NDArray[np.int32] | None]:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=document.ranks))]).astype(np.int64)
     checked = _int32(target, "target"), _int64(size, "size")
     pairs = None if before is None else _int32(before, "before")
-    return Pattern(document.ranks, offsets, *checked, before=pairs, name=document.pattern_name), index
+    packed = _packed_of(document, index)
+    name = document.pattern_name if isinstance(document, Document) else document.name
+    return Pattern(document.ranks, offsets, *checked, before=pairs, name=name, packed=packed), index
+
+
+def _packed_of(document: Document | MessagesDocument, index: NDArray[np.int32] | None) -> NDArray[np.bool_] | None:
+    """shape=(messages): whether each message of the pattern is packed; `index` as of `_pattern_of`."""
+    if not isinstance(document, Document) or document.packed is None:
+        return None
+    check_within("packed", document.packed, 0, document.source.size, ": a message")
+    flags = np.zeros(document.source.size, np.bool_)
+    flags[document.packed if index is None else index[document.packed]] = True
+    return flags

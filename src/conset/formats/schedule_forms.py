@@ -4,8 +4,8 @@ JSON: one phase to the line, messages a few to the line, written block by block.
 
 `.npz`: the same bytes every time. `header` is a text of the object without its long lists; `source`, `target` and
 `size` are the messages' columns, `transfer_…` the transfers', `phase_offsets[p] … phase_offsets[p + 1] - 1` the
-transfers of phase p. `before`, `placement`, `route_offsets` with `route_nodes` (and `channels`), and `timetable` are
-there only where the JSON form is not null.
+transfers of phase p. `before`, `packed` (the messages that are put together from several pieces), `placement`,
+`route_offsets` with `route_nodes` (and `channels`), and `timetable` are there only where the JSON form is not null.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ALWAYS = (
     "source", "target", "size", "phase_offsets",
     "transfer_source", "transfer_target", "transfer_size", "transfer_message",
 )  # fmt: skip
-_SOMETIMES = ("before", "placement", "route_offsets", "route_nodes", "channels", "timetable")
+_SOMETIMES = ("before", "packed", "placement", "route_offsets", "route_nodes", "channels", "timetable")
 
 
 def write_json(document: Document, file: IO[bytes]) -> None:
@@ -59,6 +59,8 @@ def iter_json(d: Document) -> Iterator[str]:
     yield from _lines((d.source, d.target, d.size))
     yield '],\n"before": '
     yield "null" if d.before is None else "".join(("[", *_lines((d.before[:, 0], d.before[:, 1])), "]"))
+    if d.packed is not None:
+        yield f',\n"packed": {json_text(d.packed.tolist())}'
     yield '},\n"placement": ' + ("null" if d.placement is None else json_text(d.placement.tolist()))
     yield ',\n"phases": ['
     yield from _phases(d, (d.transfer_source, d.transfer_target, d.transfer_size, d.transfer_message))
@@ -85,6 +87,13 @@ def _lines(columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
         high = min(low + _PER_LINE, count)
         yield ("\n" if low == 0 else ",\n") + _rows(columns, low, high)
     yield "\n" if count else ""
+
+
+def iter_messages(ranks: int, name: str, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
+    """A pattern whose messages have no order, as in a schedule's file."""
+    yield f'{{"ranks": {ranks}, "name": {json_text(name)}, "messages": ['
+    yield from _lines(columns)
+    yield '],\n"before": null}'
 
 
 def _phases(d: Document, columns: tuple[NDArray[Any], ...]) -> Iterator[str]:
@@ -157,6 +166,7 @@ def document_of_object(found: Any) -> Document:
         timetable=None if head.timetable is None else arrays.time_rows(head.timetable, offsets, "timetable"),
         figures=found["figures"], manifest=found["manifest"], channels=None if channels is None else channels[1],
         pattern_name=pattern.name,
+        packed=None if pattern.packed is None else arrays.ints(pattern.packed, "pattern.packed"),
         **head.optional(),
     )  # fmt: skip
 

@@ -4,7 +4,8 @@ A file holds what happened, what was played, on which machine and how it was exe
 checked alone. The `.npz` form is a JSON header beside one array per column, the same bytes every time. Times of the
 machine that simulated and paths stay out of it. Of every message its times are kept, as far as the model says them:
 slot, send overhead paid, first byte, last byte, delivery; and every change of a rate up to `MAX_CHANGES`. Reading
-checks that a file is of one piece: what goes together, lengths and ranges of columns.
+checks that a file is of one piece: what goes together, lengths and ranges of columns. `packed` lists the messages that
+are put together from several pieces; it is missing where there are none.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from conset.archives import read_archive, write_archive
@@ -147,6 +149,8 @@ def _columns(timeline: Timeline) -> dict[str, NDArray[Any]]:
         columns |= {name: getattr(work, name) for name in MESSAGES}
         extras = {name: getattr(work, name) for name in EXTRAS if name != "dep_offsets" or work.deps.size}
         columns |= {name: values for name, values in extras.items() if values.size}
+        if work.packed.any():
+            columns["packed"] = np.flatnonzero(work.packed).astype(np.int32)
     if rates is not None and rates.time_s.size <= MAX_CHANGES:
         columns |= dict(zip(RATES, (rates.time_s, rates.message, rates.rate_Bps), strict=True))
     elif not timeline.first_byte_s.size and timeline.first_bytes().size:
@@ -206,6 +210,8 @@ def _timeline(file: TimelineFile, found: Mapping[str, Any]) -> Timeline:
     work = None
     if file.source is not None:
         chosen = {name: getattr(file, name) for name in (*MESSAGES, *EXTRAS) if name in found}
+        if file.packed is not None:
+            chosen["packed"] = np.isin(np.arange(file.source.size), file.packed)
         work = Workload(**chosen, nodes=found["nodes"], name=found["name"], method=file.method)
     rates = Rates(*(getattr(file, name) for name in RATES)) if file.rate_time_s is not None else None
     fields: dict[str, Any] = {name: found[name] for name in HEADER}
@@ -234,8 +240,9 @@ def _check_columns(file: TimelineFile) -> None:
         check_length(name, getattr(file, name), nodes)
     for name in ("rate_message", "rate_Bps"):
         check_length(name, getattr(file, name), messages if file.rate_time_s is None else file.rate_time_s.size)
-    if file.rate_message is not None:
-        check_within("rate_message", file.rate_message, 0, messages)
+    for name in ("rate_message", "packed"):
+        if getattr(file, name) is not None:
+            check_within(name, getattr(file, name), 0, messages)
 
 
 def _check_fits(timeline: Timeline, machine: Machine) -> None:

@@ -182,7 +182,8 @@ class Costs(ValueObject):
         outstanding_receives: receives a rank may have posted, None: no limit.
         eager_B: up to this size a message is sent at once, and what finds no receive is taken into a system buffer;
             longer ones wait for a request and a grant, a signal each. None: receives are there, or the header waits.
-        copy_Bps: rate at which a receiver copies a message out of a system buffer, infinite for none; for `wormhole`.
+        copy_Bps: rate of copies: a message inside a node; by a processor, a message out of a system buffer (for
+            `wormhole`), and a packed message at both ends; infinite: at once.
         buffers_B: system buffers of a rank; a message without room waits in the network; for `wormhole`.
         overlap: share of the time in which bytes flow that a node's computation may hide.
         computation_s: what every node is to compute beside the schedule [s]; a question, no property of a machine.
@@ -286,6 +287,17 @@ class Costs(ValueObject):
     def has_overheads(self) -> bool:
         """Whether messages are work for processors."""
         return any(self.send_overhead.seconds) or any(self.receive_overhead.seconds)
+
+    def copies(self, size: NDArray[np.int64], packed: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+        """shape=(messages): what putting together and taking apart cost each end [s]; 0 for what is not packed.
+
+        Args:
+            size: shape=(messages) [B].
+            packed: shape=(messages), or None: nothing is packed.
+        """
+        if packed is None or self.copy_Bps == inf:
+            return np.broadcast_to(np.float64(0.0), size.shape)
+        return np.asarray(np.where(packed, size / self.copy_Bps, 0.0))
 
     @property
     def requests(self) -> Steps:

@@ -183,6 +183,7 @@ def message_times(
     hops: NDArray[np.int32],
     per_byte: Seconds,
     *,
+    packed: NDArray[np.bool_] | None = None,
     requests: bool = True,
 ) -> Times:
     """Times of messages by what they carry and how far.
@@ -196,9 +197,12 @@ def message_times(
         leaves: shape=(messages): whether each leaves its node.
         hops: shape=(messages): links on its way.
         per_byte: shape=(messages) [s/B]: of the slowest resource on its way.
+        packed: shape=(messages): whether each is put together and taken apart; None: none is.
         requests: whether messages above the eager threshold ask first.
     """
     send, receive = costs.send_overhead.of(size), costs.receive_overhead.of(size)
+    if packed is not None:
+        send, receive = (work + costs.copies(size, packed) for work in (send, receive))
     once = costs.inject + costs.eject + Steps((costs.per_transfer_s,)) + (costs.requests if requests else Steps())
     latency = np.where(leaves, once.of(size) + hops * costs.hop.of(size), 0.0)
     flow = np.where(leaves, size * per_byte, size / costs.copy_Bps)
@@ -218,6 +222,7 @@ def transfer_times(
     target: NDArray[np.int32],
     size: NDArray[np.int64],
     links: Links = NO_LINKS,
+    packed: NDArray[np.bool_] | None = None,
 ) -> Times:
     """Times of transfers between nodes; see `slowest_rates` for the arguments.
 
@@ -228,9 +233,10 @@ def transfer_times(
         target: shape=(transfers), int32: nodes.
         size: shape=(transfers), int64 [B].
         links: routes a compiler chose.
+        packed: shape=(transfers): whether each is put together and taken apart; None: none is.
     """
     hops, per_byte = slowest_rates(machine, costs, source, target, links)
-    return message_times(costs, size, source != target, hops, per_byte)
+    return message_times(costs, size, source != target, hops, per_byte, packed=packed)
 
 
 def slowest_rates(

@@ -32,6 +32,8 @@ class Pattern(ValueObject):
             `before[k, 1]` starts.
         local_bytes: what ranks send to themselves [B].
         name: what it was made from, for people.
+        packed: shape=(messages), bool, or None where no message is: put together from several pieces at the sender and
+            taken apart at the receiver, which are work for both where copying takes time (`docs/cost-model.md`).
     """
 
     ranks: int
@@ -41,6 +43,7 @@ class Pattern(ValueObject):
     before: NDArray[np.int32] | None = None
     local_bytes: int = 0
     name: str = field(default="pattern", compare=False)
+    packed: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks < 2**31:
@@ -60,6 +63,9 @@ class Pattern(ValueObject):
         self._check_messages()
         if self.before is not None:
             set_(self, "before", self._checked_order())
+        if self.packed is not None:
+            packed = _flags(self.packed, self.messages)
+            set_(self, "packed", packed if packed.any() else None)
 
     def _check_messages(self) -> None:
         if self.messages == 0:
@@ -104,15 +110,10 @@ class Pattern(ValueObject):
         if not share.all():
             k = int(np.flatnonzero(~share)[0])
             raise InputError(f"before[{k}] = {before[k].tolist()}: ordered messages must share a rank")
-        graph = TopologicalSorter[int]()
-        for i, j in before.tolist():
-            graph.add(j, i)
-        try:
-            graph.prepare()
-        except CycleError as error:
-            cycle = " before ".join(str(m) for m in error.args[1])
-            raise InputError(f"before: the order is cyclic: message {cycle}") from None
-        return frozen(np.unique(before, axis=0))
+        key = _distinct(before[:, 0].astype(np.int64) * self.messages + before[:, 1])
+        before = np.stack(np.divmod(key, self.messages), axis=1).astype(np.int32)
+        _check_acyclic(before, self.messages)
+        return frozen(before)
 
     @staticmethod
     def from_messages(
@@ -122,12 +123,14 @@ class Pattern(ValueObject):
         ranks: int | None = None,
         *,
         before: ArrayLike | None = None,
+        packed: ArrayLike | None = None,
         name: str = "pattern",
     ) -> Pattern:
         """A pattern from a list of messages in any order: message k goes from `source[k]` to `target[k]`.
 
         Sorted by source, then target. Zero sizes are no messages; messages to the own rank are added to `local_bytes`;
-        duplicates add up, except those that `before` mentions, which stay apart.
+        duplicates add up, except those that `before` mentions, which stay apart; what is added up is packed where one
+        of its messages is.
 
         >>> Pattern.from_messages([0, 1, 1], [1, 2, 0], [8, 16, 24])
         Pattern('pattern', ranks=3, messages=3, bytes=48)
@@ -138,6 +141,7 @@ class Pattern(ValueObject):
             size: shape=(k) [B], whole and at least 0.
             ranks: number of ranks; None: one more than the largest that is named.
             before: shape=(pairs, 2), positions in the list: `before[p, 0]` ends before `before[p, 1]` starts.
+            packed: shape=(k), bool: which messages are put together from several pieces; None: none.
             name: for people.
 
         Raises:
@@ -149,6 +153,7 @@ class Pattern(ValueObject):
         num = frozen_ints(np.asarray(size).ravel(), np.int64, "size")
         if not src.shape == dst.shape == num.shape:
             raise InputError(f"source, target and size have {src.size}, {dst.size} and {num.size} entries: must agree")
+        flags = None if packed is None else _flags(packed, src.size)
         if ranks is None and not src.size:
             raise InputError("ranks: required where there are no messages")
         if ranks is None:
@@ -189,7 +194,9 @@ class Pattern(ValueObject):
         if pairs is not None and not pairs.size:
             pairs = None
         ordered = None if pairs is None else pairs.astype(np.int32)
-        return Pattern(ranks, offsets, dst[starts], merged, ordered, local, name)
+        if flags is not None:
+            flags = np.logical_or.reduceat(flags[order], starts) if starts.size else None
+        return Pattern(ranks, offsets, dst[starts], merged, ordered, local, name, flags)
 
     @staticmethod
     def from_matrix(matrix: Any, *, name: str = "pattern") -> Pattern:
@@ -261,3 +268,44 @@ def _pairs(pairs: NDArray[Any]) -> NDArray[Any]:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InputError(f"before has shape {pairs.shape}: pairs of messages required")
     return pairs
+
+
+def _flags(packed: ArrayLike, messages: int) -> NDArray[np.bool_]:
+    """shape=(messages), bool: `packed`, checked."""
+    flags = np.asarray(packed)
+    if flags.shape != (messages,):
+        raise InputError(f"packed has shape {flags.shape}: must be ({messages},), one for each message")
+    if flags.size and flags.dtype != np.bool_:
+        raise InputError(f"packed: true or false required, given {flags.dtype}")
+    return frozen(flags.astype(np.bool_, copy=False))
+
+
+def _distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct numbers of `key`, rising; what rises already is not sorted again."""
+    if (key[1:] < key[:-1]).any():
+        key = np.sort(key)
+    first = np.ones(key.size, np.bool_)
+    first[1:] = key[1:] != key[:-1]
+    distinct: NDArray[np.int64] = key[first]
+    return distinct
+
+
+def _check_acyclic(before: NDArray[np.int32], messages: int) -> None:
+    """Raises InputError where a message comes before itself; names the cycle."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = before.T
+    graph = coo_matrix((np.ones(len(before), np.int8), (first, second)), shape=(messages, messages)).tocsr()
+    count, part = connected_components(graph, connection="strong")
+    if count == messages and (first != second).all():
+        return
+    inside = before[part[first] == part[second]]  # cycles stay in a strongly connected part
+    sorter = TopologicalSorter[int]()
+    for i, j in inside.tolist():
+        sorter.add(j, i)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle = " before ".join(str(m) for m in error.args[1])
+        raise InputError(f"before: the order is cyclic: message {cycle}") from None

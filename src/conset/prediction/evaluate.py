@@ -136,8 +136,8 @@ def _opened(schedule: Schedule, batches: NDArray[np.int64]) -> NDArray[np.int64]
     return opened
 
 
-def _transfers(schedule: Schedule) -> tuple[_core.Transfers, _core.Ranks]:
-    """The transfers of a schedule, and the ranks at their ends."""
+def _transfers(schedule: Schedule, *, copies: bool = True) -> tuple[_core.Transfers, _core.Ranks]:
+    """The transfers of a schedule, and the ranks at their ends; `copies`: whether these pay for what is packed."""
     machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
     source, target = np.ascontiguousarray(schedule.source_node), np.ascontiguousarray(schedule.target_node)
     sender, receiver = source, target
@@ -145,13 +145,21 @@ def _transfers(schedule: Schedule) -> tuple[_core.Transfers, _core.Ranks]:
         sender, receiver = (np.ascontiguousarray(each[message]) for each in (pattern.source, pattern.target))
     network = core_network(machine.topology, machine.routing)
     transfers = _core.Transfers(network, source, target, *chosen_links(schedule), plain_sizes(schedule.size))
-    return transfers, _core.Ranks(sender, receiver, pattern.ranks)
+    packed = schedule.packed if copies else None
+    flags = np.zeros(0, np.uint8) if packed is None else packed.astype(np.uint8)
+    return transfers, _core.Ranks(sender, receiver, pattern.ranks, flags)
 
 
 def _batches(
-    schedule: Schedule, given: _core.MessageCosts, batches: NDArray[np.int64], *, phase_by_phase: bool
+    schedule: Schedule,
+    given: _core.MessageCosts,
+    batches: NDArray[np.int64],
+    *,
+    phase_by_phase: bool,
+    copies: bool = True,
 ) -> _core.Formula:
-    return _core.time_batches(*_transfers(schedule), schedule.phase_offsets, batches, phase_by_phase, given)
+    transfers = _transfers(schedule, copies=copies)
+    return _core.time_batches(*transfers, schedule.phase_offsets, batches, phase_by_phase, given)
 
 
 def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], time_s: float) -> dict[str, float]:
@@ -163,7 +171,7 @@ def _computation(schedule: Schedule, costs: Costs, batches: NDArray[np.int64], t
         hop_s=0.0, hop_by_size=None, setup_s=0.0, signal_s=0.0,
     )  # fmt: skip
     given = message_costs(schedule.machine, bytes_only, "none", in_flight=None)
-    flowing = _batches(schedule, given, batches, phase_by_phase=False).busy
+    flowing = _batches(schedule, given, batches, phase_by_phase=False, copies=False).busy
     return with_computation(costs, time_s, float(flowing[batches[1:] - 1].sum()))
 
 

@@ -3,7 +3,8 @@
 In a formula every resource is busy for its work and nothing waits for anything else. A message pays `send_overhead` on
 a processor of its sender; then latency passes (`per_transfer` + `inject` + `eject` + hops · `hop`); then its bytes flow
 at the least rate r of its route; `receive_overhead` is work of the receiver's processor, before (`receive=before`) or
-after the bytes. Alone it takes a = send_overhead + latency + b/r + receive_overhead. The resources are
+after the bytes. Of a packed message both overheads are b / `copy` longer. Alone a message takes
+a = send_overhead + latency + b/r + receive_overhead. The resources are
 
     port out, port in   b / rate for every message of the node; `node`: for both together, `exchange_weight` for bytes
                         that meet as many of the other direction while both nodes do nothing else

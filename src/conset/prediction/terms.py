@@ -80,7 +80,13 @@ def chain_busy(
         batches: shape=(batches + 1), int64, over phases.
     """
     alone = transfer_times(
-        schedule.machine, costs, schedule.source_node, schedule.target_node, schedule.size, chosen_links(schedule)
+        schedule.machine,
+        costs,
+        schedule.source_node,
+        schedule.target_node,
+        schedule.size,
+        chosen_links(schedule),
+        schedule.packed,
     ).alone
     batch = np.repeat(np.arange(batches.size - 1), np.diff(batches))[schedule.phase_of]
     end = np.array(alone, np.float64)

@@ -1,7 +1,11 @@
-"""Programs: blocks of patterns, one after the other; phases share open connections where they can."""
+"""Programs: ordered stages; building blocks that share open connections, or stages that forward bundles of messages."""
 
+from conset.program.chained import chained
 from conset.program.compile import compile_program, predict_program
-from conset.program.program import Block, Program
+from conset.program.paths import Bundles, Paths, direct
+from conset.program.program import Program, Stage
 from conset.program.spec import read_program
 
-__all__ = ["Block", "Program", "compile_program", "predict_program", "read_program"]
+__all__ = [
+    "Bundles", "Paths", "Program", "Stage", "chained", "compile_program", "direct", "predict_program", "read_program",
+]  # fmt: skip

@@ -22,7 +22,8 @@ from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
-from conset.program.program import Block, Program
+from conset.program.chained import chained
+from conset.program.program import Program, Stage
 from conset.program.share import number_contexts, share, turns
 from conset.program.spec import BlockSpec
 from conset.schedule.manifest import Manifest
@@ -50,17 +51,19 @@ def compile_program(
     placement = placement_of(together(specs), machine, options)
     known: dict[object, int] = {}
     schedules: list[Schedule] = []
-    blocks: list[Block] = []
+    blocks: list[Stage] = []
     for block in specs:
         own = replace(block.options, sync="barrier", placement="identity")
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
             schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
         turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
-        blocks.append(Block(block.name, block.repeat, index, turned))
+        blocks.append(Stage(block.name, block.repeat, index, turned))
     stopped = _core.stop_asked() or any(s.report is not None and s.report.stopped_early for s in schedules)
     ordered, contexts = share(blocks, schedules)
-    return Program(machine, tuple(blocks), number_contexts(ordered, contexts), contexts, manifest, stopped)
+    return Program(
+        machine, tuple(blocks), number_contexts(ordered, contexts), contexts, None, "barrier", manifest, stopped
+    )
 
 
 def together(specs: Sequence[BlockSpec]) -> Pattern:
@@ -77,8 +80,8 @@ def together(specs: Sequence[BlockSpec]) -> Pattern:
 
 def _fingerprint(pattern: Pattern) -> tuple[object, ...]:
     """What two patterns that are the same agree in."""
-    before = None if pattern.before is None else pattern.before.tobytes()
-    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), before
+    stated = (None if each is None else each.tobytes() for each in (pattern.before, pattern.packed))
+    return pattern.ranks, pattern.offsets.tobytes(), pattern.target.tobytes(), pattern.size.tobytes(), *stated
 
 
 @dataclass(frozen=True)
@@ -88,9 +91,10 @@ class ProgramPrediction:
     Attributes:
         time_s: the sum of the terms [s].
         terms: `synchronization`, `setup` and `transfer` [s].
-        block_s: what the phases of each block take, switches apart [s].
+        block_s: what the phases of each block take, switches apart [s]; of a stage that forwards, what it takes alone.
         switches: communication context switches.
         machine: the machine predicted for.
+        sync: the policy.
     """
 
     time_s: float
@@ -98,26 +102,34 @@ class ProgramPrediction:
     block_s: tuple[float, ...]
     switches: int
     machine: str
+    sync: str = "barrier"
 
     def to_object(self) -> dict[str, Any]:
         """As `predict --json` prints it."""
         return {
-            "time_s": self.time_s, "sync": "barrier", "terms": dict(self.terms), "block_s": list(self.block_s),
+            "time_s": self.time_s, "sync": self.sync, "terms": dict(self.terms), "block_s": list(self.block_s),
             "switches": self.switches, "machine": self.machine,
         }  # fmt: skip
 
 
 def predict_program(program: Program, *, machine: Machine | None = None) -> ProgramPrediction:
-    """The time of a program.
+    """The time of a program; of one that forwards, of its stages chained under its own policy.
 
     Raises:
         InputError: a rank lives on a node that another `machine` does not have.
     """
+    if program.paths is not None:
+        whole = predict(chained(program), sync=program.sync, machine=machine)
+        alone = [predict(program.schedules[s.schedule], sync=program.sync, machine=machine) for s in program.stages]
+        return ProgramPrediction(
+            whole.time_s, dict(whole.terms), tuple(each.time_s for each in alone), program.switches, whole.machine,
+            program.sync,
+        )  # fmt: skip
     once = [
         predict(schedule, sync="barrier", machine=machine).terms["transfer"] if schedule.phases else 0.0
         for schedule in program.schedules
     ]
-    block_s = tuple(block.repeat * once[block.schedule] for block in program.blocks)
+    block_s = tuple(block.repeat * once[block.schedule] for block in program.stages)
     target, switches = machine or program.machine, program.switches
     costs = target.costs_for(program.schedules[0].method)
     entered = 1 if program.phases else 0

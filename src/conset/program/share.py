@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from conset.program.connections import Connections, Ids
-from conset.program.program import Block
+from conset.program.program import Stage
 from conset.schedule.schedule import Schedule
 
 TRIED = 16
@@ -46,7 +46,7 @@ def turns(schedule: Schedule) -> bool:
 
 
 def share(
-    blocks: Sequence[Block], schedules: Sequence[Schedule]
+    blocks: Sequence[Stage], schedules: Sequence[Schedule]
 ) -> tuple[tuple[Schedule, ...], tuple[tuple[int, ...], ...]]:
     """(schedules with their phases reordered, the context of each phase)."""
     sharing = _Sharing(schedules)
@@ -69,7 +69,7 @@ def _slot(schedule: int, end: Literal["first", "last"], plan: Schedule) -> Slot:
     return Slot(schedule, "first" if plan.phases == 1 else end)
 
 
-def _end_of(block: Block, plan: Schedule) -> Slot:
+def _end_of(block: Stage, plan: Schedule) -> Slot:
     """Where a block ends: a block that turns an odd number of times ends where it began."""
     return _slot(block.schedule, "first" if block.turns and block.repeat % 2 == 0 else "last", plan)
 

@@ -115,6 +115,8 @@ def pattern_facts(pattern: Pattern) -> list[Fact]:
     facts += _local(pattern)
     if pattern.before is not None:
         facts.append(Fact("partial order", count_of(len(pattern.before), "pair of messages", "pairs of messages")))
+    if pattern.packed is not None:
+        facts.append(Fact("put together from pieces", count_of(int(pattern.packed.sum()), "message")))
     return facts
 
 

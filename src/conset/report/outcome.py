@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from conset.bounds import Bounds
+    from conset.combining.choose import Combination
     from conset.comparison import Timing
     from conset.execution.job import RunResult
     from conset.formats.timeline import Record
@@ -62,6 +63,23 @@ def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
     if summary["note"]:
         lines.append(f"  note       {summary['note']}")
     return "\n".join(lines)
+
+
+def combined_text(found: Combination, summary: Mapping[str, Any]) -> str:
+    """What `compile --combine` found: the text of a schedule, with the stages of a program; markup of rich."""
+    from rich.markup import escape
+
+    lines = compile_text(found.whole, summary).split("\n")
+    if found.program.paths is None:
+        return "\n".join(
+            [*lines[:1], f"  combined   no, {escape(found.why)}" if found.why else "  combined   no", *lines[1:]]
+        )
+    stages = [f"  combined   {found.combine}, {count_of(found.program.paths.stages, 'stage')}"]
+    stages += [f"  chosen     {escape(found.why)}"] if found.why else []
+    for name, stage in zip(found.program.stages, summary["stages"], strict=True):
+        sent = f"{count_of(stage['pattern']['messages'], 'bundle')}, {format_size(stage['pattern']['bytes'])}"
+        stages.append(f"  {name.name}    {sent}, at most {stage['load']['sum']:,} at a port or link")
+    return "\n".join([*lines[:1], *stages, *lines[1:]])
 
 
 def _escaped(value: Any) -> Any:
@@ -154,47 +172,97 @@ def computation_text(times: Mapping[str, float]) -> str:
 
 
 def program_object(program: Program, prediction: ProgramPrediction) -> dict[str, object]:
-    """What `--json` says: the blocks with their schedules in short, figures, prediction."""
-    blocks = [
+    """What `--json` says: the stages with their schedules in short, figures, prediction."""
+    stages: list[dict[str, Any]] = [
         {
-            "name": block.name, "repeat": block.repeat, "schedule": block.schedule, "turns": block.turns,
-            "method": program.schedules[block.schedule].method, "phases": program.schedules[block.schedule].phases,
-            "contexts": list(program.contexts[block.schedule]),
+            "name": stage.name, "repeat": stage.repeat, "schedule": stage.schedule, "turns": stage.turns,
+            "method": program.schedules[stage.schedule].method, "phases": program.schedules[stage.schedule].phases,
+            "contexts": list(program.contexts[stage.schedule]),
         }
-        for block in program.blocks
+        for stage in program.stages
     ]  # fmt: skip
+    for k, stage in enumerate(stages if program.paths is not None else ()):
+        stage |= {"bundles": _schedule_of(program, k).pattern.messages, "most_bundles": most_bundles(program, k)}
     return {
-        "machine": program.machine.name, "blocks": blocks, "figures": program.figures(), "verified": True,
-        "predicted_s": prediction.time_s, "terms": prediction.terms, "stopped_early": program.stopped_early,
+        "machine": program.machine.name, "sync": program.sync, "stages": stages, "figures": program.figures(),
+        "verified": True, "predicted_s": prediction.time_s, "terms": prediction.terms,
+        "stopped_early": program.stopped_early,
     }  # fmt: skip
 
 
+def _schedule_of(program: Program, stage: int) -> Schedule:
+    return program.schedules[program.stages[stage].schedule]
+
+
+def most_bundles(program: Program, stage: int) -> int:
+    """The most bundles that a rank sends in a stage of a program that forwards."""
+    offsets = _schedule_of(program, stage).pattern.offsets
+    return int((offsets[1:] - offsets[:-1]).max())
+
+
 def program_text(program: Program, prediction: ProgramPrediction, *, verified: bool = True) -> str:
-    """Its blocks, what is switched, how long it takes; markup of rich."""
+    """Its stages, what is switched or forwarded, how long it takes; markup of rich."""
+    forwards = program.paths is not None
+    lines = _forwarding_lines(program, prediction) if forwards else _block_lines(program, prediction)
+    terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
+    under = f" by formula under sync {program.sync}" if forwards else ""
+    lines.append(f"  predicted  [bold]{format_time(prediction.time_s)}[/]{under}: {terms}")
+    if verified:
+        what = "every context under the limits, switches recounted"
+        what = "every bundle, every byte at its target, bytes held recounted" if forwards else what
+        lines.append(f"  verified   yes: every schedule, {what}")
+    if program.stopped_early:
+        lines.append("  stopped    early: the search was interrupted, this is its best so far")
+    return "\n".join(lines)
+
+
+def _block_lines(program: Program, prediction: ProgramPrediction) -> list[str]:
+    """Stages that send messages of their own."""
     from rich.markup import escape
 
     figures = program.figures()
-    lines = [f"[bold]{count_of(len(program.blocks), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
-    for block, seconds in zip(program.blocks, prediction.block_s, strict=True):
+    lines = [f"[bold]{count_of(len(program.stages), 'block')}[/] on [bold]{escape(program.machine.name)}[/]"]
+    for block, seconds in zip(program.stages, prediction.block_s, strict=True):
         schedule = program.schedules[block.schedule]
         phases = f"{count_of(schedule.phases, 'phase')}"
         way = ", forth and back" if block.turns else ""
         lines.append(
             f"  {escape(block.name)}: {block.repeat:,} × {phases}{way} by {schedule.method}, {format_time(seconds)}"
         )
-    terms = ", ".join(f"{name} {format_time(value)}" for name, value in prediction.terms.items())
-    lines += [
+    return [
+        *lines,
         f"  executed   {count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}, "
         f"{format_size(figures['bytes'])}",
         f"  switches   [bold]{figures['switches']:,}[/] between {count_of(figures['contexts'], 'context')}, "
         f"{figures['switches_apart']:,} if no phase were shared",
-        f"  predicted  [bold]{format_time(prediction.time_s)}[/]: {terms}",
     ]
-    if verified:
-        lines.append("  verified   yes: every schedule, every context under the limits, switches recounted")
-    if program.stopped_early:
-        lines.append("  stopped    early: the search was interrupted, this is its best so far")
-    return "\n".join(lines)
+
+
+def _forwarding_lines(program: Program, prediction: ProgramPrediction) -> list[str]:
+    """Stages that deliver one pattern together."""
+    from rich.markup import escape
+
+    figures = program.figures()
+    name = "" if program.paths is None else program.paths.pattern.name
+    lines = [
+        f"[bold]{escape(name)}[/] on [bold]{escape(program.machine.name)}[/]: {count_of(program.ranks, 'rank')}, "
+        f"{count_of(figures['messages'], 'message')}, {format_size(figures['bytes'])}",
+        f"  stages     [bold]{figures['stages']:,}[/], {count_of(figures['bundles'], 'bundle')} in "
+        f"{count_of(figures['phases'], 'phase')}",
+    ]
+    for k, (stage, seconds) in enumerate(zip(program.stages, prediction.block_s, strict=True)):
+        schedule, most = _schedule_of(program, k), most_bundles(program, k)
+        lines.append(
+            f"    {escape(stage.name)}: {count_of(schedule.pattern.messages, 'bundle')}, at most {most:,} of a rank, "
+            f"{count_of(schedule.phases, 'phase')} by {schedule.method}, {format_time(seconds)} alone"
+        )
+    held = format_size(figures["staging_bytes"])
+    limit = "" if program.staging_limit_B is None else f", limit {format_size(program.staging_limit_B)}"
+    return [
+        *lines,
+        f"  volume     {figures['volume']:.3f}: bytes that all stages send, over bytes delivered",
+        f"  staging    a rank holds {held} for others at most{limit}",
+    ]
 
 
 def run_text(result: RunResult) -> str:
@@ -246,9 +314,14 @@ def verified_schedule_text(figures: Mapping[str, Any], messages: int) -> str:
 
 
 def verified_program_text(figures: Mapping[str, Any]) -> str:
-    """`54 phases executed, 3 switches, 2 contexts`."""
+    """`54 phases executed, 3 switches, 2 contexts`; `72 messages in 36 bundles, 2 stages, 6 phases; …`."""
     if not figures:
         return "not counted"
+    if "bundles" in figures:
+        stages = f"{count_of(figures['stages'], 'stage')}, {count_of(figures['phases'], 'phase')}"
+        sent = f"{count_of(figures['messages'], 'message')} in {count_of(figures['bundles'], 'bundle')}"
+        staging = format_size(figures["staging_bytes"])
+        return f"{sent}, {stages}; volume {figures['volume']:.3f}, a rank holds {staging} for others at most"
     executed = f"{count_of(figures['phases'], 'phase')} executed"
     switches = count_of(figures["switches"], "switch", "switches")
     return f"{executed}, {switches}, {count_of(figures['contexts'], 'context')}"

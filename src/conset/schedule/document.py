@@ -4,9 +4,11 @@ A `Schedule` refuses to be wrong; a file may have been edited. So reading gives 
 the file says, whose *structure* alone is checked. `verify` checks documents; `to_schedule` turns a sound one into the
 noun. The written forms: JSON for people (`"conset/schedule@1"`), `.npz` with the same as flat arrays for size.
 
-A `ProgramDocument` is the same of a program, which runs blocks one after the other, each a number of times; a block is
-a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open together.
-What a phase needs is in its context, so a switch is due only between phases of different contexts.
+A `ProgramDocument` is the same of a program, which runs stages one after the other, each a number of times; a stage
+runs a schedule of the list. Every phase of every schedule belongs to one *context*: the connections that are open
+together. What a phase needs is in its context, so a switch is due only between phases of different contexts. A program
+that forwards says the messages it delivers, and of every stage its bundles: which bytes of which messages travel
+together.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ MAX_NAME = 300
 
 IntArray = NDArray[np.int64] | NDArray[np.int32]
 MAX_REPEAT = 2**31 - 1
-"""How often a block may run in a row."""
+"""How often a stage may run in a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,7 @@ class Document:
         posting: what the messages of each rank are ordered by inside a phase.
         min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each; None: nothing.
         pattern_name: what the pattern was made from, for people.
+        packed: the messages that are put together from several pieces and taken apart, rising; or None.
     """
 
     machine: str | Mapping[str, Any]
@@ -89,6 +92,7 @@ class Document:
     posting: str = "schedule"
     min_bandwidth_Bps: float | list[float] | None = None  # noqa: N815
     pattern_name: str = "pattern"
+    packed: IntArray | None = None
 
     @property
     def phases(self) -> int:
@@ -105,25 +109,65 @@ def machine_of(document: Document) -> Machine:
     return machine_of_record(document.machine)
 
 
-@dataclass(frozen=True)
-class BlockDocument:
-    """One block as a file says it.
+@dataclass(frozen=True, eq=False)
+class MessagesDocument:
+    """The messages that a program delivers, as its file says them; nothing checked beyond shapes.
+
+    Attributes:
+        ranks: number of ranks.
+        source: shape=(messages), any integers: source rank.
+        target: shape=(messages): target rank.
+        size: shape=(messages): bytes [B].
+        name: what the pattern was made from, for people.
+    """
+
+    ranks: int
+    source: IntArray
+    target: IntArray
+    size: IntArray
+    name: str = "pattern"
+
+
+@dataclass(frozen=True, eq=False)
+class BundlesDocument:
+    """The bundles of a stage as a file says them; nothing checked beyond shapes.
+
+    Attributes:
+        source: shape=(bundles), any integers: the rank that sends each.
+        target: shape=(bundles): the rank that receives it.
+        size: shape=(bundles): bytes [B].
+        offsets: shape=(bundles + 1), rising: the parts of bundle b are `offsets[b] … offsets[b + 1] - 1`.
+        message: shape=(parts): the message that each part is of.
+        first: shape=(parts): its first byte.
+        last: shape=(parts): its last byte, which belongs to it.
+    """
+
+    source: IntArray
+    target: IntArray
+    size: IntArray
+    offsets: IntArray
+    message: IntArray
+    first: IntArray
+    last: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class StageDocument:
+    """One stage as a file says it.
 
     Attributes:
         name: for people.
-        repeat: how often it runs before the next block.
+        repeat: how often it runs before the next stage.
         schedule: index in the list of schedules.
         turns: every second repetition runs the phases backwards.
+        bundles: what it sends, message by message of its schedule; None: messages of its own.
     """
 
     name: str
     repeat: int
     schedule: int
     turns: bool
-
-    def to_object(self) -> dict[str, Any]:
-        """As in the file."""
-        return {"name": self.name, "repeat": self.repeat, "schedule": self.schedule, "turns": self.turns}
+    bundles: BundlesDocument | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,20 +176,28 @@ class ProgramDocument:
 
     Attributes:
         machine: spec or object of the machine.
-        blocks: in the order in which they run.
+        stages: in the order in which they run.
         contexts: for each schedule, the context of each of its phases.
         schedules: as in schedule files.
         figures: `phases` (executed), `contexts`, `switches`, `switches_apart` (if every phase had its own context and
-            none ran backwards), `messages` and `bytes` (executed).
+            none ran backwards), `messages` and `bytes` (executed). Of a program that forwards, `messages` and `bytes`
+            are those it delivers, and there are `stages`, `bundles`, `volume` (bytes sent by all stages over bytes
+            delivered) and `staging_bytes` (the most that any rank holds for others between two stages).
         manifest: version, seed, command, input_sha256.
+        sync: the policy of the whole.
+        messages: what a program that forwards delivers; None: its stages send messages of their own.
+        staging_limit_B: bytes that a rank may hold for others between two stages; None: any number.
     """
 
     machine: str | Mapping[str, Any]
-    blocks: tuple[BlockDocument, ...]
+    stages: tuple[StageDocument, ...]
     contexts: tuple[tuple[int, ...], ...]
     schedules: tuple[Document, ...]
     figures: Mapping[str, Any]
     manifest: Mapping[str, Any]
+    sync: str = "barrier"
+    messages: MessagesDocument | None = None
+    staging_limit_B: int | None = None  # noqa: N815
 
 
 def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
@@ -164,11 +216,12 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
         in_flight=schedule.in_flight, posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=_final_name(pattern.name),
+        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=final_name(pattern.name),
+        packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
     )  # fmt: skip
 
 
-def _final_name(name: str) -> str:
+def final_name(name: str) -> str:
     """A name for a file: no folders, one line, at most `MAX_NAME` letters."""
     final = name.rpartition("/")[2]
     return "".join(letter if letter.isprintable() else "?" for letter in final)[:MAX_NAME]

@@ -170,6 +170,11 @@ class Schedule(ValueObject):
             return frozen(np.broadcast_to(self.pattern.size[0], self.transfers))
         return frozen(self.pattern.size[self.message])
 
+    @cached_property
+    def packed(self) -> NDArray[np.bool_] | None:
+        """shape=(transfers), bool: which are put together and taken apart, parts as their messages; None: none."""
+        return None if self.pattern.packed is None else frozen(self.pattern.packed[self.message])
+
     def nodes_of(self, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
         """The node of each of `ranks`."""
         return ranks if self.placement is None else self.placement[ranks]

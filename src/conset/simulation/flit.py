@@ -192,8 +192,11 @@ def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings
     def cycles(seconds: float) -> int:
         return int(_ceil(np.float64(seconds / cycle_s)))
 
+    copies = workload.copies_s(costs) if workload.packed.any() else np.zeros(1)
+
     def by_message(steps: Steps) -> NDArray[np.int64]:
-        return _ceil((steps.of(workload.bytes) if len(steps.seconds) > 1 else np.array(steps.seconds)) / cycle_s)
+        each = steps.of(workload.bytes) if len(steps.seconds) > 1 else np.array(steps.seconds)
+        return _ceil((each + copies) / cycle_s)
 
     nothing = np.zeros(0, np.int64)
     return _core.CycleExecution(
@@ -221,7 +224,7 @@ def _check_cycles(workload: Workload, machine: Machine, costs: Costs, cycle_s: f
         "set-ups": 2 * max(messages, 1) * costs.setup_s,
         "signals": messages * (costs.signal_s + hops * costs.hop.at(0)),
         "overheads": messages * (max(costs.send_overhead.seconds) + max(costs.receive_overhead.seconds)),
-        "copies": float(workload.bytes.sum(dtype=np.float64)) / costs.copy_Bps,
+        "copies": (3 if workload.packed.any() else 1) * float(workload.bytes.sum(dtype=np.float64)) / costs.copy_Bps,
     }
     cycles = sum(times.values()) / cycle_s + 8 * (messages + workload.phases)
     if cycles > MAX_CYCLES:

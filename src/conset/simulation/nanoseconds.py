@@ -68,6 +68,7 @@ def core_execution(
     """Policy, slots, receives and what processors do; `in_list`: whether receives go by the list."""
     sync = parse_sync(settings.sync)
     copy = NOTHING if costs.copy_Bps == inf else workload.bytes / per_ns(costs.copy_Bps)
+    packing = np.where(workload.packed, copy, 0.0) if copy.size and workload.packed.any() else 0.0
     return _core.Execution(
         policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0,
         receives=settings.receives or 0, receive_list=in_list, receive_before=costs.receive == "before",
@@ -75,8 +76,8 @@ def core_execution(
         first_barrier=costs.first_barrier, barrier=to_ns(synchronization_s(machine, costs)),
         setup=to_ns(costs.setup_s), signal_send=to_ns(costs.signal_s) / 2, signal_receive=to_ns(costs.signal_s) / 2,
         signal_hop=to_ns(costs.hop.at(0)), eager=-1.0 if costs.eager_B is None else costs.eager_B,
-        buffers=costs.buffers_B, send=by_message(costs.send_overhead, workload.bytes),
-        receive=by_message(costs.receive_overhead, workload.bytes), copy=copy,
+        buffers=costs.buffers_B, send=by_message(costs.send_overhead, workload.bytes) + packing,
+        receive=by_message(costs.receive_overhead, workload.bytes) + packing, copy=copy,
     )  # fmt: skip
 
 

@@ -7,8 +7,9 @@
     flow       bytes / slowest                                      flits                    bytes / copy (flit: flits)
     receive    receive_overhead; with `before` ahead of the bytes   rounded up to cycles     receive_overhead, after
 
-All costs are those of the message's size. A request, a grant and a signal take half of `signal` on a processor at each
-end and hops · hop between them, at the cost of 0 bytes; in `flit` each of these is rounded up to cycles.
+All costs are those of the message's size; bytes / copy of a packed message are added to both overheads. A request, a
+grant and a signal take half of `signal` on a processor at each end and hops · hop between them, at the cost of 0 bytes;
+in `flit` each of these is rounded up to cycles.
 """
 
 from __future__ import annotations
@@ -99,7 +100,10 @@ class MessageTimes:
         ready = workload.phases > 0 and parse_sync(settings.sync).kind == "ready"
         flit = model == "flit"
         cycle = cycle_of(costs, model)
-        send, receive = (whole_cycles(cost.of(size), cycle) for cost in (costs.send_overhead, costs.receive_overhead))
+        copies = workload.copies_s(costs)
+        send, receive = (
+            whole_cycles(cost.of(size) + copies, cycle) for cost in (costs.send_overhead, costs.receive_overhead)
+        )
         half = rounded_up(costs.signal_s / 2, cycle)
         way = np.asarray(hops * rounded_up(costs.hop.at(0), cycle), np.float64)
         signal = np.where(crosses, 2 * half + way, 0.0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
 from conset.errors import InputError
+from conset.machine.costs import Costs
 from conset.network.topology import Topology
 from conset.schedule.loads import chosen_links
 from conset.schedule.posting import order_of_transfers
@@ -51,6 +52,8 @@ class Workload(ValueObject):
         receiver: shape=(messages), int32: the rank that receives; (0): ranks are nodes.
         link_offsets: shape=(messages + 1), int64: routes a compiler chose; (0) for the machine's own.
         links: int32: the links of message m in order are `links[link_offsets[m] : link_offsets[m + 1]]`.
+        packed: shape=(messages), bool: put together from several pieces at the sender and taken apart at the receiver;
+            (0): no message is.
         nodes: nodes of the network that messages may name.
         name: what it was made from, for people.
         method: what made the schedule, for machines whose costs depend on it.
@@ -71,6 +74,7 @@ class Workload(ValueObject):
     links: NDArray[np.int32] = field(default_factory=_no_int32)
     name: str = field(default="workload", compare=False)
     method: str = ""
+    packed: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes < 2**31:
@@ -83,6 +87,10 @@ class Workload(ValueObject):
         object.__setattr__(self, "time_s", frozen(time_s if time_s.size else np.zeros(self.source.size)))
         if not self.dep_offsets.size:
             object.__setattr__(self, "dep_offsets", frozen(np.broadcast_to(np.int64(0), self.source.size + 1)))
+        packed = np.asarray(self.packed)
+        if packed.size and packed.dtype != np.bool_:
+            raise InputError(f"packed: true or false required, given {packed.dtype}")
+        object.__setattr__(self, "packed", frozen(packed.astype(np.bool_, copy=False)))
         self._check_shapes()
         self._check_values()
 
@@ -93,7 +101,7 @@ class Workload(ValueObject):
         for name in ("target", "bytes"):
             if getattr(self, name).shape != (n,):
                 raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source")
-        for name in ("time_s", "order", "sender", "receiver"):
+        for name in ("time_s", "order", "sender", "receiver", "packed"):
             if getattr(self, name).shape not in ((0,), (n,)):
                 raise InputError(f"{name} has shape {getattr(self, name).shape}: must be ({n},) as source, or (0,)")
         check_offsets("dep_offsets", self.dep_offsets, n, self.deps.size, "entries of deps")
@@ -179,6 +187,10 @@ class Workload(ValueObject):
         """shape=(messages), int32: who receives."""
         return self.receiver if self.receiver.size else self.target
 
+    def copies_s(self, costs: Costs) -> NDArray[np.float64]:
+        """shape=(messages): what putting together and taking apart cost each end [s]; 0 for what is not packed."""
+        return costs.copies(self.bytes, self.packed if self.packed.size else None)
+
     @property
     def crosses(self) -> NDArray[np.bool_]:
         """shape=(messages): whether a message leaves its node."""
@@ -204,6 +216,7 @@ class Workload(ValueObject):
             sender=pattern.source[message] if placed else np.zeros(0, np.int32),
             receiver=pattern.target[message] if placed else np.zeros(0, np.int32),
             link_offsets=offsets, links=links, name=f"{pattern.name} by {schedule.method}", method=schedule.method,
+            packed=np.zeros(0, np.bool_) if schedule.packed is None else schedule.packed,
         )  # fmt: skip
 
     def __repr__(self) -> str:

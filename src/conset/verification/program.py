@@ -1,10 +1,12 @@
-"""Programs, checked from their file alone: every schedule, the blocks, the contexts and the stated figures.
+"""Programs, checked from their file alone: every schedule, the stages, the contexts and the stated figures.
 
 A context holds the connections of all its phases at once: transfers of different phases that take the same route
 between the same nodes are one connection. Together they must keep the strictest limits of the schedules they come from,
 leave each the bandwidth it is to be guaranteed, and where channels are stated, a channel of a node belongs to one of
 them and a connection has the same channels in every phase. Several transfers of one phase that go the same way are
 several connections.
+
+Programs that forward have rules of their own beside these: `forwarding.py`.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from conset.machine.machine import Machine
-from conset.schedule.document import MAX_REPEAT, BlockDocument, Document, ProgramDocument, machine_of
+from conset.schedule.document import MAX_REPEAT, Document, ProgramDocument, StageDocument, machine_of
 from conset.units import count_of
+from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
 from conset.verification.schedule.check import formula_walk, verify_document
 from conset.verification.schedule.connections import demands_of, resource_rates
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
@@ -29,13 +32,15 @@ from conset.verification.verification import Verification, Violation
 
 PROGRAM_RULES: dict[str, str] = {
     "program-machine": "all schedules are for the machine, the ranks and the placement of the program",
-    "program-block": "a block runs a schedule that exists, from 1 to 2^31 - 1 times, backwards only where no order "
-    "forbids it; all blocks together send at most 2^62 bytes",
+    "program-stage": "a stage runs a schedule that exists, from 1 to 2^31 - 1 times, backwards only where no order "
+    "forbids it, and every schedule is run; all stages forward, once each, or none does; all together send at most "
+    "2^62 bytes",
     "program-context": "every phase of every schedule is in one context",
     "program-limit": "the connections of a context keep the strictest limits of their schedules together",
     "program-bandwidth": "connections of a context are guaranteed the bandwidths that their files say were asked for",
     "program-channel": "a channel of a node belongs to one connection of a context, the same in all its phases",
-    "program-figures": "the stated figures are the true ones",
+    "program-figures": "the stated figures are the true ones, and there are no others",
+    **FORWARDING_RULES,
 }
 """Rules of programs beside those of schedules."""
 
@@ -69,18 +74,21 @@ def verify_program(document: ProgramDocument) -> Verification:
         InputError: the machine cannot be built.
     """
     if not document.schedules:
-        none = Violation(None, None, "program-block", "a program needs a schedule, given none")
+        none = Violation(None, None, "program-stage", "a program needs a schedule, given none")
         return Verification.of([none], {})
     machine = machine_of(document.schedules[0])
     found = list(_check_machine(document))
     for k, schedule in enumerate(document.schedules):
         own = verify_document(schedule, machine=machine).violations
         found += [Violation(v.phase, v.transfer, v.rule, f"schedule {k}: {v.text}") for v in own]
-    structure = [*_check_blocks(document), *_check_contexts(document)]
+    structure = [*_check_stages(document), *_check_contexts(document)]
     if found or structure:
         # loads of what is not sound cannot be told, and would only repeat what is wrong
         return Verification.of([*found, *structure], {})
     found += _check_sharing(document, machine)
+    forwarding = check_forwarding(document)
+    if forwarding:
+        return Verification.of([*found, *forwarding], {})
     figures = true_program_figures(document)
     return Verification.of([*found, *_check_figures(document.figures, figures)], figures)
 
@@ -104,23 +112,25 @@ def _named(machine: str | Mapping[str, Any]) -> str:
     return machine if isinstance(machine, str) else str(machine.get("name", "a machine file"))
 
 
-def _check_blocks(document: ProgramDocument) -> Iterator[Violation]:
+def _check_stages(document: ProgramDocument) -> Iterator[Violation]:
     count = len(document.schedules)
-    for k, block in enumerate(document.blocks):
-        where = f"block {k} '{block.name}'"
-        if not 0 <= block.schedule < count:
-            text = f"{where}: schedule {block.schedule}, must be from 0 to {count - 1}"
-            yield Violation(None, None, "program-block", text)
-        elif block.turns and document.schedules[block.schedule].before is not None:
-            yield Violation(None, None, "program-block", f"{where}: runs backwards, its messages have an order")
-        if not 1 <= block.repeat <= MAX_REPEAT:
-            text = f"{where}: repeat = {block.repeat}, must be from 1 to {MAX_REPEAT}"
-            yield Violation(None, None, "program-block", text)
+    for k, stage in enumerate(document.stages):
+        where = f"stage {k} '{stage.name}'"
+        if not 0 <= stage.schedule < count:
+            text = f"{where}: schedule {stage.schedule}, must be from 0 to {count - 1}"
+            yield Violation(None, None, "program-stage", text)
+        elif stage.turns and document.schedules[stage.schedule].before is not None:
+            yield Violation(None, None, "program-stage", f"{where}: runs backwards, its messages have an order")
+        if not 1 <= stage.repeat <= MAX_REPEAT:
+            text = f"{where}: repeat = {stage.repeat}, must be from 1 to {MAX_REPEAT}"
+            yield Violation(None, None, "program-stage", text)
+    for unused in sorted(set(range(count)).difference(stage.schedule for stage in document.stages)):
+        yield Violation(None, None, "program-stage", f"schedule {unused}: no stage runs it")
     sizes = [exact_sum(schedule.size) for schedule in document.schedules]
-    total = sum(block.repeat * sizes[block.schedule] for block in document.blocks if 0 <= block.schedule < count)
+    total = sum(stage.repeat * sizes[stage.schedule] for stage in document.stages if 0 <= stage.schedule < count)
     if total > MAX_BYTES:
-        text = f"all blocks together send {total} B, at most {MAX_BYTES} B"
-        yield Violation(None, None, "program-block", text)
+        text = f"all stages together send {total} B, at most {MAX_BYTES} B"
+        yield Violation(None, None, "program-stage", text)
 
 
 def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
@@ -285,60 +295,64 @@ def _check_bandwidths(number: int, context: _Context, machine: Machine) -> Itera
             yield Violation(None, None, "program-bandwidth", text)
 
 
-def true_program_figures(document: ProgramDocument) -> dict[str, int]:
-    """The figures, by executing the blocks phase by phase (one turn of each way, and how often it comes)."""
+def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:
+    """The figures, by executing the stages phase by phase (one turn of each way, and how often it comes).
+
+    Of a program that forwards the rules of `check_forwarding` must hold.
+    """
     phases = switches = apart = messages = size = 0
     before: int | None = None
-    for block in document.blocks:
-        schedule, contexts = document.schedules[block.schedule], document.contexts[block.schedule]
-        messages += block.repeat * schedule.source.size
-        size += block.repeat * exact_sum(schedule.size)
+    for stage in document.stages:
+        schedule, contexts = document.schedules[stage.schedule], document.contexts[stage.schedule]
+        messages += stage.repeat * schedule.source.size
+        size += stage.repeat * exact_sum(schedule.size)
         if not contexts:
             continue
-        phases += block.repeat * len(contexts)
-        for index, times in _passes(block, len(contexts)):
+        phases += stage.repeat * len(contexts)
+        for index, times in _passes(stage, len(contexts)):
             switches += before is not None and before != contexts[index[0]]
             inner = sum(contexts[p] != contexts[q] for p, q in pairwise(index))
             between = int(contexts[index[-1]] != contexts[index[0]])
             switches += times * inner + (times - 1) * between
             before = contexts[index[-1]]
-        apart += _apart(document, block)
+        apart += _apart(document, stage)
     apart += _apart_between(document)
     count = len({context for contexts in document.contexts for context in contexts})
     return {
         "phases": phases, "contexts": count, "switches": switches, "switches_apart": apart, "messages": messages,
-        "bytes": size,
+        "bytes": size, **forwarding_figures(document),
     }  # fmt: skip
 
 
-def _passes(block: BlockDocument, phases: int) -> Iterator[tuple[list[int], int]]:
-    """(order of phases, how often in a row) of a block; forth and back are one order where it turns."""
+def _passes(stage: StageDocument, phases: int) -> Iterator[tuple[list[int], int]]:
+    """(order of phases, how often in a row) of a stage; forth and back are one order where it turns."""
     forth = list(range(phases))
-    if not block.turns:
-        yield forth, block.repeat
+    if not stage.turns:
+        yield forth, stage.repeat
         return
-    if block.repeat > 1:
-        yield [*forth, *forth[::-1]], block.repeat // 2
-    if block.repeat % 2:
+    if stage.repeat > 1:
+        yield [*forth, *forth[::-1]], stage.repeat // 2
+    if stage.repeat % 2:
         yield forth, 1
 
 
-def _apart(document: ProgramDocument, block: BlockDocument) -> int:
-    """Switches inside a block whose phases are always switched."""
-    phases = document.schedules[block.schedule].phases
-    return block.repeat * phases - 1 if phases > 1 else 0
+def _apart(document: ProgramDocument, stage: StageDocument) -> int:
+    """Switches inside a stage whose phases are always switched."""
+    phases = document.schedules[stage.schedule].phases
+    return stage.repeat * phases - 1 if phases > 1 else 0
 
 
 def _apart_between(document: ProgramDocument) -> int:
-    """Switches between blocks, unless both are the same single phase."""
-    run = [block.schedule for block in document.blocks if document.schedules[block.schedule].phases]
+    """Switches between stages, unless both are the same single phase."""
+    run = [stage.schedule for stage in document.stages if document.schedules[stage.schedule].phases]
     return sum(one != other or document.schedules[one].phases > 1 for one, other in pairwise(run))
 
 
-def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int]) -> list[Violation]:
+def _check_figures(stated: Mapping[str, Any], true: Mapping[str, int | float]) -> list[Violation]:
+    names = {**true, **stated}
     texts = [
-        f"{name}: file says {stated.get(name)}, recount gives {value}"
-        for name, value in true.items()
-        if stated.get(name) != value
+        f"{name}: file says {stated.get(name, 'nothing')}, recount gives {true.get(name, 'none')}"
+        for name in names
+        if name not in stated or name not in true or stated[name] != true[name]
     ]
     return [Violation(None, None, "program-figures", text) for text in texts]

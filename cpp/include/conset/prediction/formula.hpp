@@ -22,7 +22,7 @@ namespace conset {
 struct MessageCosts {
     View<const double> up_to;                        // sizes up to which an entry of the next four holds
     View<const double> send, receive, latency, hop;  // overheads; latency once, and per link
-    double out, in, node, copy;                      // [s/B]; copy: inside a node
+    double out, in, node, copy;                      // [s/B]; copy: inside a node, and of packed messages
     double exchange;                                 // what a byte counts in `node` where both directions meet
     View<const double> link;                         // [s/B] of the whole width, per slot or single; empty: none
     View<const std::int32_t> width;                  // per slot or single
@@ -35,10 +35,13 @@ struct MessageCosts {
     std::int64_t in_flight;     // slots of a rank; 0: any number
 };
 
-// Who sends and who receives transfer k; ranks are 0 ... ranks - 1.
+// Who sends and who receives transfer k; ranks are 0 ... ranks - 1. What is packed is copied by both processors beside
+// their overheads.
 struct Ranks {
     View<const std::int32_t> sender, receiver;
     std::int32_t ranks;
+    View<const std::uint8_t> packed = {};  // empty: nothing is
+    bool packs(std::size_t k) const { return !packed.empty() && packed[k] != 0; }
 };
 
 enum class Busy : std::int32_t { none = -1, out, in, node, link, message, send, receive, processor, slots, partners };

@@ -40,9 +40,10 @@ inline std::size_t step_of(const MessageCosts& costs, std::int64_t bytes) {
 
 // `per_byte` is that of the slowest resource on its way.
 inline Message message_of(const MessageCosts& costs, std::int64_t bytes, std::int64_t hops, double per_byte,
-                          bool leaves) {
+                          bool leaves, bool packed) {
     const std::size_t step = step_of(costs, bytes);
-    const double b = static_cast<double>(bytes), send = costs.send[step], receive = costs.receive[step];
+    const double b = static_cast<double>(bytes), copy = packed ? b * costs.copy : 0;
+    const double send = costs.send[step] + copy, receive = costs.receive[step] + copy;
     Message m{send, receive, 0, 0, 0, 0, 0, 0, 0, 0, leaves};
     if (!leaves) {
         m.flow = b * costs.copy;

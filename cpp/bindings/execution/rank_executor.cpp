@@ -1,0 +1,221 @@
+#include "conset/execution/rank_executor.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "checks.hpp"
+
+namespace conset::bindings {
+
+namespace {
+
+template <class T>
+using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+RankOperations operations_of(In<std::int32_t> phase, In<std::int32_t> peer, In<std::int64_t> offset,
+                             In<std::int64_t> bytes, In<std::uint8_t> work) {
+    const std::size_t count = phase.shape(0);
+    check_size("peer", peer.shape(0), count);
+    check_size("offset", offset.shape(0), count);
+    check_size("bytes", bytes.shape(0), count);
+    if (work.shape(0) != 0) check_size("work", work.shape(0), count);
+    check_ids("phase", view(phase), std::int64_t{1} << 31);
+    check_ids("peer", view(peer), std::int64_t{1} << 31);
+    check_ids("bytes", view(bytes), std::int64_t{1} << 31);
+    require(std::is_sorted(phase.data(), phase.data() + count), "phase", "must rise");
+    return {copy(phase), copy(peer), copy(offset), copy(bytes), copy(work)};
+}
+
+RankCopies copies_of(In<std::int64_t> offsets, In<std::uint8_t> work, In<std::int64_t> source, In<std::int64_t> target,
+                     In<std::int64_t> bytes) {
+    check_rise("offsets", view(offsets), bytes.shape(0));
+    check_size("work", work.shape(0), bytes.shape(0));
+    check_size("source", source.shape(0), bytes.shape(0));
+    check_size("target", target.shape(0), bytes.shape(0));
+    return {copy(offsets), copy(work), copy(source), copy(target), copy(bytes)};
+}
+
+void check_range(const char* what, std::int64_t start, std::int64_t bytes, std::size_t area) {
+    const auto size = static_cast<std::int64_t>(area);
+    check_count(what, bytes, 0, size);
+    check_count(what, start, 0, size - bytes);
+}
+
+void check_areas(const char* what, const RankOperations& operations, std::size_t buffer, std::size_t work) {
+    for (std::size_t k = 0; k < operations.size(); ++k)
+        check_range(what, operations.offset[k], operations.bytes[k], operations.in_work(k) ? work : buffer);
+}
+
+void check_copies(const char* what, const RankCopies& copies, std::size_t operations, std::size_t send,
+                  std::size_t work, std::size_t target) {
+    if (copies.offsets.empty()) return;
+    check_size(what, copies.offsets.size(), operations + 1);
+    for (std::size_t k = 0; k < copies.bytes.size(); ++k) {
+        check_range(what, copies.source[k], copies.bytes[k], copies.work[k] != 0 ? work : send);
+        check_range(what, copies.target[k], copies.bytes[k], target);
+    }
+}
+
+void check_plan(const RankPlan& plan, std::size_t send, std::size_t receive) {
+    const auto work = static_cast<std::size_t>(plan.work_bytes);
+    check_areas("sends", plan.sends, send, work);
+    check_areas("receives", plan.receives, receive, work);
+    check_copies("packs", plan.packs, plan.sends.size(), send, work, work);
+    check_copies("unpacks", plan.unpacks, plan.receives.size(), send, work, receive);
+    for (const RankOperations* operations : {&plan.sends, &plan.receives})
+        check_ids("phase", View<const std::int32_t>(operations->phase), plan.phases);
+}
+
+RankPlan plan_of(std::int64_t phases, int sync, std::int64_t every, std::int64_t in_flight, const RankOperations& sends,
+                 const RankOperations& receives, std::int64_t work_bytes, const RankCopies* packs,
+                 const RankCopies* unpacks, In<std::int64_t> need_offsets, In<std::int32_t> needs) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    check_count("phases", phases, 0, std::int64_t{1} << 31);
+    check_count("sync", sync, 0, static_cast<int>(SyncKind::barrier));
+    check_count("every", every, 1, kMost);
+    check_count("in_flight", in_flight, 0, kMost);
+    check_count("work_bytes", work_bytes, 0, kMost);
+    if (need_offsets.shape(0) != 0)
+        check_offsets("need_offsets", view(need_offsets), sends.size(), needs.shape(0));
+    else
+        check_size("needs", needs.shape(0), 0);
+    check_ids("needs", view(needs), static_cast<std::int64_t>(receives.size()));
+    return {phases,
+            static_cast<SyncKind>(sync),
+            every,
+            in_flight,
+            sends,
+            receives,
+            work_bytes,
+            packs == nullptr ? RankCopies{} : *packs,
+            unpacks == nullptr ? RankCopies{} : *unpacks,
+            copy(need_offsets),
+            copy(needs)};
+}
+
+// Unsigned, as mpi4py gives it; a handle that is an int may be negative.
+template <class Handle>
+Handle handle_of(std::uint64_t number) {
+    if constexpr (std::is_pointer_v<Handle>)
+        return reinterpret_cast<Handle>(number);
+    else
+        return static_cast<Handle>(static_cast<std::uint32_t>(number));
+}
+
+// An executor and the buffers that its requests know by address.
+template <class Handle>
+class BoundExecutor {
+public:
+    BoundExecutor(In<std::uint64_t> calls, std::uint64_t comm, std::uint64_t byte, std::size_t status_bytes,
+                  const RankPlan& plan, In<std::uint8_t> send, InOut<std::uint8_t> receive)
+        : send_(std::move(send)), receive_(std::move(receive)) {
+        check_size("calls", calls.shape(0), kMpiCalls.size());
+        check_plan(plan, send_->shape(0), receive_->shape(0));
+        const MpiWorld<Handle> world{MpiCalls<Handle>::at(view(calls)), handle_of<Handle>(comm),
+                                     handle_of<Handle>(byte), status_bytes};
+        executor_ =
+            std::make_unique<RankExecutor<Handle>>(world, plan, reinterpret_cast<const std::byte*>(send_->data()),
+                                                   reinterpret_cast<std::byte*>(receive_->data()));
+    }
+    BoundExecutor(const BoundExecutor&) = delete;
+    BoundExecutor& operator=(const BoundExecutor&) = delete;
+    // MPI goes on using the buffers of an exchange that never ended: they are never given back.
+    ~BoundExecutor() {
+        if (!executor_ || !executor_->running()) return;
+        static_cast<void>(new std::optional(std::move(send_)));
+        static_cast<void>(new std::optional(std::move(receive_)));
+    }
+
+    void prepare() {
+        if (!executor_->prepare()) fail();
+    }
+    bool start() { return ended(executor_->start()); }
+    bool progress() { return ended(executor_->progress()); }
+    bool wait(double seconds, double nap_s) { return ended(executor_->wait(seconds, nap_s)); }
+    bool running() const { return executor_->running(); }
+    MissingPeers missing() { return executor_->missing(); }
+    void release() { executor_->release(); }
+
+private:
+    bool ended(ExchangeState state) const {
+        if (state == ExchangeState::failed) fail();
+        return state == ExchangeState::ended;
+    }
+    [[noreturn]] void fail() const { throw std::runtime_error(executor_->describe(executor_->failure())); }
+
+    std::optional<In<std::uint8_t>> send_;
+    std::optional<InOut<std::uint8_t>> receive_;
+    std::unique_ptr<RankExecutor<Handle>> executor_;
+};
+
+template <class Handle>
+void bind_executor(nb::module_& module, const char* name) {
+    using Bound = BoundExecutor<Handle>;
+    using Released = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<Bound>(module, name)
+        .def(nb::init<In<std::uint64_t>, std::uint64_t, std::uint64_t, std::size_t, const RankPlan&, In<std::uint8_t>,
+                      InOut<std::uint8_t>>(),
+             nb::arg("calls").noconvert(), nb::arg("comm"), nb::arg("byte"), nb::arg("status_bytes"), nb::arg("plan"),
+             nb::arg("send").noconvert(), nb::arg("receive").noconvert())
+        .def("prepare", &Bound::prepare, Released())
+        .def("start", &Bound::start, Released())
+        .def("progress", &Bound::progress, Released())
+        .def("wait", &Bound::wait, Released(), nb::arg("seconds"), nb::arg("nap_s"))
+        .def("missing", &Bound::missing, Released())
+        .def("release", &Bound::release, Released())
+        .def_prop_ro("running", &Bound::running);
+}
+
+std::vector<std::string> call_names() { return {kMpiCalls.begin(), kMpiCalls.end()}; }
+
+}  // namespace
+
+void bind_rank_executor(nb::module_& module) {
+    nb::class_<RankOperations>(module, "RankOperations")
+        .def(
+            "__init__",
+            [](RankOperations* self, In<std::int32_t> phase, In<std::int32_t> peer, In<std::int64_t> offset,
+               In<std::int64_t> bytes,
+               In<std::uint8_t> work) { new (self) RankOperations(operations_of(phase, peer, offset, bytes, work)); },
+            nb::kw_only(), nb::arg("phase").noconvert(), nb::arg("peer").noconvert(), nb::arg("offset").noconvert(),
+            nb::arg("bytes").noconvert(), nb::arg("work").noconvert());
+    nb::class_<RankCopies>(module, "RankCopies")
+        .def(
+            "__init__",
+            [](RankCopies* self, In<std::int64_t> offsets, In<std::uint8_t> work, In<std::int64_t> source,
+               In<std::int64_t> target,
+               In<std::int64_t> bytes) { new (self) RankCopies(copies_of(offsets, work, source, target, bytes)); },
+            nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("work").noconvert(), nb::arg("source").noconvert(),
+            nb::arg("target").noconvert(), nb::arg("bytes").noconvert());
+    nb::class_<RankPlan>(module, "RankPlan")
+        .def(
+            "__init__",
+            [](RankPlan* self, std::int64_t phases, int sync, std::int64_t every, std::int64_t in_flight,
+               const RankOperations& sends, const RankOperations& receives, std::int64_t work_bytes,
+               const RankCopies* packs, const RankCopies* unpacks, In<std::int64_t> need_offsets,
+               In<std::int32_t> needs) {
+                new (self) RankPlan(plan_of(phases, sync, every, in_flight, sends, receives, work_bytes, packs, unpacks,
+                                            need_offsets, needs));
+            },
+            nb::kw_only(), nb::arg("phases"), nb::arg("sync"), nb::arg("every"), nb::arg("in_flight"), nb::arg("sends"),
+            nb::arg("receives"), nb::arg("work_bytes"), nb::arg("packs").none(), nb::arg("unpacks").none(),
+            nb::arg("need_offsets").noconvert(), nb::arg("needs").noconvert());
+    nb::class_<MissingPeers>(module, "MissingPeers")
+        .def_ro("step", &MissingPeers::step)
+        .def_ro("barrier", &MissingPeers::barrier)
+        .def_prop_ro("data", &entries<MissingPeers, &MissingPeers::data>)
+        .def_prop_ro("signals", &entries<MissingPeers, &MissingPeers::signals>)
+        .def_prop_ro("taken", &entries<MissingPeers, &MissingPeers::taken>)
+        .def_prop_ro("noticed", &entries<MissingPeers, &MissingPeers::noticed>);
+    bind_executor<int>(module, "ExecutorOfInts");
+    bind_executor<void*>(module, "ExecutorOfPointers");
+    module.def("mpi_calls", &call_names);
+}
+
+}  // namespace conset::bindings

@@ -1,0 +1,158 @@
+// Carries out one rank's plan over MPI, again and again, on buffers that are the caller's.
+//
+// Every message has a persistent request, made once; the communicator is the executor's alone, so one tag for data and
+// one for signals are enough. A rank goes from step to step: all that it does between two of its waits.
+//     none      one step: start all receives, then the sends, wait at the end.
+//     local     a step a phase: start its receives and sends, wait for both.
+//     ready     also signal the sources of a phase once its receives are started; a send starts after its target's
+//               signal.
+//     barrier   a step is a group of phases; its receives are started before the barrier that it begins with, so that
+//               every message is expected. A rank without a message in a group takes part in its barrier.
+// Sends start in posting order; one that may not start yet holds those behind it: its target has not signalled, a
+// receive that it needs has not ended, or as many are open as may be (whichever ends first makes place). What a send
+// carries is packed just before it starts; what a receive brings is unpacked when it is seen to have ended.
+//
+// Invariant: a rank starts the receives of a step and gives its signals before it waits, and it waits for nothing but
+// what the graph of conset/execution/check.py knows: a plan that passes there ends here, eager or rendezvous. No call
+// blocks inside MPI; each look asks for the first thing that is waited for (of open sends: for all), never again for
+// what has ended.
+//
+// Order: consecutive sends, or receives, that wait for nothing in between are started by one MPI_Startall. That may
+// start in any order, so two messages of one pair never stand in one call: those of a pair match in the order of their
+// starts.
+//
+// Errors are states and codes, nothing throws but want of memory. The destructor calls nothing of MPI, which may be
+// over by then: `release` frees the requests. Cost: one call of MPI to start each message (a share of it), one or two
+// to see it end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "conset/execution/mpi_calls.hpp"
+#include "conset/execution/rank_plan.hpp"
+
+namespace conset {
+
+enum class ExchangeState : std::uint8_t { ended, waiting, failed };
+
+// The call of MPI that failed, and what it returned.
+struct MpiFailure {
+    const char* call = nullptr;
+    int code = 0;
+};
+
+// Whom a rank waits for, in posting order, a peer as often as it has messages.
+struct MissingPeers {
+    std::int64_t step = 0;               // its number: the phase or the group of phases
+    Array<std::int32_t> data, signals;   // what does not come
+    Array<std::int32_t> taken, noticed;  // data and signals that are not taken
+    bool barrier = false;                // other ranks have not come to a barrier
+};
+
+template <class Handle>
+class RankExecutor {
+public:
+    // The buffers stay the caller's and must live, at their place, until `release`; the plan fits them.
+    RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const std::byte* send, std::byte* receive);
+    RankExecutor(const RankExecutor&) = delete;
+    RankExecutor& operator=(const RankExecutor&) = delete;
+    ~RankExecutor();
+
+    // Makes the requests; false where MPI failed. Before anything else, once.
+    bool prepare();
+
+    // Begins an exchange and goes on as far as possible without waiting. Only when none is running.
+    ExchangeState start();
+    // Goes on as far as possible without waiting.
+    ExchangeState progress();
+    // Goes on until the exchange has ended or so many seconds are over, polling: yields its core between two looks, and
+    // after some naps for `nap_s`, if that is not 0.
+    ExchangeState wait(double seconds, double nap_s);
+
+    bool running() const { return stage_ != Stage::idle; }
+    const MpiFailure& failure() const { return failure_; }
+    std::string describe(const MpiFailure& failure) const;
+    // While an exchange runs; asks MPI again.
+    MissingPeers missing();
+
+    // Frees the requests, also those of a `prepare` that failed. Only while MPI lives and no exchange is running.
+    void release();
+
+private:
+    enum class Stage : std::uint8_t { idle, enter, barrier, send, receives, sends, signals };
+    // Sends and receives from `begin` to `end` - 1; `number`: of its phase or group of phases.
+    struct Step {
+        std::int64_t number;
+        std::size_t send_begin, send_end, receive_begin, receive_end;
+    };
+    struct Copy {
+        const std::byte* from;
+        std::byte* to;
+        std::size_t bytes;
+    };
+    // The requests of one kind; `run_end[k]`: up to where those from k on may be started by one call.
+    struct Requests {
+        Array<Handle> handles;
+        Array<std::size_t> run_end;
+        Array<std::uint8_t> ended;
+    };
+
+    static constexpr int kData = 1, kSignal = 2;
+
+    std::int64_t step_number(std::int32_t phase) const;
+    void make_steps(const RankPlan& plan);
+    void make_copies(const RankPlan& plan);
+    bool make_requests(Requests& requests, const RankOperations& operations, bool sends);
+    void make_runs(Requests& requests, const RankOperations& operations, bool sends);
+    bool make_signals(Array<Handle>& signals, const RankOperations& operations, bool sends);
+
+    bool fine(const char* call, int code);
+    bool test(Handle& request, bool& ended);
+    bool startall(Array<Handle>& requests, std::size_t begin, std::size_t end);
+
+    ExchangeState enter();
+    ExchangeState pass_barrier();
+    ExchangeState start_sends();
+    ExchangeState end_receives();
+    ExchangeState end_sends();
+    ExchangeState end_signals();
+    // Whether send k may start behind `gathered` others that are about to.
+    ExchangeState may_start(std::size_t k, std::size_t gathered);
+    ExchangeState has_place(std::size_t gathered);
+    ExchangeState receive_ended(std::size_t k);
+    ExchangeState send_ended(std::size_t k);
+
+    const MpiWorld<Handle> world_;
+    const RankPlan plan_;
+    const std::byte* send_;
+    std::byte* receive_;
+    std::unique_ptr<std::byte[]> work_;
+    std::unique_ptr<std::byte[]> status_;
+    MpiFailure failure_;
+
+    Array<Step> steps_;
+    Requests sends_, receives_;
+    Array<Handle> signals_in_, signals_out_;  // one for each send, one for each receive
+    Array<Copy> packs_, unpacks_;
+
+    // Where the exchange is. A cursor never goes back.
+    Stage stage_ = Stage::idle;
+    std::size_t step_ = 0;
+    Handle barrier_{};
+    std::size_t next_send_ = 0;     // the first that has not started
+    std::size_t next_need_ = 0;     // the first need that has not been seen to be met
+    std::size_t next_signal_ = 0;   // the first signal to this rank that has not been seen
+    std::size_t next_receive_ = 0;  // the first to look at when a step ends
+    std::size_t next_end_ = 0;      // likewise, of sends
+    std::size_t next_noticed_ = 0;  // likewise, of signals that this rank gave
+    Array<std::size_t> open_;       // sends that may take the place of others; only where there is a limit
+    std::uint64_t seen_ = 0;        // how many things were seen to have ended
+};
+
+extern template class RankExecutor<int>;
+extern template class RankExecutor<void*>;
+
+}  // namespace conset

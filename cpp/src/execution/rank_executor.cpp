@@ -1,0 +1,393 @@
+#include "conset/execution/rank_executor.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace conset {
+
+namespace {
+
+constexpr int kPollsPerCheck = 16;  // looks before the first nap, and from one look at the clock to the next
+
+}  // namespace
+
+template <class Handle>
+RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const std::byte* send,
+                                   std::byte* receive)
+    : world_(world),
+      plan_(plan),
+      send_(send),
+      receive_(receive),
+      work_(std::make_unique_for_overwrite<std::byte[]>(as_size(plan.work_bytes))),
+      status_(std::make_unique<std::byte[]>(world.status_bytes)) {
+    make_steps(plan);
+    make_copies(plan);
+    make_runs(sends_, plan_.sends, true);
+    make_runs(receives_, plan_.receives, false);
+}
+
+template <class Handle>
+RankExecutor<Handle>::~RankExecutor() {
+    // an exchange that never ended still reads and writes there
+    if (running()) static_cast<void>(work_.release());
+}
+
+template <class Handle>
+std::int64_t RankExecutor<Handle>::step_number(std::int32_t phase) const {
+    return plan_.sync == SyncKind::none ? 0 : phase / plan_.every;
+}
+
+// Groups without a message of this rank are steps: it takes part in their barriers. Phases without one are none.
+template <class Handle>
+void RankExecutor<Handle>::make_steps(const RankPlan& plan) {
+    const auto& send = plan.sends.phase;
+    const auto& receive = plan.receives.phase;
+    const std::int64_t groups = plan.phases > 0 ? (plan.phases - 1) / plan.every + 1 : 0;
+    for (std::size_t s = 0, r = 0;;) {
+        const bool more = s < send.size() || r < receive.size();
+        std::int64_t number = static_cast<std::int64_t>(steps_.size());
+        if (plan.sync == SyncKind::barrier ? number >= groups : !more) break;
+        if (plan.sync != SyncKind::barrier)
+            number = step_number(
+                std::min(s < send.size() ? send[s] : INT32_MAX, r < receive.size() ? receive[r] : INT32_MAX));
+        Step step{number, s, s, r, r};
+        while (s < send.size() && step_number(send[s]) == number) step.send_end = ++s;
+        while (r < receive.size() && step_number(receive[r]) == number) step.receive_end = ++r;
+        steps_.push_back(step);
+    }
+}
+
+template <class Handle>
+void RankExecutor<Handle>::make_copies(const RankPlan& plan) {
+    const auto make = [&](Array<Copy>& copies, const RankCopies& given, std::byte* to) {
+        copies.reserve(given.bytes.size());
+        for (std::size_t k = 0; k < given.bytes.size(); ++k) {
+            const std::byte* from = given.work[k] != 0 ? work_.get() : send_;
+            copies.push_back({from + given.source[k], to + given.target[k], as_size(given.bytes[k])});
+        }
+    };
+    make(packs_, plan.packs, work_.get());
+    make(unpacks_, plan.unpacks, receive_);
+}
+
+// A run ends where its step does, and before a peer comes a second time.
+template <class Handle>
+void RankExecutor<Handle>::make_runs(Requests& requests, const RankOperations& operations, bool sends) {
+    const std::size_t count = operations.size();
+    requests.run_end.resize(count);
+    requests.ended.resize(count);
+    const auto most = std::max_element(operations.peer.begin(), operations.peer.end());
+    Array<std::size_t> last_run(count == 0 ? 0 : as_size(*most) + 1, 0);
+    std::size_t runs = 0;
+    for (const Step& step : steps_) {
+        const std::size_t end = sends ? step.send_end : step.receive_end;
+        for (std::size_t begin = sends ? step.send_begin : step.receive_begin, k = begin; begin < end; begin = k) {
+            for (++runs; k < end && last_run[operations.peer[k]] != runs; ++k) last_run[operations.peer[k]] = runs;
+            std::fill(requests.run_end.data() + begin, requests.run_end.data() + k, k);
+        }
+    }
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::fine(const char* call, int code) {
+    if (code == 0) return true;
+    failure_ = {call, code};
+    return false;
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperations& operations, bool sends) {
+    const auto& [calls, comm, byte, status_bytes] = world_;
+    requests.handles.reserve(operations.size());
+    for (std::size_t k = 0; k < operations.size(); ++k) {
+        const std::int64_t offset = operations.offset[k];
+        const int count = static_cast<int>(operations.bytes[k]);
+        Handle request{};
+        if (sends) {
+            const std::byte* from = (operations.in_work(k) ? work_.get() : send_) + offset;
+            if (!fine("MPI_Send_init", calls.send_init(from, count, byte, operations.peer[k], kData, comm, &request)))
+                return false;
+        } else {
+            std::byte* to = (operations.in_work(k) ? work_.get() : receive_) + offset;
+            if (!fine("MPI_Recv_init", calls.recv_init(to, count, byte, operations.peer[k], kData, comm, &request)))
+                return false;
+        }
+        requests.handles.push_back(request);
+    }
+    return true;
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::make_signals(Array<Handle>& signals, const RankOperations& operations, bool sends) {
+    const auto& [calls, comm, byte, status_bytes] = world_;
+    std::byte* nothing = status_.get();  // no byte of it is sent
+    signals.reserve(operations.size());
+    for (const std::int32_t peer : operations.peer) {
+        Handle request{};
+        const bool made = sends
+                              ? fine("MPI_Send_init", calls.send_init(nothing, 0, byte, peer, kSignal, comm, &request))
+                              : fine("MPI_Recv_init", calls.recv_init(nothing, 0, byte, peer, kSignal, comm, &request));
+        if (!made) return false;
+        signals.push_back(request);
+    }
+    return true;
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::prepare() {
+    if (!make_requests(receives_, plan_.receives, false) || !make_requests(sends_, plan_.sends, true)) return false;
+    if (plan_.sync != SyncKind::ready) return true;
+    return make_signals(signals_out_, plan_.receives, true) && make_signals(signals_in_, plan_.sends, false);
+}
+
+template <class Handle>
+void RankExecutor<Handle>::release() {
+    for (Array<Handle>* handles : {&sends_.handles, &receives_.handles, &signals_in_, &signals_out_}) {
+        for (Handle& request : *handles) fine("MPI_Request_free", world_.calls.request_free(&request));
+        handles->clear();
+    }
+}
+
+template <class Handle>
+std::string RankExecutor<Handle>::describe(const MpiFailure& failure) const {
+    std::array<char, 4096> text{};  // more than the MPI_MAX_ERROR_STRING of any library
+    int length = 0;
+    world_.calls.error_string(failure.code, text.data(), &length);
+    return std::string(failure.call) + ": " + text.data();
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::test(Handle& request, bool& ended) {
+    int flag = 0;
+    if (!fine("MPI_Test", world_.calls.test(&request, &flag, status_.get()))) return false;
+    ended = flag != 0;
+    seen_ += ended ? 1 : 0;
+    return true;
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::startall(Array<Handle>& requests, std::size_t begin, std::size_t end) {
+    if (begin == end) return true;
+    return fine("MPI_Startall", world_.calls.startall(static_cast<int>(end - begin), requests.data() + begin));
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::start() {
+    if (steps_.empty()) return ExchangeState::ended;
+    step_ = next_send_ = next_need_ = next_signal_ = next_receive_ = next_end_ = next_noticed_ = 0;
+    open_.clear();
+    std::fill(sends_.ended.begin(), sends_.ended.end(), std::uint8_t{0});
+    std::fill(receives_.ended.begin(), receives_.ended.end(), std::uint8_t{0});
+    stage_ = Stage::enter;
+    return progress();
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::progress() {
+    for (;;) {
+        ExchangeState state = ExchangeState::ended;
+        switch (stage_) {
+            case Stage::idle: return ExchangeState::ended;
+            case Stage::enter: state = enter(); break;
+            case Stage::barrier: state = pass_barrier(); break;
+            case Stage::send: state = start_sends(); break;
+            case Stage::receives: state = end_receives(); break;
+            case Stage::sends: state = end_sends(); break;
+            case Stage::signals: state = end_signals(); break;
+        }
+        if (state != ExchangeState::ended) return state;
+    }
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::wait(double seconds, double nap_s) {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    std::uint64_t seen = seen_;
+    for (int looks = 0;;) {
+        const ExchangeState state = progress();
+        if (state != ExchangeState::waiting) return state;
+        if (seen_ != seen) {
+            seen = seen_;
+            looks = 0;
+        }
+        ++looks;
+        if (nap_s == 0 || looks <= kPollsPerCheck)
+            sched_yield();
+        else
+            std::this_thread::sleep_for(std::chrono::duration<double>(nap_s));
+        if (looks % kPollsPerCheck == 0 && std::chrono::duration<double>(Clock::now() - began).count() > seconds)
+            return ExchangeState::waiting;
+    }
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::enter() {
+    const Step& step = steps_[step_];
+    for (std::size_t k = step.receive_begin, end = k; k < step.receive_end; k = end) {
+        end = receives_.run_end[k];
+        if (!startall(receives_.handles, k, end)) return ExchangeState::failed;
+    }
+    // signals are alike, so their order does not matter
+    if (!signals_in_.empty() && !startall(signals_in_, step.send_begin, step.send_end)) return ExchangeState::failed;
+    if (plan_.sync == SyncKind::barrier && step_ > 0) {
+        if (!fine("MPI_Ibarrier", world_.calls.ibarrier(world_.comm, &barrier_))) return ExchangeState::failed;
+        stage_ = Stage::barrier;
+        return ExchangeState::ended;
+    }
+    if (!signals_out_.empty() && !startall(signals_out_, step.receive_begin, step.receive_end))
+        return ExchangeState::failed;
+    stage_ = Stage::send;
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::pass_barrier() {
+    bool ended = false;
+    if (!test(barrier_, ended)) return ExchangeState::failed;
+    if (!ended) return ExchangeState::waiting;
+    stage_ = Stage::send;
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::receive_ended(std::size_t k) {
+    if (receives_.ended[k] != 0) return ExchangeState::ended;
+    bool ended = false;
+    if (!test(receives_.handles[k], ended)) return ExchangeState::failed;
+    if (!ended) return ExchangeState::waiting;
+    receives_.ended[k] = 1;
+    if (!unpacks_.empty())
+        for (std::int64_t c = plan_.unpacks.offsets[k]; c < plan_.unpacks.offsets[k + 1]; ++c)
+            std::memcpy(unpacks_[c].to, unpacks_[c].from, unpacks_[c].bytes);
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::send_ended(std::size_t k) {
+    if (sends_.ended[k] != 0) return ExchangeState::ended;
+    bool ended = false;
+    if (!test(sends_.handles[k], ended)) return ExchangeState::failed;
+    if (!ended) return ExchangeState::waiting;
+    sends_.ended[k] = 1;
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::has_place(std::size_t gathered) {
+    if (plan_.in_flight == 0) return ExchangeState::ended;
+    if (open_.size() + gathered < as_size(plan_.in_flight)) return ExchangeState::ended;
+    for (auto each = open_.begin(); each != open_.end(); ++each) {
+        const ExchangeState state = send_ended(*each);
+        if (state == ExchangeState::ended) open_.erase(each);
+        if (state != ExchangeState::waiting) return state;
+    }
+    return ExchangeState::waiting;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::may_start(std::size_t k, std::size_t gathered) {
+    if (!signals_in_.empty() && next_signal_ <= k) {
+        bool ended = false;
+        if (!test(signals_in_[k], ended)) return ExchangeState::failed;
+        if (!ended) return ExchangeState::waiting;
+        ++next_signal_;
+    }
+    if (!plan_.need_offsets.empty())
+        for (const std::size_t end = as_size(plan_.need_offsets[k + 1]); next_need_ < end; ++next_need_)
+            if (const auto state = receive_ended(as_size(plan_.needs[next_need_])); state != ExchangeState::ended)
+                return state;
+    return has_place(gathered);
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::start_sends() {
+    const std::size_t step_end = steps_[step_].send_end;
+    while (next_send_ < step_end) {
+        const std::size_t begin = next_send_, run_end = sends_.run_end[begin];
+        std::size_t end = begin;
+        auto state = ExchangeState::ended;
+        for (; end < run_end; ++end) {
+            state = may_start(end, end - begin);
+            if (state != ExchangeState::ended) break;
+        }
+        if (state == ExchangeState::failed) return state;
+        if (!packs_.empty())
+            for (std::int64_t c = plan_.packs.offsets[begin]; c < plan_.packs.offsets[end]; ++c)
+                std::memcpy(packs_[c].to, packs_[c].from, packs_[c].bytes);
+        if (!startall(sends_.handles, begin, end)) return ExchangeState::failed;
+        if (plan_.in_flight != 0)
+            for (std::size_t k = begin; k < end; ++k) open_.push_back(k);
+        next_send_ = end;
+        if (end == begin) return ExchangeState::waiting;
+    }
+    stage_ = Stage::receives;
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::end_receives() {
+    for (const std::size_t end = steps_[step_].receive_end; next_receive_ < end; ++next_receive_)
+        if (const auto state = receive_ended(next_receive_); state != ExchangeState::ended) return state;
+    stage_ = Stage::sends;
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::end_sends() {
+    for (const std::size_t end = steps_[step_].send_end; next_end_ < end; ++next_end_)
+        if (const auto state = send_ended(next_end_); state != ExchangeState::ended) return state;
+    open_.clear();
+    if (step_ + 1 < steps_.size()) {
+        ++step_;
+        stage_ = Stage::enter;
+    } else {
+        stage_ = signals_out_.empty() ? Stage::idle : Stage::signals;
+    }
+    return ExchangeState::ended;
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::end_signals() {
+    for (; next_noticed_ < signals_out_.size(); ++next_noticed_) {
+        bool ended = false;
+        if (!test(signals_out_[next_noticed_], ended)) return ExchangeState::failed;
+        if (!ended) return ExchangeState::waiting;
+    }
+    stage_ = Stage::idle;
+    return ExchangeState::ended;
+}
+
+// MPI says of a request that is not started, or was seen to end, that it has ended.
+template <class Handle>
+MissingPeers RankExecutor<Handle>::missing() {
+    MissingPeers missing;
+    if (!running()) return missing;
+    missing.barrier = stage_ == Stage::barrier;
+    const Step& step = steps_[missing.barrier ? step_ - 1 : step_];
+    missing.step = step.number;
+    if (missing.barrier) return missing;
+    for (std::size_t k = step.receive_begin; k < step.receive_end; ++k)
+        if (receive_ended(k) != ExchangeState::ended) missing.data.push_back(plan_.receives.peer[k]);
+    for (std::size_t k = step.send_begin; k < next_send_; ++k)
+        if (send_ended(k) != ExchangeState::ended) missing.taken.push_back(plan_.sends.peer[k]);
+    const auto look = [&](Array<Handle>& signals, std::size_t begin, std::size_t end, const Array<std::int32_t>& peer,
+                          Array<std::int32_t>& found) {
+        for (std::size_t k = begin; k < end; ++k)
+            if (bool ended = false; !test(signals[k], ended) || !ended) found.push_back(peer[k]);
+    };
+    if (!signals_in_.empty()) look(signals_in_, next_signal_, step.send_end, plan_.sends.peer, missing.signals);
+    if (stage_ == Stage::signals)
+        look(signals_out_, next_noticed_, signals_out_.size(), plan_.receives.peer, missing.noticed);
+    return missing;
+}
+
+template class RankExecutor<int>;
+template class RankExecutor<void*>;
+
+}  // namespace conset

@@ -1,0 +1,346 @@
+// The executor on a toy network: every policy, whatever the network does that the standard allows.
+#include "conset/execution/rank_executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "execution/toy_network.hpp"
+
+namespace conset {
+namespace {
+
+using State = ExchangeState;
+
+struct Message {
+    int source, target;
+    std::int32_t phase;
+    int bytes;
+};
+
+// Buffers and plans of ranks that send each other messages, in the order of the list.
+struct Exchange {
+    std::vector<RankPlan> plans;
+    std::vector<std::vector<std::byte>> send, receive, expected;
+
+    Exchange(int ranks, const std::vector<Message>& messages, SyncKind sync, std::int64_t every, std::int64_t in_flight)
+        : plans(static_cast<std::size_t>(ranks)), send(plans.size()), receive(plans.size()), expected(plans.size()) {
+        std::int64_t phases = 0;
+        for (const Message& m : messages) phases = std::max<std::int64_t>(phases, m.phase + 1);
+        for (RankPlan& plan : plans) {
+            plan.phases = phases;
+            plan.sync = sync;
+            plan.every = every;
+            plan.in_flight = in_flight;
+        }
+        unsigned value = 1;
+        for (const Message& m : messages) {
+            add(plans[std::size_t(m.source)].sends, m.phase, m.target, send[std::size_t(m.source)].size(), m.bytes);
+            add(plans[std::size_t(m.target)].receives, m.phase, m.source, expected[std::size_t(m.target)].size(),
+                m.bytes);
+            for (int b = 0; b < m.bytes; ++b) {
+                value = value * 1103515245 + 12345;
+                send[std::size_t(m.source)].push_back(std::byte(value >> 16U));
+                expected[std::size_t(m.target)].push_back(std::byte(value >> 16U));
+            }
+        }
+        for (std::size_t r = 0; r < plans.size(); ++r) receive[r].resize(expected[r].size());
+    }
+
+    static void add(RankOperations& operations, std::int32_t phase, int peer, std::size_t offset, int bytes) {
+        operations.phase.push_back(phase);
+        operations.peer.push_back(peer);
+        operations.offset.push_back(static_cast<std::int64_t>(offset));
+        operations.bytes.push_back(bytes);
+    }
+
+    void spoil() {
+        for (std::size_t r = 0; r < plans.size(); ++r)
+            for (std::size_t b = 0; b < receive[r].size(); ++b) receive[r][b] = ~expected[r][b];
+    }
+};
+
+template <class Handle>
+std::vector<std::unique_ptr<RankExecutor<Handle>>> executors_of(Exchange& exchange) {
+    std::vector<std::unique_ptr<RankExecutor<Handle>>> executors;
+    for (std::size_t r = 0; r < exchange.plans.size(); ++r) {
+        executors.push_back(std::make_unique<RankExecutor<Handle>>(toy::world_of<Handle>(static_cast<int>(r)),
+                                                                   exchange.plans[r], exchange.send[r].data(),
+                                                                   exchange.receive[r].data()));
+        EXPECT_TRUE(executors.back()->prepare());
+    }
+    return executors;
+}
+
+// Ranks take turns in a random order; false where they do not end.
+template <class Executors>
+bool run(Executors& executors, Random& random) {
+    std::vector<std::size_t> order(executors.size());
+    std::iota(order.begin(), order.end(), 0U);
+    random.shuffle(std::span(order));
+    for (const std::size_t r : order) EXPECT_NE(executors[r]->start(), State::failed);
+    for (int turn = 0; turn < 100000; ++turn) {
+        bool running = false;
+        random.shuffle(std::span(order));
+        for (const std::size_t r : order) {
+            if (random.below(3) != 0) {
+                EXPECT_NE(executors[r]->progress(), State::failed);
+            }
+            running = running || executors[r]->running();
+        }
+        if (!running) return true;
+    }
+    return false;
+}
+
+template <class Handle>
+class Executors : public ::testing::Test {};
+using Handles = ::testing::Types<int, void*>;
+TYPED_TEST_SUITE(Executors, Handles);
+
+std::vector<Message> messages_of(int ranks, int count, int phases, Random& random) {
+    std::vector<Message> messages;
+    for (int k = 0; k < count; ++k) {
+        const int source = int(random.below(ranks)), target = int(random.below(ranks));
+        const int bytes = random.below(2) != 0 ? 1 + int(random.below(20)) : 100 + int(random.below(200));
+        if (source != target) messages.push_back({source, target, std::int32_t(random.below(phases)), bytes});
+    }
+    std::stable_sort(messages.begin(), messages.end(), [](auto& a, auto& b) { return a.phase < b.phase; });
+    return messages;
+}
+
+constexpr struct {
+    SyncKind sync;
+    std::int64_t every;
+} kPolicies[] = {{SyncKind::none, 1},    {SyncKind::local, 1},   {SyncKind::ready, 1},
+                 {SyncKind::barrier, 1}, {SyncKind::barrier, 3}, {SyncKind::barrier, 100}};
+
+TYPED_TEST(Executors, EveryByteArrivesUnderEveryPolicy) {
+    Random random(7);
+    for (const auto& [sync, every] : kPolicies)
+        for (const std::int64_t in_flight : {0, 1, 2, 5})
+            for (int trial = 0; trial < 10; ++trial) {
+                const int ranks = 2 + int(random.below(6)), phases = 1 + int(random.below(7));
+                const auto messages = messages_of(ranks, 60, phases, random);
+                toy::Network network(ranks, random.next(), 64, 5);
+                Exchange exchange(ranks, messages, sync, every, in_flight);
+                auto executors = executors_of<TypeParam>(exchange);
+                for (int repetition = 0; repetition < 3; ++repetition) {
+                    exchange.spoil();
+                    ASSERT_TRUE(run(executors, random)) << "policy " << int(sync) << ", " << every;
+                    ASSERT_EQ(exchange.receive, exchange.expected);
+                }
+                for (const toy::Counters& counter : network.counters) {
+                    EXPECT_LE(counter.most_sends_open, in_flight == 0 ? 60 : in_flight);
+                    EXPECT_EQ(counter.sends_open + counter.receives_open, 0);
+                }
+                for (auto& executor : executors) executor->release();
+                EXPECT_EQ(network.left(), 0U);
+            }
+}
+
+// What a rank does is looked for once: whoever has ended is not asked again.
+TYPED_TEST(Executors, NothingThatHasEndedIsAskedAgain) {
+    Random random(3);
+    for (const auto& [sync, every] : kPolicies) {
+        toy::Network network(5, 11, 64, 4);
+        Exchange exchange(5, messages_of(5, 80, 6, random), sync, every, 0);
+        auto executors = executors_of<TypeParam>(exchange);
+        ASSERT_TRUE(run(executors, random));
+        for (const toy::Counters& counter : network.counters) EXPECT_EQ(counter.idle_tests, 0);
+        for (auto& executor : executors) executor->release();
+    }
+}
+
+TYPED_TEST(Executors, MessagesOfOnePairNeverStandInOneStart) {
+    // 0 sends 1, 2, 1, 3, 1 a message each: the second and third to 1 begin a new call
+    toy::Network network(4, 1, 64, 0);
+    Exchange exchange(4, {{0, 1, 0, 8}, {0, 2, 0, 8}, {0, 1, 0, 8}, {0, 3, 0, 8}, {0, 1, 0, 8}}, SyncKind::none, 1, 0);
+    auto executors = executors_of<TypeParam>(exchange);
+    Random random(1);
+    ASSERT_TRUE(run(executors, random));
+    EXPECT_EQ(exchange.receive, exchange.expected);
+    EXPECT_EQ(network.counters[0].startalls, 3);
+    EXPECT_EQ(network.counters[1].startalls, 3);
+    EXPECT_EQ(network.counters[2].startalls, 1);
+    for (auto& executor : executors) executor->release();
+}
+
+TYPED_TEST(Executors, BarriersAreOfAllRanksAndNoReceivesArePostedBeyondAGroup) {
+    // 0 sends 1 a message in each of 6 phases; 2 has none and takes part in the barriers
+    std::vector<Message> messages;
+    for (int phase = 0; phase < 6; ++phase) messages.push_back({0, 1, phase, 8});
+    for (const std::int64_t every : {1, 2, 4, 6, 9}) {
+        toy::Network network(3, 5, 64, 3);
+        Exchange exchange(3, messages, SyncKind::barrier, every, 0);
+        auto executors = executors_of<TypeParam>(exchange);
+        Random random(2);
+        ASSERT_TRUE(run(executors, random));
+        for (const toy::Counters& counter : network.counters) EXPECT_EQ(counter.barriers, (6 - 1) / every);
+        EXPECT_EQ(network.counters[1].most_receives_open, std::min<std::int64_t>(every, 6));
+        for (auto& executor : executors) executor->release();
+    }
+}
+
+TYPED_TEST(Executors, WhoeverEndsFirstMakesPlace) {
+    // two in flight: the first is large and its target does not come; the others follow each other
+    toy::Network network(5, 1, 64, 0);
+    Exchange exchange(5, {{0, 1, 0, 999}, {0, 2, 0, 8}, {0, 3, 0, 8}, {0, 4, 0, 8}}, SyncKind::none, 1, 2);
+    auto executors = executors_of<TypeParam>(exchange);
+    EXPECT_EQ(executors[0]->start(), State::waiting);
+    for (const std::size_t r : {2U, 3U, 4U}) {
+        EXPECT_EQ(executors[r]->start(), State::ended) << r;
+        EXPECT_EQ(exchange.receive[r], exchange.expected[r]);
+    }
+    const MissingPeers missing = executors[0]->missing();
+    EXPECT_EQ(missing.taken, Array<std::int32_t>{1});
+    EXPECT_TRUE(missing.data.empty() && missing.signals.empty() && missing.noticed.empty());
+    EXPECT_EQ(executors[0]->wait(0.001, 0.0001), State::waiting);
+    EXPECT_EQ(executors[1]->start(), State::ended);
+    EXPECT_EQ(executors[0]->wait(10, 0), State::ended);
+    EXPECT_EQ(network.counters[0].most_sends_open, 2);
+    for (auto& executor : executors) executor->release();
+}
+
+TYPED_TEST(Executors, MissingPeersByPolicy) {
+    for (const auto sync : {SyncKind::none, SyncKind::ready, SyncKind::barrier}) {
+        toy::Network network(3, 1, 64, 0);
+        // 0 → 1 in phase 0, 2 → 0 and 0 → 2 in phase 1; 2 does not come
+        Exchange exchange(3, {{0, 1, 0, 8}, {2, 0, 1, 8}, {0, 2, 1, 999}}, sync, 1, 0);
+        auto executors = executors_of<TypeParam>(exchange);
+        executors[0]->start();
+        executors[1]->start();
+        EXPECT_EQ(executors[0]->wait(0, 0), State::waiting);
+        const MissingPeers missing = executors[0]->missing();
+        const Array<std::int32_t> two{2}, none{};
+        EXPECT_EQ(missing.barrier, sync == SyncKind::barrier);
+        EXPECT_EQ(missing.step, sync == SyncKind::ready ? 1 : 0);
+        EXPECT_EQ(missing.data, sync == SyncKind::barrier ? none : two);
+        EXPECT_EQ(missing.signals, sync == SyncKind::ready ? two : none);
+        EXPECT_EQ(missing.taken, sync == SyncKind::none ? two : none);
+        executors[2]->start();
+        for (int turn = 0; turn < 100; ++turn)
+            for (auto& executor : executors) executor->progress();
+        for (auto& executor : executors) EXPECT_FALSE(executor->running());
+        EXPECT_EQ(exchange.receive, exchange.expected);
+        for (auto& executor : executors) executor->release();
+    }
+}
+
+TYPED_TEST(Executors, AFailureIsACodeAndLeavesNothing) {
+    toy::Network network(2, 1, 64, 0);
+    network.fail_after = 1;
+    Exchange exchange(2, {{0, 1, 0, 8}, {0, 1, 0, 8}}, SyncKind::none, 1, 0);
+    RankExecutor<TypeParam> executor(toy::world_of<TypeParam>(0), exchange.plans[0], exchange.send[0].data(),
+                                     exchange.receive[0].data());
+    EXPECT_FALSE(executor.prepare());
+    EXPECT_EQ(executor.failure().code, 15);
+    EXPECT_EQ(executor.describe(executor.failure()), "MPI_Send_init: toy error 15");
+    executor.release();
+    EXPECT_EQ(network.left(), 0U);
+}
+
+// A program on a box of k × k ranks: rows, then columns. Every rank has `bytes` bytes for every other; what travels on
+// is packed with what else goes there. The plan is written here as MPI programmers would, message by message.
+class Box : public ::testing::TestWithParam<std::tuple<int, SyncKind, std::int64_t>> {
+protected:
+    static constexpr int kBytes = 40;
+
+    static std::byte byte_of(int source, int target, int k) {
+        return std::byte((source * 131 + target * 31 + k * 7) % 251);
+    }
+
+    // Rank (x, y) sends in phase 0 to (x', y) all that it has for column x', in phase 1 to (x, y') what its row and
+    // itself have for it.
+    static Exchange plans(int k, SyncKind sync, std::int64_t in_flight) {
+        const int n = k * k;
+        Exchange exchange(n, {}, sync, 1, in_flight);
+        for (int me = 0; me < n; ++me) {
+            RankPlan& plan = exchange.plans[std::size_t(me)];
+            plan.phases = 2;
+            const int x = me % k, y = me / k;
+            for (int t = 0; t < n; ++t)
+                for (int b = 0; b < kBytes; ++b) {
+                    exchange.send[std::size_t(me)].push_back(byte_of(me, t, b));
+                    exchange.expected[std::size_t(me)].push_back(t == me ? std::byte(0) : byte_of(t, me, b));
+                }
+            exchange.receive[std::size_t(me)].resize(std::size_t(n * kBytes));
+            std::int64_t at = 0;  // end of what the work area holds
+            plan.packs.offsets.push_back(0);
+            plan.unpacks.offsets.push_back(0);
+            plan.need_offsets.push_back(0);
+            const auto operation = [&](RankOperations& to, std::int32_t phase, int peer, std::int64_t offset, bool work,
+                                       int messages) {
+                Exchange::add(to, phase, peer, std::size_t(offset), messages * kBytes);
+                to.work.push_back(work ? 1 : 0);
+            };
+            const auto copy = [&](RankCopies& copies, bool work, std::int64_t source, std::int64_t target) {
+                copies.work.push_back(work ? 1 : 0);
+                copies.source.push_back(source);
+                copies.target.push_back(target);
+                copies.bytes.push_back(kBytes);
+            };
+            Array<std::int64_t> from_row(as_size(k), -1);
+            for (int i = 0; i < k; ++i) {
+                if (i == x) continue;
+                // k messages, for (x, 0) … (x, k - 1), from (i, y)
+                from_row[i] = at;
+                operation(plan.receives, 0, y * k + i, at, true, k);
+                copy(plan.unpacks, true, at + y * kBytes, (y * k + i) * kBytes);
+                plan.unpacks.offsets.push_back(static_cast<std::int64_t>(plan.unpacks.bytes.size()));
+                at += k * kBytes;
+            }
+            for (int i = 0; i < k; ++i) {
+                if (i == x) continue;
+                operation(plan.sends, 0, y * k + i, at, true, k);
+                for (int j = 0; j < k; ++j, at += kBytes) copy(plan.packs, false, (j * k + i) * kBytes, at);
+                plan.packs.offsets.push_back(static_cast<std::int64_t>(plan.packs.bytes.size()));
+                plan.need_offsets.push_back(static_cast<std::int64_t>(plan.needs.size()));
+            }
+            for (int j = 0; j < k; ++j) {
+                if (j == y) continue;
+                // from the whole row of (x, j), in order; straight into the receive buffer
+                operation(plan.receives, 1, j * k + x, j * k * kBytes, false, k);
+                plan.unpacks.offsets.push_back(static_cast<std::int64_t>(plan.unpacks.bytes.size()));
+                operation(plan.sends, 1, j * k + x, at, true, k);
+                for (int i = 0; i < k; ++i, at += kBytes)
+                    copy(plan.packs, i != x, i == x ? (j * k + x) * kBytes : from_row[i] + j * kBytes, at);
+                plan.packs.offsets.push_back(static_cast<std::int64_t>(plan.packs.bytes.size()));
+                for (int r = 0; r < k - 1; ++r) plan.needs.push_back(r);
+                plan.need_offsets.push_back(static_cast<std::int64_t>(plan.needs.size()));
+            }
+            plan.work_bytes = at;
+        }
+        return exchange;
+    }
+};
+
+TEST_P(Box, EveryByteArrivesThroughOtherRanks) {
+    const auto [k, sync, in_flight] = GetParam();
+    Random random(9);
+    toy::Network network(k * k, 21, 64, 6);
+    Exchange exchange = plans(k, sync, in_flight);
+    auto executors = executors_of<void*>(exchange);
+    for (int repetition = 0; repetition < 4; ++repetition) {
+        exchange.spoil();
+        for (int me = 0; me < k * k; ++me)
+            std::fill_n(exchange.receive[std::size_t(me)].begin() + me * kBytes, kBytes, std::byte(0));
+        ASSERT_TRUE(run(executors, random));
+        ASSERT_EQ(exchange.receive, exchange.expected);
+    }
+    for (const toy::Counters& counter : network.counters) EXPECT_EQ(counter.idle_tests, 0);
+    for (auto& executor : executors) executor->release();
+    EXPECT_EQ(network.left(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Box,
+                         ::testing::Combine(::testing::Values(2, 3, 4, 6),
+                                            ::testing::Values(SyncKind::none, SyncKind::local, SyncKind::ready,
+                                                              SyncKind::barrier),
+                                            ::testing::Values(0, 1, 3)));
+
+}  // namespace
+}  // namespace conset

@@ -1,0 +1,239 @@
+// A toy MPI inside one thread: ranks are communicator handles, requests numbers, and whoever tests is told the truth as
+// of now. It is unkind where the standard allows it: MPI_Startall starts in any order, messages of different pairs take
+// different times, a message above the eager limit leaves when its receive is there. What the standard forbids throws.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "conset/execution/mpi_calls.hpp"
+#include "conset/random.hpp"
+
+namespace conset::toy {
+
+struct Request {
+    bool send;
+    std::byte* buffer;
+    int count, peer, tag, rank;
+    bool persistent = true, active = false, freed = false, ended = false;
+    bool barrier = false;
+    std::size_t group = 0;   // of a barrier
+    std::int64_t looks = 0;  // so many until it is seen to end, once it has
+    std::vector<std::byte> on_its_way;
+};
+
+struct Counters {
+    std::int64_t startalls = 0, starts = 0, tests = 0, idle_tests = 0, barriers = 0;
+    std::int64_t receives_open = 0, most_receives_open = 0, sends_open = 0, most_sends_open = 0;
+};
+
+class Network {
+public:
+    Network(int ranks, std::uint64_t seed, int eager_bytes, int most_looks)
+        : counters(static_cast<std::size_t>(ranks)),
+          random_(seed),
+          eager_(eager_bytes),
+          most_looks_(most_looks),
+          at_barrier_(static_cast<std::size_t>(ranks), 0) {
+        here() = this;
+    }
+    ~Network() { here() = nullptr; }
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    static Network*& here() {
+        static Network* network = nullptr;
+        return network;
+    }
+
+    std::vector<Counters> counters;  // by rank
+    int fail_after = -1;             // so many calls of MPI_Send_init go well, then none does
+
+    std::size_t left() const {
+        return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(),
+                                                      [](const Request& r) { return r.persistent && !r.freed; }));
+    }
+
+    int make(bool send, void* buffer, int count, int peer, int tag, int rank) {
+        if (send && fail_after == 0) return -1;
+        if (send && fail_after > 0) --fail_after;
+        requests_.push_back({send,
+                             static_cast<std::byte*>(buffer),
+                             count,
+                             peer,
+                             tag,
+                             rank,
+                             true,
+                             false,
+                             false,
+                             false,
+                             false,
+                             0,
+                             0,
+                             {}});
+        return static_cast<int>(requests_.size());
+    }
+
+    template <class Handle>
+    void startall(int count, Handle* handles) {
+        std::vector<int> numbers(static_cast<std::size_t>(count));
+        for (int k = 0; k < count; ++k) numbers[static_cast<std::size_t>(k)] = number(handles[k]);
+        random_.shuffle(std::span(numbers));
+        ++counters[static_cast<std::size_t>(at(numbers[0]).rank)].startalls;
+        for (const int k : numbers) start(k);
+    }
+
+    int barrier(int rank) {
+        requests_.push_back({true,
+                             nullptr,
+                             0,
+                             -1,
+                             0,
+                             rank,
+                             false,
+                             true,
+                             false,
+                             false,
+                             true,
+                             at_barrier_[static_cast<std::size_t>(rank)]++,
+                             looks(),
+                             {}});
+        ++counters[static_cast<std::size_t>(rank)].barriers;
+        return static_cast<int>(requests_.size());
+    }
+
+    bool test(int number) {
+        Request& request = at(number);
+        Counters& counter = counters[static_cast<std::size_t>(request.rank)];
+        ++counter.tests;
+        if (!request.active) {
+            ++counter.idle_tests;
+            return true;
+        }
+        if (request.barrier) {
+            for (const std::size_t passed : at_barrier_)
+                if (passed <= request.group) return false;
+            request.ended = true;
+        }
+        if (!request.ended || request.looks-- > 0) return false;
+        request.active = request.ended = false;
+        if (!request.barrier && request.count > 0) --(request.send ? counter.sends_open : counter.receives_open);
+        return true;
+    }
+
+    void free(int number) {
+        Request& request = at(number);
+        if (request.active || request.freed) throw std::logic_error("a request is freed that is active, or was freed");
+        request.freed = true;
+    }
+
+    template <class Handle>
+    static int number(Handle handle) {
+        if constexpr (std::is_pointer_v<Handle>)
+            return static_cast<int>(reinterpret_cast<std::intptr_t>(handle));
+        else
+            return handle;
+    }
+
+    template <class Handle>
+    static Handle handle(int number) {
+        if constexpr (std::is_pointer_v<Handle>)
+            return reinterpret_cast<Handle>(static_cast<std::intptr_t>(number));
+        else
+            return number;
+    }
+
+private:
+    Request& at(int number) { return requests_.at(static_cast<std::size_t>(number - 1)); }
+    int looks() { return most_looks_ == 0 ? 0 : static_cast<int>(random_.below(most_looks_)); }
+
+    void start(int number) {
+        Request& request = at(number);
+        if (request.active || request.freed) throw std::logic_error("a request is started that is active or freed");
+        request.active = true;
+        request.ended = false;
+        request.looks = looks();
+        Counters& counter = counters[static_cast<std::size_t>(request.rank)];
+        ++counter.starts;
+        std::int64_t& open = request.send ? counter.sends_open : counter.receives_open;
+        std::int64_t& most = request.send ? counter.most_sends_open : counter.most_receives_open;
+        if (request.count > 0) most = std::max(most, ++open);  // signals are not counted
+        const auto key = request.send ? std::tuple(request.rank, request.peer, request.tag)
+                                      : std::tuple(request.peer, request.rank, request.tag);
+        auto& [sent, expected] = queues_[key];
+        if (request.send && request.count <= eager_) {
+            request.on_its_way.assign(request.buffer, request.buffer + request.count);
+            request.ended = true;  // at the sender; the copy travels
+        }
+        (request.send ? sent : expected).push_back(number);
+        while (!sent.empty() && !expected.empty()) {
+            deliver(at(sent.front()), at(expected.front()));
+            sent.pop_front();
+            expected.pop_front();
+        }
+    }
+
+    static void deliver(Request& send, Request& receive) {
+        if (send.count != receive.count) throw std::logic_error("a message meets a receive of another size");
+        const std::byte* from = send.on_its_way.empty() ? send.buffer : send.on_its_way.data();
+        if (send.count > 0) std::memcpy(receive.buffer, from, static_cast<std::size_t>(send.count));
+        send.on_its_way.clear();
+        send.ended = receive.ended = true;
+    }
+
+    Random random_;
+    int eager_, most_looks_;
+    std::vector<std::size_t> at_barrier_;
+    std::deque<Request> requests_;
+    std::map<std::tuple<int, int, int>, std::pair<std::deque<int>, std::deque<int>>> queues_;
+};
+
+// The table of the toy, in either binary interface. A communicator is the number of its rank and 1; MPI_BYTE is 77.
+template <class Handle>
+MpiWorld<Handle> world_of(int rank) {
+    MpiCalls<Handle> calls{};
+    calls.send_init = [](const void* from, int count, Handle, int target, int tag, Handle comm, Handle* request) {
+        const int made =
+            Network::here()->make(true, const_cast<void*>(from), count, target, tag, Network::number(comm) - 1);
+        if (made < 0) return 15;
+        *request = Network::handle<Handle>(made);
+        return 0;
+    };
+    calls.recv_init = [](void* to, int count, Handle, int source, int tag, Handle comm, Handle* request) {
+        *request =
+            Network::handle<Handle>(Network::here()->make(false, to, count, source, tag, Network::number(comm) - 1));
+        return 0;
+    };
+    calls.startall = [](int count, Handle* requests) {
+        Network::here()->startall(count, requests);
+        return 0;
+    };
+    calls.test = [](Handle* request, int* ended, void*) {
+        *ended = Network::here()->test(Network::number(*request)) ? 1 : 0;
+        return 0;
+    };
+    calls.ibarrier = [](Handle comm, Handle* request) {
+        *request = Network::handle<Handle>(Network::here()->barrier(Network::number(comm) - 1));
+        return 0;
+    };
+    calls.request_free = [](Handle* request) {
+        Network::here()->free(Network::number(*request));
+        return 0;
+    };
+    calls.error_string = [](int code, char* text, int* length) {
+        const std::string said = "toy error " + std::to_string(code);
+        std::memcpy(text, said.c_str(), said.size() + 1);
+        *length = static_cast<int>(said.size());
+        return 0;
+    };
+    return {calls, Network::handle<Handle>(rank + 1), Network::handle<Handle>(77), 24};
+}
+
+}  // namespace conset::toy

@@ -1,0 +1,65 @@
+"""Late binding: the core calls whatever MPI mpi4py has loaded; no `mpi.h`, no link to an MPI, one build for all.
+
+Functions are found by name in mpi4py's own module, which has loaded the library so that nobody else sees it; handles
+come from mpi4py as whole numbers. The two binary interfaces differ in what a handle is: an `int` (MPICH) or a pointer
+(Open MPI). What mpi4py keeps behind an underscore is used here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.errors import ExecutionError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+NativeExecutor = _core.ExecutorOfInts | _core.ExecutorOfPointers
+
+_NATIVE: dict[int, type[NativeExecutor]] = {4: _core.ExecutorOfInts, 8: _core.ExecutorOfPointers}
+"""By the size of a handle [B]."""
+
+
+def entry_points() -> NDArray[np.uint64]:
+    """Addresses of the calls that the core makes, in its order.
+
+    Raises:
+        ExecutionError: mpi4py's library lacks one.
+    """
+    from mpi4py import MPI
+
+    # what is loaded already, never another library of the same name
+    library = ctypes.CDLL(MPI.__file__, mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+    addresses = []
+    for name in _core.mpi_calls():
+        try:
+            addresses.append(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+        except AttributeError:
+            raise ExecutionError(
+                f"mpi4py's MPI library ({MPI.Get_library_version().split()[0]}) has no {name}"
+            ) from None
+    return np.array(addresses, np.uint64)
+
+
+def make_native(
+    comm: MPI.Comm, plan: _core.RankPlan, send: NDArray[np.uint8], receive: NDArray[np.uint8]
+) -> NativeExecutor:
+    """The core's executor on `comm`, which is its alone; no requests are made yet.
+
+    Raises:
+        ExecutionError: mpi4py's library is of neither binary interface.
+    """
+    from mpi4py import MPI
+
+    size = MPI._sizeof(MPI.Comm)
+    if size not in _NATIVE:
+        raise ExecutionError(f"mpi4py's MPI library has handles of {size} bytes: known are {list(_NATIVE)}")
+    return _NATIVE[size](
+        entry_points(), MPI._handleof(comm), MPI._handleof(MPI.BYTE), MPI._sizeof(MPI.Status), plan, send, receive
+    )

@@ -1,0 +1,299 @@
+"""Programs that forward, checked from their file alone: bundles against schedules, and every byte replayed.
+
+Messages are cut at the ends of all parts that any stage sends, into pieces that always travel as a whole. A piece
+begins at the source of its message; a stage may take it from the rank that holds it and from no other, once; after the
+last stage it has to be at its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
+from conset.verification.schedule.messages import MAX_BYTES, exact_sum
+from conset.verification.verification import Violation
+
+FORWARDING_RULES: dict[str, str] = {
+    "program-message": "the messages of a program that forwards join two different ranks of its schedules and have "
+    "bytes, 2^62 together at most",
+    "program-bundle": "a stage has one bundle for each pair of ranks, its bytes are the sum of its parts, and its "
+    "schedule sends it",
+    "program-part": "a part is a range of bytes of a message, and a stage sends no byte twice",
+    "program-path": "a stage sends on only what its sender holds",
+    "program-delivery": "after the last stage every byte is at its target",
+    "program-staging": "no rank holds more bytes for others between two stages than the stated limit",
+}
+"""Rules of programs that forward, beside those of all programs."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """What always travels as a whole.
+
+    Attributes:
+        message: shape=(pieces): rising.
+        size: shape=(pieces) [B].
+        spans: for each stage (shape=(parts), shape=(parts)): a part is the pieces from the first to before the second.
+    """
+
+    message: Ints
+    size: Ints
+    spans: tuple[tuple[Ints, Ints], ...]
+
+
+def check_forwarding(document: ProgramDocument) -> list[Violation]:
+    """All rules of programs that forward; of one whose stages send messages of their own, that it has nothing else."""
+    found = list(_check_presence(document))
+    messages = document.messages
+    if messages is None or found:
+        return found
+    found += _check_messages(messages, document)
+    found += _check_bundles(document)
+    return found or [*_check_parts(document)] or _check_replay(document)
+
+
+def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
+    """The figures that programs which forward have beside or instead of the others; of a sound document."""
+    messages, stages = document.messages, [stage.bundles for stage in document.stages if stage.bundles is not None]
+    if messages is None:
+        return {}
+    own, sent = exact_sum(messages.size), sum(exact_sum(bundles.size) for bundles in stages)
+    return {
+        "messages": messages.source.size, "bytes": own, "stages": len(stages),
+        "bundles": sum(bundles.source.size for bundles in stages), "volume": sent / own if own else 1.0,
+        "staging_bytes": max((int(held.max()) for held in _held(document, _cut(document))), default=0),
+    }  # fmt: skip
+
+
+def _check_presence(document: ProgramDocument) -> Iterator[Violation]:
+    """Rule `program-stage`: all stages forward, once each, or none does."""
+    forwards = document.messages is not None
+    for k, stage in enumerate(document.stages):
+        where = f"stage {k} '{stage.name}'"
+        if forwards != (stage.bundles is not None):
+            text = "has no bundles, the program has messages" if forwards else "has bundles, the program no messages"
+            yield Violation(None, None, "program-stage", f"{where}: {text}")
+        if not forwards:
+            continue
+        if stage.repeat != 1 or stage.turns:
+            text = f"{where}: forwards, must run once and not turn, repeat = {stage.repeat}"
+            yield Violation(None, None, "program-stage", text)
+        if document.schedules[stage.schedule].before is not None:
+            yield Violation(None, None, "program-stage", f"{where}: forwards, its schedule orders messages")
+    if document.staging_limit_B is not None and not forwards:
+        text = f"staging_limit = {document.staging_limit_B}: the program has no messages that it forwards"
+        yield Violation(None, None, "program-staging", text)
+
+
+def _check_messages(messages: MessagesDocument, document: ProgramDocument) -> Iterator[Violation]:
+    """Rule `program-message`."""
+    ranks = document.schedules[0].ranks
+    if messages.ranks != ranks:
+        text = f"the messages are of {messages.ranks} ranks, the schedules of {ranks}"
+        yield Violation(None, None, "program-message", text)
+    source, target, size = messages.source, messages.target, messages.size
+    outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
+    for wrong, rule in (
+        (outside, f"ranks are 0 to {ranks - 1}"),
+        (source == target, "joins a rank to itself"),
+        (size <= 0, "must have more than 0 B"),
+    ):
+        for m in np.flatnonzero(wrong).tolist():
+            text = f"message {m} ({source[m]} → {target[m]}, {size[m]} B): {rule}"
+            yield Violation(None, None, "program-message", text)
+    total = exact_sum(size)
+    if total > MAX_BYTES:
+        text = f"all messages together have {total} B, at most {MAX_BYTES} B"
+        yield Violation(None, None, "program-message", text)
+
+
+def _check_bundles(document: ProgramDocument) -> list[Violation]:
+    """Rule `program-bundle`, as far as it is about ends and schedules."""
+    texts: list[str] = []
+    for k, stage in enumerate(document.stages):
+        if stage.bundles is not None:
+            texts += [f"stage {k}{text}" for text in _bundle_texts(stage.bundles, document.schedules[stage.schedule])]
+    return [Violation(None, None, "program-bundle", text) for text in texts]
+
+
+def _bundle_texts(bundles: BundlesDocument, schedule: Document) -> Iterator[str]:
+    source, target, size = bundles.source, bundles.target, bundles.size
+    if source.size != schedule.source.size:
+        yield f": {source.size} bundles, its schedule sends {schedule.source.size} messages"
+        return
+    other = (source != schedule.source) | (target != schedule.target) | (size != schedule.size)
+    for b in np.flatnonzero(other).tolist():
+        sent = f"{schedule.source[b]} → {schedule.target[b]} with {schedule.size[b]} B"
+        yield f"{_named(bundles, b)}: has {size[b]} B, message {b} of its schedule goes {sent}"
+    order = np.lexsort((target, source))
+    twice = (np.diff(source[order]) == 0) & (np.diff(target[order]) == 0)
+    for b in order[1:][twice].tolist():
+        yield f"{_named(bundles, b)}: is not the only one of the stage between these ranks"
+    for b in np.flatnonzero(np.diff(bundles.offsets) == 0).tolist():
+        yield f"{_named(bundles, b)}: holds no part"
+
+
+def _named(bundles: BundlesDocument, b: int) -> str:
+    """` bundle 3 (0 → 5)`."""
+    return f" bundle {b} ({bundles.source[b]} → {bundles.target[b]})"
+
+
+def _check_parts(document: ProgramDocument) -> Iterator[Violation]:
+    """Rule `program-part`, and of `program-bundle` that parts add up."""
+    for k, stage in enumerate(document.stages):
+        if document.messages is None or stage.bundles is None:
+            continue
+        found = [*_check_ranges(k, stage.bundles, document.messages)]
+        found = found or [*_check_twice(k, stage.bundles)] or [*_check_sums(k, stage.bundles)]
+        yield from found
+
+
+def _check_ranges(k: int, bundles: BundlesDocument, messages: MessagesDocument) -> Iterator[Violation]:
+    count, own = messages.size.size, bundles.message
+    exists = (own >= 0) & (own < count)
+    sizes = np.append(messages.size, 0)[np.where(exists, own, -1)]
+    sound = exists & (bundles.first >= 0) & (bundles.first <= bundles.last) & (bundles.last < sizes)
+    for i in np.flatnonzero(~sound).tolist():
+        has = f"which has {sizes[i]} B" if exists[i] else f"messages are 0 to {count - 1}"
+        yield Violation(None, None, "program-part", f"stage {k}{_part(bundles, i)}, {has}")
+
+
+def _check_twice(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
+    order = np.lexsort((bundles.first, bundles.message))
+    message, first, last = (column[order] for column in (bundles.message, bundles.first, bundles.last))
+    overlap = (message[1:] == message[:-1]) & (first[1:] <= last[:-1])
+    for i in order[1:][overlap].tolist():
+        text = f"stage {k}{_part(bundles, i)}, of which the stage sends some in another part too"
+        yield Violation(None, None, "program-part", text)
+
+
+def _check_sums(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
+    """Of parts in which no byte stands twice, so that sums stay within 64 bits."""
+    held = _sums(bundles)
+    for b in np.flatnonzero(held != bundles.size).tolist():
+        text = f"stage {k}{_named(bundles, b)}: has {bundles.size[b]} B, its parts {held[b]} B"
+        yield Violation(None, None, "program-bundle", text)
+
+
+def _sums(bundles: BundlesDocument) -> Ints:
+    """shape=(bundles): the bytes of the parts of each; none is empty."""
+    if not bundles.source.size:
+        return np.zeros(0, np.int64)
+    total: Ints = np.add.reduceat(bundles.last.astype(np.int64) - bundles.first + 1, bundles.offsets[:-1])
+    return total
+
+
+def _part(bundles: BundlesDocument, i: int) -> str:
+    """` bundle 3 (0 → 5): bytes 0 to 63 of message 7`."""
+    b = int(np.searchsorted(bundles.offsets, i, side="right")) - 1
+    return f"{_named(bundles, b)}: bytes {bundles.first[i]} to {bundles.last[i]} of message {bundles.message[i]}"
+
+
+def _cut(document: ProgramDocument) -> _Pieces:
+    """The messages in pieces."""
+    messages, stages = document.messages, [stage.bundles for stage in document.stages if stage.bundles is not None]
+    assert messages is not None  # the caller looked
+    every = np.arange(messages.size.size)
+    owner = [every, every, *(column for b in stages for column in (b.message, b.message))]
+    where = [np.zeros_like(every), messages.size, *(column for b in stages for column in (b.first, b.last + 1))]
+    message, byte = np.concatenate(owner).astype(np.int64), np.concatenate(where).astype(np.int64)
+    order = np.lexsort((byte, message))
+    ordered = np.stack((message[order], byte[order]))
+    fresh = np.ones(order.size, bool)
+    fresh[1:] = (np.diff(ordered, axis=1) != 0).any(axis=0)
+    cuts = ordered[:, fresh]
+    # the last cut of a message begins no piece; a cut's piece is its number less those last ones before it
+    begins = np.append(cuts[0, 1:] == cuts[0, :-1], False)[: cuts.shape[1]]
+    piece_of_cut = np.cumsum(begins) - begins
+    piece = np.empty(order.size, np.int64)
+    piece[order] = piece_of_cut[np.cumsum(fresh) - 1]
+    size = (np.append(cuts[1, 1:], 0)[: cuts.shape[1]] - cuts[1])[begins]
+    spans, at = [], 2 * every.size
+    for bundles in stages:
+        count = bundles.message.size
+        spans.append((piece[at : at + count], piece[at + count : at + 2 * count]))
+        at += 2 * count
+    return _Pieces(cuts[0, begins], size, tuple(spans))
+
+
+def _steps(document: ProgramDocument, pieces: _Pieces) -> Iterator[tuple[BundlesDocument, Ints, Ints]]:
+    """For each stage (bundles, pieces that it sends, the part that each belongs to)."""
+    stages = [stage.bundles for stage in document.stages if stage.bundles is not None]
+    for bundles, (low, high) in zip(stages, pieces.spans, strict=True):
+        part = np.repeat(np.arange(low.size), high - low)
+        inside = np.arange(part.size) - np.repeat(np.cumsum(high - low) - (high - low), high - low)
+        yield bundles, low[part] + inside, part
+
+
+def _check_replay(document: ProgramDocument) -> list[Violation]:
+    """Rules `program-path`, `program-delivery` and `program-staging`."""
+    messages, pieces = document.messages, _cut(document)
+    assert messages is not None  # the caller looked
+    found: list[Violation] = []
+    at = messages.source[pieces.message].astype(np.int64)
+    for k, (bundles, sent, part) in enumerate(_steps(document, pieces)):
+        bundle = np.repeat(np.arange(bundles.source.size), np.diff(bundles.offsets))[part]
+        found += _check_path(k, bundles, part, at[sent], bundles.source[bundle])
+        at[sent] = bundles.target[bundle]
+    found += _check_delivery(messages, pieces, at)
+    return found or _check_staging(document, pieces)
+
+
+def _check_path(
+    k: int, bundles: BundlesDocument, part: Ints, at: Ints, sender: NDArray[np.int32] | Ints
+) -> list[Violation]:  # fmt: skip
+    """Rule `program-path` in a stage, for pieces of these parts that are at these ranks."""
+    wrong = at != sender
+    parts, places = np.unique(part[wrong], return_index=True)
+    return [
+        Violation(None, None, "program-path", f"stage {k}{_part(bundles, i)}, which rank {holder} holds before it")
+        for i, holder in zip(parts.tolist(), at[wrong][places].tolist(), strict=True)
+    ]
+
+
+def _check_delivery(messages: MessagesDocument, pieces: _Pieces, at: Ints) -> list[Violation]:
+    """Rule `program-delivery`, for pieces that are at these ranks in the end."""
+    lost = at != messages.target[pieces.message]
+    ids, places = np.unique(pieces.message[lost], return_index=True)
+    return [
+        Violation(
+            None, None, "program-delivery",
+            f"message {m}: ends at rank {rank}, its target is rank {messages.target[m]}",
+        )
+        for m, rank in zip(ids.tolist(), at[lost][places].tolist(), strict=True)
+    ]  # fmt: skip
+
+
+def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation]:
+    limit = document.staging_limit_B
+    if limit is None:
+        return []
+    texts = [
+        f"between stages {k} and {k + 1}: rank {r} holds {held[r]} B for others, at most {limit} B"
+        for k, held in enumerate(_held(document, pieces))
+        for r in np.flatnonzero(held > limit).tolist()
+    ]
+    return [Violation(None, None, "program-staging", text) for text in texts]
+
+
+def _held(document: ProgramDocument, pieces: _Pieces) -> Iterator[Ints]:
+    """shape=(ranks) [B], between each two stages: what ranks hold that they neither sent first nor are to get."""
+    messages = document.messages
+    assert messages is not None  # the caller looked
+    source, target = messages.source[pieces.message], messages.target[pieces.message]
+    at = source.astype(np.int64)
+    steps = list(_steps(document, pieces))
+    for bundles, sent, part in steps[:-1]:
+        at[sent] = bundles.target[np.repeat(np.arange(bundles.source.size), np.diff(bundles.offsets))[part]]
+        relayed = (at != source) & (at != target)
+        order = np.argsort(at[relayed], kind="stable")
+        ranks, size = at[relayed][order], pieces.size[relayed][order]
+        sums = np.concatenate([[0], np.cumsum(size)])
+        ends = np.searchsorted(ranks, np.arange(messages.ranks + 1))
+        yield np.diff(sums[ends])
