@@ -102,29 +102,33 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
         "cores": len(os.sched_getaffinity(0)),
         "load_before": before,
         "load_after": os.getloadavg()[0],
-        "machine": str(arguments.machine or ""),
+        "blocks": arguments.blocks,
+        "machine": "" if arguments.machine is None else arguments.machine.read_text(),
         "cells": rows,
     }
 
 
 def write_outcome(found: dict[str, Any], folder: Path | None) -> None:
-    """Markdown on stdout; the medians and the blocks as JSON in `folder`."""
+    """Markdown on stdout and, in `folder`, beside the medians and the blocks as JSON."""
     cells = found["cells"]
-    print(
-        f"\n## {found['transport']}: {found['mpi']}, {found['ranks']} ranks on {found['cores']} cores, load "
-        f"{found['load_before']:.1f} before (job of {found['ranks']} ranks not counted)\n\n{markdown(cells)}\n\n{decisions(cells)}"
+    head = (
+        f"## {found['transport']}: {found['mpi']}, {found['ranks']} ranks on {found['cores']} cores\n\n"
+        f"Load before {found['load_before']:.1f}. Times in us, of {found['blocks']} blocks a variant, with intervals of "
+        "95 %; `auto` with whether the measurement agrees."
     )
     wrong = [
-        (cell["pattern"], cell["size"], name)
+        f"{cell['pattern']} {cell['size']} {name}"
         for cell in cells
         for name, row in cell["variants"].items()
         if row["wrong"]
     ]
-    if wrong:
-        print(f"Wrong bytes, left out: {wrong}")
+    left = f"Wrong bytes, left out: {', '.join(wrong)}." if wrong else ""
+    text = "\n\n".join(filter(None, [head, markdown(cells), decisions(cells), left]))
+    print(f"\n{text}", flush=True)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        stem = f"{found['mpi'].split()[0].lower()}{'-' + found['mpi'].split()[1] if found['mpi'].startswith('Open') else ''}-{found['transport']}-{found['ranks']}"
+        stem = f"{find_wheel()}-{found['transport']}-{found['ranks']}"
+        (folder / f"{stem}.md").write_text(text + "\n")
         summary = found | {"cells": [summarize(cell) for cell in cells]}
         (folder / f"{stem}.json").write_text(json.dumps(summary, indent=1) + "\n")
         (folder / f"{stem}-blocks.json").write_text(json.dumps(found) + "\n")

@@ -17,7 +17,7 @@ rank's own cost of a message is its cost to the wall times R, whatever C is, as 
 So, with one processor a rank: `send_overhead = receive_overhead = R m(bytes) / 2` in steps, `setup = R e` (once a phase
 and rank), `copy = 2 / (R c)` (sender and receiver each pay bytes / copy), no latency, ports without limit. The scaling
 says too much for the busiest rank of a skewed pattern: its work is served by all cores here while others have little to
-do. `--skew` in the summary says by how much: the largest over the mean of ranks' work in each measured exchange.
+do. The `skew` of an exchange in the summary is the factor: the most messages of a rank over the mean.
 
     PYTHONPATH=src python benchmarks/measure_machine.py --transport tcp -o build/tcp32.toml
 """
@@ -28,11 +28,12 @@ import argparse
 import json
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from exchanges.conset_plans import plan_along, plan_directly
+from exchanges.conset_plans import plan_word
 from exchanges.job import TRANSPORTS, Cell, Variant, Waiting, find_libraries, find_wheel, run_job
 from exchanges.patterns import make_pattern, make_random
 from numpy.typing import NDArray
@@ -108,15 +109,14 @@ def exchanges_to_measure(ranks: int, sizes: list[int]) -> list[Exchange]:
     degrees = sorted({d for d in (2, 6, 12, 20) if d < ranks})
     for size in sizes:
         complete = make_pattern("complete", ranks, size)
-        found.append(Exchange(f"complete {size}", complete, plan_directly(complete)))
+        found.append(Exchange(f"complete {size}", complete, plan_word(complete, "none")))
         for degree in degrees:
             pattern = make_random(ranks, size, degree)
-            found.append(Exchange(f"random {degree} {size}", pattern, plan_directly(pattern)))
+            found.append(Exchange(f"random {degree} {size}", pattern, plan_word(pattern, "none")))
         for stages in ("2", "3"):
             for name, pattern in (("complete", complete), ("random 12", make_random(ranks, size, 12))):
-                plan = plan_along(pattern, stages)
-                if plan is not None:
-                    found.append(Exchange(f"{name} {size} in {stages} stages", pattern, plan))
+                plan = plan_word(pattern, stages)
+                found.append(Exchange(f"{name} {size} in {stages} stages", pattern, plan))
     return found
 
 
@@ -133,7 +133,7 @@ def fit(exchanges: list[Exchange], wall: NDArray[np.float64]) -> tuple[NDArray[n
 def write_machine(path: Path, costs: NDArray[np.float64], ranks: int, about: str, source: str) -> None:
     """The machine file."""
     message, active, copied = costs[: len(NODES_B)], costs[-2], costs[-1]
-    middle = np.array([8, *(np.sqrt(a * b) for a, b in zip(LIMITS_B[:-1], LIMITS_B[1:], strict=True)), LIMITS_B[-1]])
+    middle = np.array([8, *(np.sqrt(a * b) for a, b in pairwise(LIMITS_B)), LIMITS_B[-1]])
     seconds = hats(middle.astype(np.int64)) @ message * ranks / 2
     steps = [
         f'{{ up_to = "{limit} B", value = "{s * 1e6:.4g} us" }}' for limit, s in zip(LIMITS_B, seconds, strict=False)

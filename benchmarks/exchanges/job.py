@@ -1,7 +1,7 @@
 """The measuring job: one start of MPI for all cells of a transport.
 
-The folder holds a pattern (`NAME.npz`: source, target, size of each message) and the plans of each cell, and the orders:
-libraries, how to wait, cells with their variants. Rank 0 leaves the result beside them.
+The folder holds the pattern (`NAME.npz`: source, target, size of each message) and the plans of each cell, and the
+orders: libraries, cells with their variants and how these wait. Rank 0 leaves the result beside them.
 """
 
 from __future__ import annotations
