@@ -113,8 +113,8 @@ def write_outcome(found: dict[str, Any], folder: Path | None) -> None:
     cells = found["cells"]
     head = (
         f"## {found['transport']}: {found['mpi']}, {found['ranks']} ranks on {found['cores']} cores\n\n"
-        f"Load before {found['load_before']:.1f}. Times in us, of {found['blocks']} blocks a variant, with intervals of "
-        "95 %; `auto` with whether the measurement agrees."
+        f"Load before {found['load_before']:.1f}. Times in us, of {found['blocks']} blocks a variant, intervals of 95 %; "
+        "`auto` with whether the measurement agrees."
     )
     wrong = [
         f"{cell['pattern']} {cell['size']} {name}"

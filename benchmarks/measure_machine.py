@@ -8,16 +8,19 @@ interleaved, medians). Fitted by non-negative least squares of relative errors:
 
 `m` is linear between some sizes. Everything is work: latencies of loopback hide behind the work of others.
 
-What the file says. conset's model gives every rank processors of its own; here R ranks share C cores, so that the wall
-time is the work of all ranks over C. A crossbar of R nodes tells the same where ranks have about the same to do: a
-rank's own cost of a message is its cost to the wall times R, whatever C is, as then
+What the file says: a crossbar of as many nodes as there are cores, with `shared` processors: one for the ranks of a node,
+no latency, ports without limit. The wall time is the work of all ranks over C cores, so that a message is C m(bytes) of
+work, half of it at each end (`send_overhead`, `receive_overhead`, in steps), `setup = C e` once a phase and rank, and
+`copy = 2 / (C c)`, as sender and receiver both pay bytes / copy. Programs for it are compiled with
+`--ranks-per-node R/C`.
 
-    the busiest rank's sum  =  R * (work of all over R)  =  wall.
+With `--alone` every rank is a node with processors of its own. Where ranks have about the same to do, a rank's own cost
+of a message is then its cost to the wall times R, whatever C is, as
 
-So, with one processor a rank: `send_overhead = receive_overhead = R m(bytes) / 2` in steps, `setup = R e` (once a phase
-and rank), `copy = 2 / (R c)` (sender and receiver each pay bytes / copy), no latency, ports without limit. The scaling
-says too much for the busiest rank of a skewed pattern: its work is served by all cores here while others have little to
-do. The `skew` of an exchange in the summary is the factor: the most messages of a rank over the mean.
+    the busiest rank's sum  =  R * (work of all over R)  =  wall;
+
+but it says too much for the busiest rank of a skewed pattern, whose work all cores serve while others have little. The
+`skew` of an exchange in the summary is the factor: the most messages of a rank over the mean.
 
     PYTHONPATH=src python benchmarks/measure_machine.py --transport tcp -o build/tcp32.toml
 """
@@ -26,6 +29,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from dataclasses import dataclass
 from itertools import pairwise
@@ -130,30 +134,30 @@ def fit(exchanges: list[Exchange], wall: NDArray[np.float64]) -> tuple[NDArray[n
     return costs, features @ costs / wall - 1
 
 
-def write_machine(path: Path, costs: NDArray[np.float64], ranks: int, about: str, source: str) -> None:
-    """The machine file."""
+def write_machine(path: Path, costs: NDArray[np.float64], nodes: int, *, shared: bool, about: str, source: str) -> None:
+    """The machine file; the wall time of a cost is its work over `nodes`: cores, or ranks with one each."""
     message, active, copied = costs[: len(NODES_B)], costs[-2], costs[-1]
     middle = np.array([8, *(np.sqrt(a * b) for a, b in pairwise(LIMITS_B)), LIMITS_B[-1]])
-    seconds = hats(middle.astype(np.int64)) @ message * ranks / 2
+    seconds = hats(middle.astype(np.int64)) @ message * nodes / 2
     steps = [
-        f'{{ up_to = "{limit} B", value = "{s * 1e6:.4g} us" }}' for limit, s in zip(LIMITS_B, seconds, strict=False)
+        f'{{ up_to = "{limit} B", value = "{s * 1e6:.4g} us" }}' for limit, s in zip(LIMITS_B, seconds, strict=True)
     ]
-    value = "[" + ", ".join([*steps, f'{{ time = "{seconds[-1] * 1e6:.4g} us" }}']) + "]"
+    value = "[" + ", ".join([*steps, f'{{ value = "{seconds[-1] * 1e6:.4g} us" }}']) + "]"
     tag = f'tag = "fitted", source = "{source}"'
     none = 'tag = "assumed", source = "all is work here"'
-    copy = f'"{2 / (ranks * copied):.4g} B/s"' if copied > 0 else '"none"'
+    copy = f'"{2 / (nodes * copied):.4g} B/s"' if copied > 0 else '"none"'
     lines = [
         f'about = "{about}"',
         "",
         "[network]",
         'kind = "crossbar"',
-        f"sides = [{ranks}]",
+        f"sides = [{nodes}]",
         "",
         "[costs]",
-        f'processors = {{ value = "one", {tag} }}',
+        f'processors = {{ value = "{"shared" if shared else "one"}", {tag} }}',
         f"send_overhead = {{ value = {value}, {tag} }}",
         f"receive_overhead = {{ value = {value}, {tag} }}",
-        f'setup = {{ value = "{active * ranks * 1e6:.4g} us", {tag} }}',
+        f'setup = {{ value = "{active * nodes * 1e6:.4g} us", {tag} }}',
         f"copy = {{ value = {copy}, {tag} }}",
         f"inject = {{ value = 0, {none} }}",
         f"eject = {{ value = 0, {none} }}",
@@ -191,12 +195,15 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 64, 512, 4096])
     parser.add_argument("--blocks", type=int, default=25)
     parser.add_argument("--plan-nap-us", type=float, help="naps of conset's executor; default: its own")
+    parser.add_argument("--alone", action="store_true", help="a node with processors of its own for each rank")
     parser.add_argument("-o", "--output", type=Path, required=True)
     return parser.parse_args()
 
 
 def main() -> None:
     arguments = read_arguments()
+    if arguments.ranks % len(os.sched_getaffinity(0)):
+        raise SystemExit(f"{arguments.ranks} ranks on {len(os.sched_getaffinity(0))} cores: as many a core required")
     exchanges = exchanges_to_measure(arguments.ranks, arguments.sizes)
     wall = measure(exchanges, arguments)
     costs, errors = fit(exchanges, wall)
@@ -207,7 +214,13 @@ def main() -> None:
         print(f"{each.name:32s} {seconds * 1e6:8.0f} us  fit {error:+.0%}  skew {each.skew:.2f}")
     print(f"rms of relative errors {np.sqrt(np.mean(errors**2)):.1%}")
     about = f"{arguments.ranks} ranks that share the cores of one machine, {arguments.transport}, {find_wheel()}"
-    write_machine(arguments.output, costs, arguments.ranks, about, f"{len(exchanges)} exchanges of measure_machine.py")
+    source = f"{len(exchanges)} exchanges of measure_machine.py"
+    cores = len(os.sched_getaffinity(0))
+    shared = not arguments.alone and cores < arguments.ranks
+    nodes = cores if shared else arguments.ranks
+    write_machine(arguments.output, costs, nodes, shared=shared, about=about, source=source)
+    if shared:
+        print(f"--ranks-per-node {arguments.ranks // cores}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ rank starts what it has and passes on what has come, which is what small message
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conset.combining.choose import Combination, compile_combined
@@ -49,7 +49,7 @@ def compile_word(pattern: Pattern, word: str, machine: Path | None = None) -> Co
     on = load_machine(f"crossbar:{pattern.ranks}" if machine is None else str(machine))
     if word.isdigit():
         word = "x".join(map(str, even_sides(pattern.ranks, int(word))))
-    return compile_combined(pattern, on, OPTIONS, word)
+    return compile_combined(pattern, on, replace(OPTIONS, ranks_per_node=pattern.ranks // on.topology.endpoints), word)
 
 
 def plan_word(pattern: Pattern, word: str, machine: Path | None = None) -> Plan:
