@@ -11,6 +11,7 @@ void bind_negotiated(nb::module_& module);
 void bind_network(nb::module_& module);
 void bind_simulated(nb::module_& module);
 void bind_flow(nb::module_& module);
+void bind_merge(nb::module_& module);
 void bind_loads(nb::module_& module);
 void bind_methods(nb::module_& module);
 void bind_placement(nb::module_& module);
@@ -36,6 +37,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_network(module);
     conset::bindings::bind_simulated(module);
     conset::bindings::bind_flow(module);
+    conset::bindings::bind_merge(module);
     conset::bindings::bind_loads(module);
     conset::bindings::bind_methods(module);
     conset::bindings::bind_placement(module);

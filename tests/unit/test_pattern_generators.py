@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from conset.errors import InputError
+from conset.errors import InputError, UsageError
 from conset.network.topology import Topology
 from conset.pattern.generators.table import COMMON, GENERATORS
 from conset.pattern.pattern import Pattern
@@ -157,6 +157,7 @@ def test_ranks_mapped_to_themselves_are_local(spec: str, local: int) -> None:
         ("shuffle:ranks=3", "shuffle: requires a power of two of ranks, given 3"),
         ("random:degree=16,ranks=16", "random: requires a degree of at most ranks - 1 = 15, given 16"),
         ("random-rows:degree=5,ranks=4", "random-rows: requires a degree of at most ranks - 1 = 3, given 5"),
+        ("power-law:degree=4,ranks=4", "power-law: requires a degree of at most ranks - 1 = 3, given 4"),
         ("hotspot:to=16,ranks=16", "hotspot: requires to = a rank from 0 to 15, given 16"),
         ("scatter:root=4,ranks=4", "scatter: requires root = a rank from 0 to 3, given 4"),
         ("stencil:sides=4x5,ranks=16", "stencil: requires sides that multiply to 16 ranks, given 4x5 = 20"),
@@ -167,6 +168,51 @@ def test_ranks_mapped_to_themselves_are_local(spec: str, local: int) -> None:
 def test_outside_the_domain(spec: str, line: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_pattern(spec)
+    assert str(caught.value) == line
+
+
+@pytest.mark.parametrize(("ranks", "degree", "alpha"), [(6, 2, 1.6), (6, 5, 1.0), (9, 3, 50.0), (7, 0, 1.6)])
+def test_pairs_of_a_power_law_are_as_likely_as_stated(ranks: int, degree: int, alpha: float) -> None:
+    """How often each pair of expected degrees is an edge, over many drawings, against min(1, w[i] w[j] / sum)."""
+    drawings = 3000
+    met = np.zeros((ranks, ranks))
+    for seed in range(drawings):
+        pattern = parse_pattern(f"power-law:degree={degree},alpha={alpha},ranks={ranks},size=1", seed=seed)
+        by_weight = np.random.default_rng(seed).permutation(ranks)  # the first choice of every drawing
+        edges = pattern.matrix()[np.ix_(by_weight, by_weight)]
+        assert np.array_equal(edges, edges.T)
+        met += edges
+    weight = np.arange(1, ranks + 1) ** (-1 / alpha)
+    weight *= ranks * degree / weight.sum()
+    likely = np.minimum(1, np.outer(weight, weight) / max(weight.sum(), 1))
+    np.fill_diagonal(likely, 0)
+    assert np.abs(met / drawings - likely).max() < 4.5 * 0.5 / np.sqrt(drawings)
+
+
+@pytest.mark.parametrize("ranks", [1000, 16384])
+def test_degrees_of_a_power_law_fall_as_its_power(ranks: int) -> None:
+    """The Hill estimate of the exponent from the largest tenth, mean of several drawings."""
+    exponents = []
+    for seed in range(5):
+        pattern = parse_pattern(f"power-law:degree=16,alpha=1.6,ranks={ranks}", seed=seed)
+        degree = np.sort(np.diff(pattern.offsets))[::-1]
+        top = degree[: ranks // 10].astype(float)
+        exponents.append(1 / np.log(top / degree[ranks // 10]).mean())
+    assert 1.45 < np.mean(exponents) < 1.9
+    assert exponents[0] != exponents[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("0.5", "alpha = 0.5: must be at least 1"),
+        ("inf", "alpha = inf: must be finite"),
+        ("much", "alpha 'much': a number required"),
+    ],
+)
+def test_an_alpha_out_of_range_is_refused(value: str, line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_pattern(f"power-law:alpha={value},ranks=8")
     assert str(caught.value) == line
 
 

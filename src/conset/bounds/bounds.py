@@ -14,13 +14,15 @@ class Candidate(ValueObject):
 
     Attributes:
         name: of the argument: `port degree`, `link load` …
-        what: `phases`, `time` [s], or `load`: the sum over phases of the largest load at any port or link.
+        what: `phases`, `time` [s], or `load`: the sum over phases of the largest load at any port or link; of programs
+            that forward, `sends`: the sum over stages of the most bundles of a rank, or `volume`: bytes times ways over
+            bytes.
         value: what no schedule of the class goes below.
         witness: the port, link, chain or message that proves it, in words.
     """
 
     name: str
-    what: Literal["phases", "time", "load"]
+    what: Literal["phases", "time", "load", "sends", "volume"]
     value: float
     witness: str
 

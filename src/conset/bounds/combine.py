@@ -23,7 +23,7 @@ from conset.bounds.links import (
 from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
 from conset.bounds.order import bound_nonempty, bound_order
 from conset.bounds.ports import bound_partners, bound_port_degree, bound_port_sum, bound_port_time
-from conset.bounds.problem import BoundProblem, BoundValue, Routes
+from conset.bounds.problem import BoundProblem, BoundValue, Routes, require_nodes
 from conset.bounds.time import (
     bound_barrier_time,
     bound_chain_time,
@@ -32,7 +32,7 @@ from conset.bounds.time import (
     bound_processor_time,
     bound_slots_time,
 )
-from conset.errors import InputError, UsageError, unknown_name
+from conset.errors import UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
@@ -124,10 +124,7 @@ def bound(
         raise unknown_name("routes", str(routes), ("fixed", "free"))
     if lp and routes != "free":
         raise UsageError("lp: the linear program is about free routes; add routes free", options=["lp", "routes free"])
-    endpoints = machine.topology.endpoints
-    last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
-    if last >= endpoints:
-        raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
+    require_nodes(pattern, machine, placement)
     costs = machine.costs_for(method)
     slots = costs.in_flight if in_flight is None else in_flight
     problem = BoundProblem(

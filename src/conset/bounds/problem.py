@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -33,6 +34,14 @@ class BoundValue(NamedTuple):
 
     value: float
     witness: str
+
+
+def require_nodes(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None) -> None:
+    """Raises InputError unless every rank has a node on the machine."""
+    endpoints = machine.topology.endpoints
+    last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
+    if last >= endpoints:
+        raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 LpOption = Annotated[
     bool, typer.Option("--lp", help="With --routes free: linear programs too, which take seconds (HiGHS).")
 ]
+StagesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--stages",
+        metavar="K|any|K1xK2…",
+        help="Of programs that forward: in K stages, in any number, or with at most K1-1, K2-1, … bundles a rank.",
+    ),
+]
 
 
 def command(
@@ -33,6 +41,7 @@ def command(
     limits: o.LimitsOption = None,
     routes: o.RoutesOption = "fixed",
     lp: LpOption = False,
+    stages: StagesOption = None,
     placement: o.PlacementOption = "identity",
     ranks_per_node: o.RanksPerNodeOption = 1,
     sync: o.SyncOption = None,
@@ -50,6 +59,15 @@ def command(
     from conset.methods.table import find_method
     from conset.report.outcome import bound_table, bound_text, candidates_object
 
+    if stages is not None:
+        asked = {
+            "--contention": contention, "--channels": channels, "--limits": limits, "--sync": sync, "--lp": lp or None,
+            "--routes": None if routes == "fixed" else routes, "--method": None if method == "first-fit" else method,
+        }  # fmt: skip
+        _refuse(stages, asked)
+        reading = {"parts": parts, "rows_to": rows_to, "word": word}
+        _bound_stages(pattern, on, stages, placement, ranks_per_node, seed, reading, json)
+        return
     options = CompileOptions(method, contention, channels, limits, placement, ranks_per_node, sync, seed)
     row = find_method(method)
     with progress("reading"):
@@ -87,3 +105,60 @@ def _bound(
     if sync is None and bounds.phases <= 1:
         return bound(traffic, machine, limits, sync="none", **options), "none"
     return bounds, policy
+
+
+def _refuse(stages: str, asked: dict[str, Any]) -> None:
+    """Raises UsageError for an option that says nothing of programs that forward."""
+    from conset.errors import UsageError
+
+    for name, value in asked.items():
+        if value is not None:
+            raise UsageError(f"{name}: --stages {stages} is about any schedules of the stages, under any policy")
+
+
+def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
+    """(stages, stage maxima) of `3`, `any` or `4x8`.
+
+    Raises:
+        UsageError: another word.
+    """
+    from conset.errors import UsageError, shortened
+
+    sides = word.split("x")
+    if word == "any":
+        return None, None
+    if not all(side.isascii() and side.isdigit() and 0 < len(side) <= 9 and int(side) > 0 for side in sides):
+        raise UsageError(f"--stages '{shortened(word)}': a number of stages, any, or sides as in 4x8 required")
+    return (int(word), None) if len(sides) == 1 else (None, [int(side) - 1 for side in sides])
+
+
+def _bound_stages(
+    pattern: str, on: str, stages: str, placement: str, ranks_per_node: int, seed: int,
+    reading: dict[str, Any], json: bool,
+) -> None:  # fmt: skip
+    """Bounds of programs that forward."""
+    from conset.bounds import bound_stages
+    from conset.cli.inputs import manifest_of, read_inputs, reading_options
+    from conset.cli.output import console, print_json, progress
+    from conset.compilation.options import CompileOptions
+    from conset.compilation.pipeline import placement_of
+    from conset.report.outcome import bound_table, candidates_object, stage_bound_text
+
+    most, maxima = parse_stages(stages)
+    options = CompileOptions(placement=placement, ranks_per_node=ranks_per_node, seed=seed)
+    with progress("reading"):
+        traffic, machine = read_inputs(pattern, on, ranks_per_node=ranks_per_node, seed=seed, **reading)
+    with progress("placing"):
+        nodes = placement_of(traffic, machine, options)
+    with progress("bounding"):
+        bounds = bound_stages(traffic, machine, stages=most, maxima=maxima, placement=nodes)
+    if json:
+        given = options.given() | {"stages": stages} | reading_options(**reading)
+        manifest = manifest_of("bound", pattern, on, seed, given)
+        own = bounds.to_object()
+        body = {**own, "bound": own, "machine": machine.name, "candidates": candidates_object(bounds)}
+        print_json("conset/bound@1", body, manifest)
+    text = console(json)
+    text.print(stage_bound_text(traffic.name, machine.name, bounds), markup=False)
+    if bounds.candidates:
+        text.print(bound_table(bounds))

@@ -141,9 +141,23 @@ def _whole(key: str, text: str, minimum: int | None, maximum: int = 2**31 - 1) -
     return value
 
 
-def _argument(key: str, text: str, argument: Argument) -> int | tuple[int, ...]:
+def _number(key: str, text: str, minimum: int | None) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"{key} '{shortened(text)}': a number required") from None
+    if not math.isfinite(value):
+        raise UsageError(f"{key} = {value}: must be finite")
+    if minimum is not None and value < minimum:
+        raise UsageError(f"{key} = {value:g}: must be at least {minimum}")
+    return value
+
+
+def _argument(key: str, text: str, argument: Argument) -> float | tuple[int, ...]:
     if isinstance(argument.default, tuple):
         return tuple(_whole(key, side, 1) for side in text.split("x"))
+    if isinstance(argument.default, float):
+        return _number(key, text, argument.minimum)
     return _whole(key, text, argument.minimum)
 
 

@@ -1,5 +1,6 @@
 """Programs: ordered stages; building blocks that share open connections, or stages that forward bundles of messages."""
 
+from conset.program.bounds import ProgramBounds, bound_program
 from conset.program.chained import chained
 from conset.program.compile import compile_program, predict_program
 from conset.program.paths import Bundles, Paths, direct
@@ -7,5 +8,6 @@ from conset.program.program import Program, Stage
 from conset.program.spec import read_program
 
 __all__ = [
-    "Bundles", "Paths", "Program", "Stage", "chained", "compile_program", "direct", "predict_program", "read_program",
+    "Bundles", "Paths", "Program", "ProgramBounds", "Stage", "bound_program", "chained", "compile_program", "direct",
+    "predict_program", "read_program",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from conset.units import count_of, format_size, format_time
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from conset.bounds import Bounds
+    from conset.bounds import Bounds, StageBounds
     from conset.combining.choose import Combination
     from conset.comparison import Timing
     from conset.execution.job import RunResult
@@ -120,12 +120,26 @@ def bound_text(pattern: str, machine: str, bounds: Bounds) -> str:
     )
 
 
-def candidates_object(bounds: Bounds) -> list[dict[str, Any]]:
+def stage_bound_text(pattern: str, machine: str, bounds: StageBounds) -> str:
+    """The bounds of programs that forward, with witness and class."""
+    return "\n".join(
+        (
+            f"{pattern} on {machine}",
+            f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
+            f"  sends   at least {bounds.sends:,}, the most of a rank in each stage added up: {bounds.sends_witness}",
+            f"          class: {bounds.stages_class}",
+            f"  volume  at least {bounds.volume:.3f} of the bytes: {bounds.volume_witness}",
+            f"          class: {bounds.volume_class}",
+        )
+    )
+
+
+def candidates_object(bounds: Bounds | StageBounds) -> list[dict[str, Any]]:
     """Every bound that was tried."""
     return [{"name": c.name, "what": c.what, "value": c.value, "witness": c.witness} for c in bounds.candidates]
 
 
-def bound_table(bounds: Bounds) -> Table:
+def bound_table(bounds: Bounds | StageBounds) -> Table:
     """Every bound that was tried."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
@@ -137,9 +151,11 @@ def bound_table(bounds: Bounds) -> Table:
     table.add_column("witness")
     for candidate in bounds.candidates:
         value = format_time(candidate.value)
-        if candidate.what != "time":
-            unit = "sum of loads" if candidate.what == "load" else "phase" if candidate.value == 1 else "phases"
-            value = f"{candidate.value:,} {unit}"
+        if candidate.what == "volume":
+            value = f"{candidate.value:.3f} of the bytes"
+        elif candidate.what != "time":
+            unit = {"load": "sum of loads", "sends": "sends", "phases": "phase" if candidate.value == 1 else "phases"}
+            value = f"{candidate.value:,} {unit[candidate.what]}"
         table.add_row(candidate.name, value, escape(candidate.witness))
     return table
 

@@ -24,6 +24,7 @@ from conset.pattern.generators.permutations import (
     generate_tornado,
     generate_transpose,
 )
+from conset.pattern.generators.power_law import generate_power_law
 from conset.pattern.generators.random import generate_random, generate_random_rows
 
 
@@ -32,12 +33,13 @@ class Argument:
     """An argument of a generator.
 
     Attributes:
-        default: the value where a spec does not name it; () for sides: the network's.
+        default: the value where a spec does not name it; () for sides: the network's; a float where numbers need not be
+            whole.
         help: one line for people.
-        minimum: the least allowed value; None: any whole number.
+        minimum: the least allowed value; None: any number.
     """
 
-    default: int | tuple[int, ...]
+    default: int | float | tuple[int, ...]
     help: str
     minimum: int | None = 0
 
@@ -95,6 +97,14 @@ GENERATORS: Mapping[str, Generator] = {
     "random-rows": Generator(
         generate_random_rows, "to exactly d distinct others, from any number",
         {"degree": _DEGREE}, "degree below ranks", True,
+    ),
+    "power-law": Generator(
+        generate_power_law, "both ways between random pairs, a few ranks in very many of them",
+        {
+            "degree": Argument(4, "distinct others a rank sends to, on average"),
+            "alpha": Argument(1.6, "the share of ranks with more than x partners goes as x^-alpha", 1),
+        },
+        "degree below ranks", True,
     ),
     "transpose": Generator(generate_transpose, "r·s + c to c·s + r", requires="a square number of ranks"),
     "bit-reverse": Generator(generate_bit_reverse, "the bits of the rank in reverse order", requires=_POWER),
