@@ -151,7 +151,7 @@ def write_machine(path: Path, costs: NDArray[np.float64], nodes: int, *, shared:
         "",
         "[network]",
         'kind = "crossbar"',
-        f"sides = [{nodes}]",
+        f"nodes = {nodes}",
         "",
         "[costs]",
         f'processors = {{ value = "{"shared" if shared else "one"}", {tag} }}',

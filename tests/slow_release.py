@@ -61,12 +61,6 @@ class Release:
         self.is_set_up = [set[int]() for _ in self.ranks]  # phases of each rank
         self.busy_until: dict[Any, float] = defaultdict(float)  # of processors
         self.handlers: list[list[tuple[float, float]]] = [[] for _ in self.ranks]  # sends: from, to
-        self.shared = self.costs.processors == "shared"
-        places = (
-            *zip(self.sender, work.source.tolist(), strict=True),
-            *zip(self.receiver, work.target.tolist(), strict=True),
-        )
-        self.node_of: dict[int, int] = dict(places)
         self.prepare_receives()
         self.bytes_left: dict[int, float] = {}  # of those that flow
         self.rate: dict[int, float] = {}
@@ -254,9 +248,9 @@ class Release:
         if not self.pays_setup() or r in self.setting_up or not to_do or not self.may_set_up(r, to_do[0]):
             return
         self.setting_up[r] = to_do[0]
-        start = max(self.now, self.busy_until[self.sending(r)], self.busy_until[self.receiving(r)])
+        start = max(self.now, self.busy_until["send", r], self.busy_until[self.receiving(r)])
         end = start + self.costs.setup_s
-        self.busy_until[self.sending(r)] = self.busy_until[self.receiving(r)] = end
+        self.busy_until["send", r] = self.busy_until[self.receiving(r)] = end
         self.handlers[r].append((start, end))
         self.at(end, IDLE, r)
         self.at(end, GATE, r, "set up")
@@ -303,20 +297,17 @@ class Release:
 
     # --- processors
 
-    def sending(self, r: int) -> tuple[str, int]:
-        return ("node", self.node_of[r]) if self.shared else ("send", r)
-
     def receiving(self, r: int) -> tuple[str, int]:
-        one = self.costs.one_processor and not self.costs.preempts
-        return self.sending(r) if one else ("receive", r)
+        one = self.costs.processors == "one" and not self.costs.preempts
+        return ("send" if one else "receive", r)
 
     def is_sending(self, r: int) -> bool:
         """Whether bytes into a rank stand still."""
         return self.costs.preempts and self.busy_until["send", r] > self.until
 
     def send_on(self, r: int, cost: float) -> float:
-        start = max(self.busy_until[self.sending(r)], self.now)
-        self.busy_until[self.sending(r)] = start + cost
+        start = max(self.busy_until["send", r], self.now)
+        self.busy_until["send", r] = start + cost
         self.handlers[r].append((start, start + cost))
         self.at(start + cost, IDLE, r)  # rates change
         return start + cost
