@@ -288,6 +288,9 @@ def check_forwarding(p: ProgramDocument) -> dict[str, float]:
         d = p.schedules[stage.schedule]
         hold([row[:3] for row in rows] == np_rows(d.source, d.target, d.size), "bundles")
         hold(len({(row[0], row[1]) for row in rows}) == len(rows), "bundles")
+        if d.packed is not None:
+            several = {k for k, row in enumerate(rows) if len(row[3]) > 1}
+            hold(set(d.packed.tolist()) == several, "packed")
         moved = {}
         for source, target, size, parts in rows:
             hold(bool(parts) and sum(last - first + 1 for _, first, last in parts) == size, "bytes")

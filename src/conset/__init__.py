@@ -15,7 +15,7 @@ Functions; patterns and machines are nouns, specs or files:
     plan          What each rank executes.
     predict       The time a schedule takes, with its terms.
     read          The schedule in a file.
-    run           Executes a schedule over MPI beside its baselines, every byte checked.
+    run           Executes a schedule or a program over MPI beside its baselines, every byte checked.
     simulate      When every message is delivered, event by event.
     verify        All violations of a schedule or of a schedule file.
     write         Writes a schedule.

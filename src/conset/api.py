@@ -431,30 +431,36 @@ def compare(
 
 
 @python_interface
-def plan(schedule: Schedule | str | Path, *, sync: str | None = None, in_flight: InFlight | None = None) -> Plan:
+def plan(
+    schedule: Schedule | Program | str | Path, *, sync: str | None = None, in_flight: InFlight | None = None
+) -> Plan:
     """What each rank executes: its sends and receives in posting order, checked to end.
 
     >>> plan(compile("shift", "ring:4", method="first-fit")).transfers
     4
 
     Args:
-        schedule: the schedule, or its file.
-        sync: the policy; None: the schedule's own.
+        schedule: the schedule or the program, or its file.
+        sync: the policy; None: its own.
         in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
 
     Raises:
-        UsageError: an unknown policy. VerificationError: the plan would not end.
-        InputError: no schedule file, a transfer larger than MPI carries, or an order that the policy does not keep.
+        UsageError: an unknown policy. VerificationError: the plan would not end, or a program's not deliver.
+        InputError: no schedule or program file, a transfer larger than MPI carries, or an order that the policy does
+            not keep.
     """
-    from conset.execution.planner import plan_schedule
+    from conset.execution.planner import plan_program, plan_schedule
+    from conset.program import Program
 
-    found = schedule if isinstance(schedule, Schedule) else read(schedule)
+    found = read(schedule) if isinstance(schedule, str | Path) else schedule
+    if isinstance(found, Program):
+        return plan_program(found, sync, in_flight=in_flight)
     return plan_schedule(found, sync, in_flight=in_flight)
 
 
 @python_interface
 def run(
-    schedule: Schedule | str | Path,
+    schedule: Schedule | Program | str | Path,
     *,
     sync: str | None = None,
     in_flight: InFlight | None = None,
@@ -462,13 +468,13 @@ def run(
     mpiexec: str | None = None,
     timeout: float | None = None,
 ) -> RunResult:
-    """Executes a schedule over MPI beside its baselines, every byte checked.
+    """Executes a schedule or a program over MPI beside its baselines, every byte checked.
 
     Starts a job of as many ranks as it has; inside a running MPI job every rank calls this and takes part.
 
     Args:
-        schedule: the schedule, or its file.
-        sync: the policy; None: the schedule's own.
+        schedule: the schedule or the program, or its file.
+        sync: the policy; None: its own.
         in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
         repeat: repetitions that count; one more goes before and is dropped.
         mpiexec: another launcher, as a shell would split it.
@@ -478,6 +484,10 @@ def run(
         UsageError: an unknown policy, no launcher, a launcher inside a job. InputError: sizes or ranks do not fit.
         VerificationError: the plan would not end. ExecutionError: a rank died or a deadline passed.
     """
-    from conset.execution.job import run_schedule
+    from conset.execution.job import run_program, run_schedule
+    from conset.program import Program
 
-    return run_schedule(schedule, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+    found = read(schedule) if isinstance(schedule, str | Path) else schedule
+    if isinstance(found, Program):
+        return run_program(found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+    return run_schedule(found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)

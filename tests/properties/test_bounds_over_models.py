@@ -90,3 +90,17 @@ def test_a_bound_of_messages_in_order() -> None:
     assert bound_schedule(schedule).time_s == pytest.approx(3 * alone_s)
     for model in ("flow", "wormhole", "circuit"):
         assert simulated(schedule, model) == pytest.approx(3 * alone_s)
+
+
+@pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
+def test_the_last_set_up_of_a_rank_may_be_for_a_short_message_to_it(model: str) -> None:
+    """Rank 0 sends 16 B and receives 1 B from each of two: its second set-up passes while the 16 B flow."""
+    from conset.machine.spec import parse_machine
+
+    machine = parse_machine("mesh:4,link=10MB/s,port=none,hop=0,setup=100ns")
+    pattern = Pattern.from_messages([0, 1, 2], [1, 0, 0], [16, 1, 1], 4)
+    schedule = Schedule(
+        pattern, machine, "by hand", Limits(1, 1), np.array([0, 2, 3]), np.array([0, 2, 1]), sync="none"
+    )
+    assert simulated(schedule, model) == pytest.approx(1.7e-6)
+    assert bound_schedule(schedule).time_s == pytest.approx(1.7e-6)

@@ -13,6 +13,9 @@ import pytest
 import conset
 from conset import _core
 from conset.errors import ConsetError
+from conset.execution.executor import rank_plan
+from conset.execution.plan import Copies, Needs, Operations, Plan
+from conset.schedule.sync import parse_sync
 from conset.simulation import Workload
 from conset.simulation.settings import Settings
 from conset.simulation.table import MODELS
@@ -23,7 +26,8 @@ CLASSES = (
     "Messages", "Execution", "CycleExecution", "FluidRates", "FlitRouters", "FlitWorkload", "MessageCosts",
     "BoundPrices", "Work", "Transfers", "Ranks", "Resources", "TimeLines", "TransferWork", "NegotiatedItems",
     "Negotiation", "SlotLimits", "Wiring", "Connections", "RouterLimits", "RouterDemands", "SequentialRouter",
-    "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch",
+    "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch", "RankOperations", "RankCopies",
+    "RankPlan",
 )  # fmt: skip
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3
@@ -95,6 +99,18 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Call]]:
         yield calls
 
 
+def relay(sync: str) -> Plan:
+    """Rank 0 sends 10 bytes to 1, which forwards 6 of them with 5 of its own to 2."""
+    offsets = np.array([0, 1, 2, 2])
+    sends = Operations(offsets, [0, 1], [1, 2], [0, 10], [10, 11], [0, 1], [False, True])  # type: ignore[arg-type]
+    receives = Operations(offsets[[0, 0, 1, 2]], [0, 1], [0, 1], [0, 0], [10, 11], [0, 1], [True, False])  # type: ignore[arg-type]
+    packs = Copies([0, 0, 2], [False, True], [0, 4], [10, 15], [5, 6])  # type: ignore[arg-type]
+    unpacks = Copies([0, 1, 1], [True], [0], [0], [4])  # type: ignore[arg-type]
+    needs = Needs([0, 0, 1], [0])  # type: ignore[arg-type]
+    sizes, work = (np.array([10, 5, 0]), np.array([0, 4, 11])), np.array([0, 21, 0])
+    return Plan(2, parse_sync(sync), sends, receives, *sizes, 2, work, packs, unpacks, needs)
+
+
 def work_of_all(spec: str) -> None:
     for method in METHODS:
         place = "annealed" if method == "first-fit" else "bisection" if method == "coloring" else "identity"
@@ -107,6 +123,8 @@ def work_of_all(spec: str) -> None:
             continue
         for sync in ("barrier", "local"):
             conset.predict(schedule, sync=sync)
+    for rank in range(3):
+        rank_plan(relay("ready"), rank)
     conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
     for name, model in MODELS.items():
         settings = Settings(sync="local", lanes=None if name == "circuit" else 2, max_work=10**5)

@@ -312,7 +312,7 @@ def test_reuse_is_a_number_of_uses() -> None:
         ("neighbor --on mesh:4x4 --curve", 3, "complete exchange"),
         ("neighbor --on mesh:4x4 --map", 2, "has no degree"),
         ("alltoall:size=3 --on mesh:4x4 --map", 2, "machine and size are its axes"),
-        ("alltoall --on mesh:4x4 --sizes 1KiB", 2, "goes with --curve or --map"),
+        ("alltoall --on mesh:4x4 --sizes 1KiB", 2, "goes with --curve, --map or --stages"),
         ("alltoall --on mesh:4x4 --curve --sizes 1KiB,x", 2, "--sizes 1KiB,x"),
         ("alltoall --on mesh:4x4 --curve --sizes 0", 2, "at least 1 B required"),
         ("alltoall --on mesh:4x4 --by flwo", 2, "did you mean 'flow'"),

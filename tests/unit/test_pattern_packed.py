@@ -127,6 +127,8 @@ def test_a_packed_message_that_is_none_is_refused(index: int) -> None:
     document = replace(document_of(schedule([True] * 4)), packed=np.array([0, index]))
     with pytest.raises(InputError, match=rf"^packed\[1\] = {index}: must be from 0 to 3"):
         to_schedule(document)
+    found = verify_document(document).violations
+    assert [violation.text for violation in found] == [f"packed[1] = {index}: messages are 0 to 3"]
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])

@@ -25,7 +25,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
-from conset.program import Stage, Program, compile_program, predict_program, read_program
+from conset.program import Program, Stage, compile_program, predict_program, read_program
 from conset.program.share import reorder
 from conset.program.spec import BlockSpec
 from conset.schedule.document import StageDocument

@@ -25,11 +25,11 @@ SizeSteps checked_steps(const char* what, const In<double>& up_to, const In<doub
 // What a bundle costs; keeps the arrays it looks at.
 class BoundBundleCosts {
 public:
-    // rates: first send, first receive [s]; copy, out, in [s/B].
+    // rates: set-up [s]; copy, out, in [s/B].
     BoundBundleCosts(In<double> send_up_to, In<double> send_s, In<double> receive_up_to, In<double> receive_s,
                      In<double> rates)
         : send_up_to_(send_up_to), send_s_(send_s), receive_up_to_(receive_up_to), receive_s_(receive_s) {
-        check_size("rates", rates.shape(0), 5);
+        check_size("rates", rates.shape(0), 4);
         check_costs("rates", view(rates));
         const View<const double> rate = view(rates);
         costs_ = {checked_steps("send", send_up_to_, send_s_),
@@ -37,8 +37,7 @@ public:
                   rate[0],
                   rate[1],
                   rate[2],
-                  rate[3],
-                  rate[4]};
+                  rate[3]};
     }
 
     const BundleCosts& operator*() const { return costs_; }
@@ -49,18 +48,20 @@ private:
 };
 
 auto merge(In<std::int32_t> positions, std::int32_t stages, In<std::int64_t> size, std::int32_t ranks,
-           const BoundBundleCosts& costs, double turn_s, std::int64_t max_size, std::int32_t passes) {
+           const BoundBundleCosts& costs, double turn_s, std::int64_t max_size, std::int32_t passes,
+           std::uint64_t seed) {
     MergedPaths merged;
     {
         nb::gil_scoped_release released;
         check_count("stages", stages, 1, 1 << 10);
         const std::size_t parts = size.shape(0), columns = static_cast<std::size_t>(stages) + 1;
         check_size("positions", positions.shape(0), parts * columns);
+        check_count("ranks", ranks, 1, std::numeric_limits<std::int32_t>::max());
         check_ids("positions", view(positions), ranks);
         check_count("parts", static_cast<std::int64_t>(parts), 0,
                     std::numeric_limits<std::int32_t>::max() / (std::int64_t{stages} * stages));
         require(!std::isnan(turn_s), "turn_s", "must be a number");
-        merged = merge_bundles(view(positions), stages, view(size), ranks, *costs, {turn_s, max_size, passes});
+        merged = merge_bundles(view(positions), stages, view(size), ranks, *costs, {turn_s, max_size, passes, seed});
     }
     return std::make_pair(give(std::move(merged.positions)), merged.stopped);
 }
@@ -75,7 +76,7 @@ void bind_merge(nb::module_& module) {
              nb::arg("rates").noconvert(), Unlocked());
     module.def("merge_bundles", &merge, nb::arg("positions").noconvert(), nb::arg("stages"),
                nb::arg("size").noconvert(), nb::arg("ranks"), nb::arg("costs"), nb::arg("turn_s"), nb::arg("max_size"),
-               nb::arg("passes"));
+               nb::arg("passes"), nb::arg("seed"));
 }
 
 }  // namespace conset::bindings

@@ -27,8 +27,7 @@ BundleTable::BundleTable(View<const std::int32_t> positions, std::int32_t stages
     content_.resize(slots);
     head_.assign(slots, kNone);
     window_.assign(slots, kUnknown);
-    sends_.assign(as_size(ranks_) * as_size(stages_), 0);
-    receives_.assign(as_size(ranks_) * as_size(stages_), 0);
+    touching_.assign(as_size(ranks_) * as_size(stages_), 0);
     load_.assign(as_size(ranks_) * as_size(stages_ + 1), 0);
     bundles_.assign(source_.size(), 0);
     next_.assign(slot_of_.size(), kNone);
@@ -143,16 +142,16 @@ void BundleTable::book(std::int32_t slot, double sign) {
     load_[cell(target_[pair], stages_ + 1, receive_turn(stage, held))] += sign * receive_s(held);
 }
 
-// The first bundle of a rank in a stage has a set-up beside.
+// A rank that takes part in a stage has a set-up there.
 void BundleTable::count_in(std::int32_t slot, std::int32_t change) {
-    const std::int32_t pair = pair_of(slot), stage = stage_of(slot), p = source_[pair], q = target_[pair];
-    std::int32_t& sends = sends_[cell(p, stages_, stage)];
-    std::int32_t& receives = receives_[cell(q, stages_, stage)];
-    const auto turned = [&](std::int32_t before) { return (before + change > 0 ? 1 : 0) - (before > 0 ? 1 : 0); };
-    load_[cell(p, stages_ + 1, stage)] += turned(sends) * costs_.send_setup_s;
-    load_[cell(q, stages_ + 1, stage + 1)] += turned(receives) * costs_.receive_setup_s;
-    sends += change;
-    receives += change;
+    const std::int32_t pair = pair_of(slot), stage = stage_of(slot);
+    for (const std::int32_t rank : {source_[pair], target_[pair]}) {
+        std::int32_t& touching = touching_[cell(rank, stages_, stage)];
+        const bool before = touching > 0;
+        touching += change;
+        if (before != (touching > 0))
+            load_[cell(rank, stages_ + 1, stage)] += before ? -costs_.setup_s : costs_.setup_s;
+    }
     bundles_[pair] += change;
 }
 

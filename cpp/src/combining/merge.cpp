@@ -4,9 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <numeric>
-#include <tuple>
+#include <span>
 
 #include "conset/combining/bundle_table.hpp"
+#include "conset/random.hpp"
 #include "conset/stop.hpp"
 
 namespace conset {
@@ -28,7 +29,7 @@ public:
     void set(std::int32_t slot, const Content& content) { changes_[count_++] = {slot, content}; }
 
     // Change of the sum of all work [s].
-    double total() const {
+    double total() {
         double sum = 0;
         for (std::size_t k = 0; k < count_; ++k) {
             const auto& [slot, after] = changes_[k];
@@ -63,6 +64,9 @@ private:
         std::int32_t rank, turn;
         double added;
     };
+    struct End {
+        std::int32_t rank, stage, more;
+    };
 
     void add(std::int32_t rank, std::int32_t turn, double seconds) {
         for (Turn& each : turns_)
@@ -80,66 +84,53 @@ private:
         add(table_.target(pair), table_.receive_turn(stage, content), sign * table_.receive_s(content));
     }
 
-    // Bundles more at one end in one stage, -1, 0 or 1, by change.
-    std::int32_t more(std::size_t k) const {
-        const auto& [slot, after] = changes_[k];
-        return (after.parts > 0 ? 1 : 0) - (table_.holds(slot) ? 1 : 0);
-    }
-
-    // seconds(rank, stage, set-ups more) for every rank and stage that begins or ends to send, or to receive.
-    template <class RankOf, class CountOf, class Each>
-    void each_setup(RankOf&& rank_of, CountOf&& count_of, Each&& each) const {
+    // each(rank, stage, set-ups more) for every rank that begins or ends to take part in a stage.
+    template <class Each>
+    void each_setup(Each&& each) {
+        if (table_.costs().setup_s == 0) return;
+        ends_.clear();
         for (std::size_t k = 0; k < count_; ++k) {
-            const std::int32_t rank = rank_of(changes_[k].slot), stage = table_.stage_of(changes_[k].slot);
-            std::int32_t sum = 0;
-            bool first = true;
-            for (std::size_t other = 0; other < count_; ++other) {
-                if (rank_of(changes_[other].slot) != rank || table_.stage_of(changes_[other].slot) != stage) continue;
-                if (other < k) first = false;
-                sum += more(other);
-            }
-            const std::int32_t before = count_of(rank, stage);
-            const std::int32_t turned = (before + sum > 0 ? 1 : 0) - (before > 0 ? 1 : 0);
-            if (first && turned != 0) each(rank, stage, turned);
+            const auto& [slot, after] = changes_[k];
+            const std::int32_t more = (after.parts > 0 ? 1 : 0) - (table_.holds(slot) ? 1 : 0);
+            const std::int32_t pair = table_.pair_of(slot), stage = table_.stage_of(slot);
+            if (more == 0) continue;
+            ends_.push_back({table_.source(pair), stage, more});
+            ends_.push_back({table_.target(pair), stage, more});
+        }
+        for (std::size_t k = 0; k < ends_.size(); ++k) {
+            const auto same = [&](const End& end) { return end.rank == ends_[k].rank && end.stage == ends_[k].stage; };
+            if (std::find_if(ends_.begin(), ends_.end(), same) - ends_.begin() != static_cast<std::ptrdiff_t>(k))
+                continue;
+            std::int32_t after = table_.touching(ends_[k].rank, ends_[k].stage);
+            const bool before = after > 0;
+            for (const End& end : ends_) after += same(end) ? end.more : 0;
+            if (before != (after > 0)) each(ends_[k].rank, ends_[k].stage, before ? -1 : 1);
         }
     }
 
-    template <class Send, class Receive>
-    void each_setup(Send&& send, Receive&& receive) const {
-        const BundleCosts& costs = table_.costs();
-        if (costs.send_setup_s != 0)
-            each_setup([&](std::int32_t slot) { return table_.source(table_.pair_of(slot)); },
-                       [&](std::int32_t rank, std::int32_t stage) { return table_.sends(rank, stage); }, send);
-        if (costs.receive_setup_s != 0)
-            each_setup([&](std::int32_t slot) { return table_.target(table_.pair_of(slot)); },
-                       [&](std::int32_t rank, std::int32_t stage) { return table_.receives(rank, stage); }, receive);
-    }
-
-    double setups() const {
-        double sum = 0;
-        each_setup(
-            [&](std::int32_t, std::int32_t, std::int32_t more) { sum += more * table_.costs().send_setup_s; },
-            [&](std::int32_t, std::int32_t, std::int32_t more) { sum += more * table_.costs().receive_setup_s; });
-        return sum;
+    double setups() {
+        std::int32_t sum = 0;
+        each_setup([&](std::int32_t, std::int32_t, std::int32_t more) { sum += more; });
+        return sum * table_.costs().setup_s;
     }
 
     void book_setups() {
-        each_setup([&](std::int32_t rank, std::int32_t stage,
-                       std::int32_t more) { add(rank, stage, more * table_.costs().send_setup_s); },
-                   [&](std::int32_t rank, std::int32_t stage, std::int32_t more) {
-                       add(rank, stage + 1, more * table_.costs().receive_setup_s);
-                   });
+        each_setup([&](std::int32_t rank, std::int32_t stage, std::int32_t more) {
+            add(rank, stage, more * table_.costs().setup_s);
+        });
     }
 
     const BundleTable& table_;
     std::array<Change, 5> changes_{};
     std::size_t count_ = 0;
     Array<Turn> turns_;
+    Array<End> ends_;
 };
 
 class Merge {
 public:
-    Merge(BundleTable& table, const MergeLimits& limits) : table_(table), limits_(limits), step_(table) {}
+    Merge(BundleTable& table, const MergeLimits& limits)
+        : table_(table), limits_(limits), step_(table), random_(limits.seed) {}
 
     bool run() {
         for (std::int32_t pass = 0; pass < limits_.passes; ++pass) {
@@ -163,11 +154,12 @@ private:
         double total = -kLeastGain;
     };
 
-    Array<std::int32_t> busiest_first() const {
+    Array<std::int32_t> busiest_first() {
         Array<double> peak(as_size(table_.ranks()));
         for (std::int32_t rank = 0; rank < table_.ranks(); ++rank) peak[rank] = table_.peak(rank);
         Array<std::int32_t> order(peak.size());
         std::iota(order.begin(), order.end(), 0);
+        if (limits_.seed != 0) random_.shuffle(std::span(order));
         std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return peak[a] > peak[b]; });
         return order;
     }
@@ -281,6 +273,7 @@ private:
     BundleTable& table_;
     MergeLimits limits_;
     Step step_;
+    Random random_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace conset {
 namespace {
 
 constexpr int kPollsPerCheck = 16;  // looks before the first nap, and from one look at the clock to the next
+constexpr int kShortestNap = 8;     // the first nap is that part of the longest
 
 }  // namespace
 
@@ -209,6 +210,7 @@ ExchangeState RankExecutor<Handle>::wait(double seconds, double nap_s) {
     using Clock = std::chrono::steady_clock;
     const auto began = Clock::now();
     std::uint64_t seen = seen_;
+    double nap = 0;
     for (int looks = 0;;) {
         const ExchangeState state = progress();
         if (state != ExchangeState::waiting) return state;
@@ -217,10 +219,13 @@ ExchangeState RankExecutor<Handle>::wait(double seconds, double nap_s) {
             looks = 0;
         }
         ++looks;
-        if (nap_s == 0 || looks <= kPollsPerCheck)
+        if (nap_s == 0 || looks <= kPollsPerCheck) {
             sched_yield();
-        else
-            std::this_thread::sleep_for(std::chrono::duration<double>(nap_s));
+            nap = nap_s / kShortestNap;
+        } else {
+            std::this_thread::sleep_for(std::chrono::duration<double>(nap));
+            nap = std::min(nap_s, 2 * nap);
+        }
         if (looks % kPollsPerCheck == 0 && std::chrono::duration<double>(Clock::now() - began).count() > seconds)
             return ExchangeState::waiting;
     }

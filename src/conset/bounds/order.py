@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from conset.bounds.problem import BoundProblem, BoundValue
 
+ROUNDS = 64
+"""Messages of a chain up to which all chains are followed together."""
 SHOWN = 6
 """Messages of a chain that are named."""
 
@@ -43,22 +45,45 @@ def longest_chain(before: NDArray[np.int32], weight: NDArray[np.float64]) -> tup
         before: shape=(pairs, 2): messages that must follow one another; without cycles.
         weight: shape=(messages).
     """
-    graph = TopologicalSorter[int]()
-    behind: dict[int, list[int]] = {}
-    for i, j in before.tolist():
-        graph.add(j, i)
-        behind.setdefault(j, []).append(i)
-    length: dict[int, float] = {}
-    previous: dict[int, int] = {}
-    for m in graph.static_order():
-        last = max(behind.get(m, ()), key=lambda i: (length[i], -i), default=-1)
-        previous[m] = last
-        length[m] = float(weight[m]) + length.get(last, 0.0)
-    end = max(length, key=lambda m: (length[m], -m))
-    chain = [end]
-    while previous[chain[-1]] >= 0:
-        chain.append(previous[chain[-1]])
-    return chain[::-1], length[end]
+    order = np.argsort(before[:, 1], kind="stable")
+    first, second = before[order].T
+    later, starts = np.unique(second, return_index=True)
+    length = _lengths(first, later, starts, np.asarray(weight, np.float64))
+    messages = np.unique(before)
+    chain = [int(messages[np.argmax(length[messages])])]
+    ends = np.append(starts, second.size)
+    while later[k := min(int(np.searchsorted(later, chain[-1])), later.size - 1)] == chain[-1]:
+        behind = first[ends[k] : ends[k + 1]]
+        chain.append(int(behind[np.lexsort((behind, -length[behind]))[0]]))
+    return chain[::-1], float(length[chain[0]])
+
+
+def _lengths(
+    first: NDArray[np.int32], later: NDArray[np.int32], starts: NDArray[np.intp], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """shape=(messages): the heaviest chain up to each message, its own weight included.
+
+    All messages at once, as often as the longest chain has messages; beyond `ROUNDS`, one message after the other.
+
+    Args:
+        first: shape=(pairs): messages that others wait for.
+        later: shape=(waiting), rising: message `later[k]` waits for `first[starts[k] : starts[k + 1]]`.
+        starts: shape=(waiting).
+        weight: shape=(messages).
+    """
+    length = weight.copy()
+    for _ in range(ROUNDS):
+        reached = weight[later] + np.maximum.reduceat(length[first], starts)
+        if (reached == length[later]).all():
+            return length
+        length[later] = reached
+    rows = np.split(first, starts[1:])
+    behind = {m: row.tolist() for m, row in zip(later.tolist(), rows, strict=True)}
+    each = weight.tolist()
+    for m in TopologicalSorter(behind).static_order():
+        if m in behind:
+            each[m] += max(each[i] for i in behind[m])
+    return np.array(each)
 
 
 def name_chain(chain: list[int]) -> str:

@@ -16,14 +16,15 @@ Chain time: messages that must follow one another take their times alone, added 
     least its time alone from then on. Class: whole messages. Witness: the chain. Time and memory O(messages + pairs).
 
 Processor time: a processor works on one message after the other.
-    Statement: time ≥ setup · (phases of the rank) + Σ send overheads of rank r + the least of what a message it sends
-    has to go after its overhead; ≥ the larger of these set-ups and the least way of a message to r, + Σ receive
-    overheads of r + the least rest of a message; where one processor pays for both and handlers do not overlap
-    (`preempts`), ≥ set-ups + all overheads of r + the least rest of any. Under `ready`, half a signal for each message
-    is work at either end. Proof: in every model steps 3 and 7 of a message's life and set-ups take turns on the
-    processor, a set-up goes before all messages of its phase, and a message is not delivered before its remaining
-    steps. With barriers the rests are paid in every group that r has messages in. Split messages pay the least overhead
-    a part may have. Witness: the rank. O(messages).
+    Statement: time ≥ setup · (phases in which rank r sends) + Σ send overheads of r + the least of what a message it
+    sends has to go after its overhead; ≥ the same with all phases of r, and the least of that and of the way of a
+    message to r; ≥ the larger of these set-ups and the least way of a message to r, + Σ receive overheads of r + the
+    least rest of a message, where a set-up may be followed by one that r sends; where one processor pays for both and
+    handlers do not overlap (`preempts`), ≥ set-ups + all overheads of r + the least rest of any. Under `ready`, half a
+    signal for each message is work at either end. Proof: in every model steps 3 and 7 of a message's life and set-ups
+    take turns on the processor, a set-up goes before all messages of its phase, and a message is not delivered before
+    its remaining steps. With barriers the rests are paid in every group that r has messages in. Split messages pay the
+    least overhead a part may have. Witness: the rank. O(messages).
 
 Slots: a rank has only so many messages in flight.
     Statement: time ≥ least set-up or signal before a message of rank r + Σ (send overhead + latency + [receive
@@ -114,16 +115,17 @@ def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | Non
     sending = problem.phases_of((sums.sends, problem.limits.send))
     receiving = problem.phases_of((sums.receives, problem.limits.receive))
     either = np.maximum(sending, receiving)
-    barriers = problem.sync.kind == "barrier"  # groups in which a rank only receives are no groups of what it sends
-    opened = {"sends": sending if barriers else either, "receives": receiving if barriers else either}
-    opening = {verb: count * costs.setup_s for verb, count in opened.items()}
     kinds = {
-        "sends": problem.in_groups(opening["sends"] + sums.send, sums.sending.out, sending, phases),
+        "sends": problem.in_groups(sending * costs.setup_s + sums.send, sums.sending.out, sending, phases),
         "receives": np.maximum(
-            problem.in_groups(opening["receives"] + sums.receive, sums.receiving.out, receiving, phases),
+            problem.in_groups(receiving * costs.setup_s + sums.receive, sums.receiving.out, receiving, phases),
             problem.in_groups(sums.receive, sums.receiving.both, receiving, phases),
         ),
     }
+    if costs.setup_s and problem.sync.kind != "barrier":  # groups in which a rank only receives are none of its sends
+        for verb, work, rest in zip(kinds, (sums.send, sums.receive), _rests(problem), strict=True):
+            whole = problem.in_groups(either * costs.setup_s + work, rest, either, phases)
+            kinds[verb] = np.maximum(kinds[verb], whole)
     if costs.one_processor and not costs.preempts:
         rest = np.minimum(sums.sending.out, sums.receiving.out)
         work = either * costs.setup_s + sums.send + sums.receive
@@ -132,6 +134,22 @@ def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | Non
     time = kinds[verb]
     rank = int(time.argmax())
     return BoundValue(float(time[rank]), f"a processor of rank {rank}, which {verb} {_count(problem, verb, rank)}")
+
+
+def _rests(problem: BoundProblem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(sends, receives), shape=(ranks) each [s]: least rest after all set-ups of a rank; infinite without such work.
+
+    The last work may be the set-up of a phase of the other kind: a whole message of that kind follows it. Of a message
+    that is received, what it takes after its wait is counted, without its receive work; under `ready` the wait may be
+    more than the set-up, and nothing is.
+    """
+    sums = problem.sums
+    sent, received = sums.sending.out, sums.receiving.both - problem.costs.setup_s
+    if problem.sync.kind == "ready":
+        received = np.where(np.isfinite(received), 0.0, inf)
+    after_send = np.where(np.isfinite(sums.sending.out), np.minimum(sent, received), inf)
+    after_receive = np.where(np.isfinite(sums.receiving.out), np.minimum(sums.receiving.out, sent), inf)
+    return after_send, after_receive
 
 
 def _count(problem: BoundProblem, verb: str, rank: int) -> str:

@@ -38,7 +38,7 @@ ByOption = Annotated[
     ),
 ]
 SizesOption = Annotated[
-    str | None, typer.Option("--sizes", metavar="S,S,…", help="With --curve, --map: message sizes, as 1KiB,16KiB.")
+    str | None, typer.Option("--sizes", metavar="S,S,…", help="With --curve, --map, --stages: sizes, as 1KiB,16KiB.")
 ]
 SimulateOption = Annotated[
     bool, typer.Option("--simulate", help="Add simulated times to the predicted: by flow, and wormhole or circuit.")
@@ -52,6 +52,9 @@ MeasureOption = Annotated[
 CombinesOption = Annotated[
     str | None,
     typer.Option("--combine", metavar="A,B,…", help="Programs of stages beside them: auto, 8x8, radix:2, mixed, …."),
+]
+StagesOption = Annotated[
+    bool, typer.Option("--stages", help="Messages combined in 1, 2, 3, … stages over sizes: time, volume, bound.")
 ]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 TableOption = Annotated[
@@ -84,6 +87,7 @@ def command(
     models: ModelsOption = None,
     measure: MeasureOption = False,
     combine: CombinesOption = None,
+    stages: StagesOption = False,
     markdown: MarkdownOption = False,
     output: TableOption = None,
     json: o.JsonOption = False,
@@ -91,6 +95,7 @@ def command(
     """Compare methods on one pattern: phases, gap, load, time by the machine's model; more models, measured times."""
     from conset.cli.compare_maps import parse_sizes, run_curve, run_map
     from conset.cli.compare_simulated import complete, parse_timing_options
+    from conset.cli.compare_stages import run_stages
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import print_json, print_markdown, print_parts, progress
     from conset.comparison import check_by, compare, parse_policies
@@ -102,10 +107,12 @@ def command(
     names = _names(methods)
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
-    _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=simulate or models is not None or measure)
+    timing_asked = simulate or models is not None or measure
+    _check_stages(stages, curve or map_ or timing_asked, names if methods else [], sync, combine)
+    _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=timing_asked)
     check_by(by)
     check_ranking(rank_by)
-    asked_sizes = parse_sizes(sizes, curve or map_)
+    asked_sizes = parse_sizes(sizes, curve or map_ or stages)
     timed_by = _timed_by(by, rank_by, curve or map_)
     options = CompileOptions(
         contention=contention, channels=channels, limits=limits, placement=placement,
@@ -124,7 +131,12 @@ def command(
             traffic, machine = read_inputs(
                 pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
             )
-        if curve:
+        if stages:
+            chosen = replace(options, method=names[0] if methods else AUTO, sync=sync)
+            body |= run_stages(
+                traffic, machine, chosen, output, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
+            )
+        elif curve:
             body |= run_curve(
                 traffic, machine, options, output, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
             )
@@ -153,7 +165,7 @@ def command(
             "simulate": simulate, "models": models, "measure": measure, "combine": combine,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, given)
-        kind = [word for word, given in (("--curve", curve), ("--map", map_)) if given]
+        kind = [word for word, given in (("--curve", curve), ("--map", map_), ("--stages", stages)) if given]
         print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
 
 
@@ -174,6 +186,21 @@ def _names(methods: str | None) -> list[str]:
 def _words(combine: str | None) -> list[str]:
     """The ways to combine that are asked for."""
     return [word.strip() for word in (combine or "").split(",") if word.strip()]
+
+
+def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None, combine: str | None) -> None:
+    from conset.errors import UsageError
+
+    if not stages:
+        return
+    if other:
+        raise UsageError("--stages: excludes --curve, --map, --simulate, --models and --measure")
+    if len(names) > 1:
+        raise UsageError(f"--methods {','.join(names)}: --stages takes one method, of all stages")
+    if sync is not None and "," in sync:
+        raise UsageError(f"--sync {sync}: --stages takes one policy")
+    if combine is not None:
+        raise UsageError(f"--combine {combine}: --stages chooses the paths of every number of stages")
 
 
 def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool) -> None:

@@ -133,7 +133,7 @@ def parse_sizes(text: str | None, charts: bool) -> tuple[int, ...]:
     """The sizes of `--sizes 1KiB,16KiB` [B], ascending; () without a word.
 
     Raises:
-        UsageError: not a size of at least 1 B, or neither `--curve` nor `--map`.
+        UsageError: not a size of at least 1 B, or none of `--curve`, `--map` and `--stages`.
     """
     from conset.errors import UsageError
     from conset.units import parse_size
@@ -141,7 +141,7 @@ def parse_sizes(text: str | None, charts: bool) -> tuple[int, ...]:
     if text is None:
         return ()
     if not charts:
-        raise UsageError(f"--sizes {text}: goes with --curve or --map")
+        raise UsageError(f"--sizes {text}: goes with --curve, --map or --stages")
     sizes = []
     for word in text.split(","):
         try:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from conset.compilation.options import CompileOptions
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
+    from conset.program import Program
     from conset.schedule.manifest import Manifest
 
 SCHEMA = "conset/program@1"
@@ -133,18 +134,47 @@ def predict_file(
     console(json).print(prediction_text(timing), markup=False)
 
 
-def show_file(file: Path, json: bool) -> None:
-    """A program in the terminal."""
-    from conset.cli.output import console, print_json
+def show_file(file: Path, json: bool, output: Path | None = None, message: int | None = None) -> None:
+    """A program in the terminal; with `output` a picture or page of one message's way through its stages."""
+    from conset.cli.output import console, print_json, progress
+    from conset.errors import UsageError
     from conset.formats.program import document_of_program, read_program_file
     from conset.program import predict_program
     from conset.report.outcome import program_object, program_text
     from conset.verification import verify_program
 
+    if message is not None and output is None:
+        raise UsageError("--message: says what -o draws, which is not given")
+    if output is not None:
+        from conset.report.html import is_page
+        from conset.report.style import check_picture_path, require_matplotlib
+
+        if not is_page(output):
+            check_picture_path(output)
+        require_matplotlib()
     program = read_program_file(file)
     prediction = predict_program(program)
     verified = verify_program(document_of_program(program)).ok
+    text = program_text(program, prediction, verified=verified)
+    if output is not None:
+        with progress("drawing"):
+            _draw_program(program, text, output, message)
     if json:
         body = {"kind": "program", "name": file.name, **program_object(program, prediction), "verified": verified}
         print_json("conset/show@1", body, program.manifest)
-    console(json).print(program_text(program, prediction, verified=verified))
+    console(json).print(text)
+
+
+def _draw_program(program: Program, text: str, output: Path, message: int | None) -> None:
+    from functools import partial
+
+    from conset.report.html import is_page, pattern_html, write_page
+    from conset.report.picture_stages import picture_message, require_paths
+    from conset.report.style import save
+
+    draw = partial(picture_message, program, message)
+    if is_page(output):
+        paths = require_paths(program)
+        write_page(output, f"{paths.pattern.name} on {program.machine.name}", pattern_html(paths.pattern), text, [draw])
+    else:
+        save(draw, output)

@@ -1,4 +1,4 @@
-"""`conset run`: a schedule file executed over MPI beside its rivals, every byte checked."""
+"""`conset run`: a schedule or a program file executed over MPI beside its rivals, every byte checked."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from conset.cli import options as o
 
 if TYPE_CHECKING:
     from conset.execution.job import RunResult
+    from conset.program import Program
     from conset.schedule.posting import InFlight
     from conset.schedule.schedule import Schedule
 
@@ -24,7 +25,9 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def command(
-    file: o.FileArgument,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json).")
+    ],
     sync: o.SyncOption = None,
     in_flight: Annotated[
         str | None,
@@ -43,7 +46,7 @@ def command(
     ] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Execute a schedule over MPI beside its baselines, every byte checked."""
+    """Execute a schedule or a program over MPI beside its baselines, every byte checked."""
     from conset.cli.output import console, print_json
     from conset.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
@@ -54,10 +57,10 @@ def command(
     job = find_job()
     try:
         _refuse_ranks(mpiexec)
-        schedule = _verified(file)
+        what = _verified(file)
         flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
         with _ended_by_signals():
-            result = _execute(schedule, sync, flight, repeat, mpiexec)
+            result = _execute(what, sync, flight, repeat, mpiexec)
     except ConsetError as error:
         if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
             raise typer.Exit(error.exit_code) from None
@@ -66,7 +69,7 @@ def command(
         parts = [f"--sync {result.sync}", f"--repeat {repeat}"]
         flight = flight or result.in_flight
         parts += [] if flight is None else [f"--in-flight {flight}"]
-        manifest = Manifest(" ".join(["conset run", file.name, *parts]), schedule.manifest.seed, sha256_of(file))
+        manifest = Manifest(" ".join(["conset run", file.name, *parts]), what.manifest.seed, sha256_of(file))
         if json:
             print_json("conset/run@1", result.to_object(), manifest)
         text = console(json)
@@ -82,7 +85,7 @@ def command(
 
 
 def _refuse_ranks(mpiexec: str | None) -> None:
-    """Refuses a launcher that states how many ranks to start: they come from the schedule."""
+    """Refuses a launcher that states how many ranks to start: they come from the file."""
     from conset.errors import UsageError
 
     parts = (mpiexec or "").split()
@@ -121,31 +124,42 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _verified(file: Path) -> Schedule:
-    """The schedule in a file, verified before it may run."""
+def _verified(file: Path) -> Schedule | Program:
+    """What is in a file, verified before it may run."""
     from conset.cli.output import progress
     from conset.errors import VerificationError
+    from conset.formats.program import read_program_document, to_program
     from conset.formats.schedule import read_document, to_schedule
+    from conset.formats.sniff import sniff
     from conset.units import count_of
-    from conset.verification import verify_document
+    from conset.verification import verify_document, verify_program
 
+    is_program = sniff(file).form == "program"
     with progress("verifying"):
-        document = read_document(file)
-        verdict = verify_document(document)
+        if is_program:
+            program = read_program_document(file)
+            verdict = verify_program(program)
+        else:
+            document = read_document(file)
+            verdict = verify_document(document)
     if not verdict.ok:
         first = verdict.violations[0].text
         raise VerificationError(
             f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the first: {first}"
         )
-    return to_schedule(document)
+    return to_program(program) if is_program else to_schedule(document)
 
 
 def _execute(
-    schedule: Schedule, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
+    what: Schedule | Program, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
 ) -> RunResult:
     from conset.cli.output import progress
-    from conset.execution.job import run_schedule
+    from conset.execution.job import run_program, run_schedule
+    from conset.program import Program
     from conset.units import count_of
 
-    with progress(f"running on {count_of(schedule.pattern.ranks, 'rank')}"):
-        return run_schedule(schedule, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
+    ranks = what.ranks if isinstance(what, Program) else what.pattern.ranks
+    with progress(f"running on {count_of(ranks, 'rank')}"):
+        if isinstance(what, Program):
+            return run_program(what, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)
+        return run_schedule(what, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec)

@@ -1,4 +1,4 @@
-"""`conset show`: a machine, a pattern, a schedule or a timeline in the terminal, or as a picture with `-o x.svg`."""
+"""`conset show`: a machine, pattern, schedule, program or timeline in the terminal, or as a picture with `-o x.svg`."""
 
 from __future__ import annotations
 
@@ -46,6 +46,10 @@ LinkageOption = Annotated[
 GuaranteesOption = Annotated[
     bool, typer.Option("--guarantees", help="Least bandwidth and worst latency of every connection.")
 ]
+MessageOption = Annotated[
+    int | None,
+    typer.Option("--message", metavar="M", help="With -o, of a program: the message whose way through is drawn."),
+]
 PictureOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .svg or .png; a page: .html.")
 ]  # fmt: skip
@@ -58,6 +62,7 @@ def command(
     partners: PartnersOption = False,
     linkage: LinkageOption = None,
     guarantees: GuaranteesOption = False,
+    message: MessageOption = None,
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
@@ -66,7 +71,7 @@ def command(
     output: PictureOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Draw a machine, a pattern, a schedule or a timeline, in the terminal or as a picture."""
+    """Draw a machine, a pattern, a schedule, a program or a timeline, in the terminal or as a picture."""
     from conset.errors import UsageError
     from conset.formats.sniff import sniff
 
@@ -74,14 +79,16 @@ def command(
         from conset.cli.programs import show_file
 
         views = {
-            "-o": output is not None, "--phase": phase is not None, "--partners": partners,
-            "--linkage": linkage is not None, "--guarantees": guarantees,
+            "--phase": phase is not None, "--partners": partners, "--linkage": linkage is not None,
+            "--guarantees": guarantees,
         }  # fmt: skip
         requested = [name for name, given in views.items() if given]
         if requested:
-            raise UsageError(f"{requested[0]}: '{thing}' is a program, which is shown as text only")
-        show_file(Path(thing), json)
+            raise UsageError(f"{requested[0]}: '{thing}' is a program, not a schedule")
+        show_file(Path(thing), json, output, message)
         return
+    if message is not None:
+        raise UsageError(f"--message: '{thing}' is no program, whose messages travel in stages")
     if output is not None:
         from conset.report.html import is_page
         from conset.report.style import check_picture_path, require_matplotlib

@@ -25,6 +25,7 @@ from conset.combining.multiphase import (
     multiphase,
     radix,
     ranks_on_nodes,
+    written,
 )
 from conset.combining.node_aware import node_aware
 from conset.combining.virtual_grid import virtual_grid
@@ -38,6 +39,8 @@ PER_STAGES = 2
 """Boxes tried of each number of stages, those along the network apart."""
 MAX_MATCHED = 12
 """Boxes tried along the network."""
+SPARSE = 0.5
+"""Share of all pairs of ranks from which on their order hardly matters, and no grids by traffic are tried."""
 
 Make = Callable[[], Paths]
 
@@ -47,7 +50,7 @@ class Candidate:
     """A way to combine.
 
     Attributes:
-        name: for people; of boxes and digits as `--combine` takes it.
+        name: as `--combine` takes it; what others hand in as they name it.
         paths: where the messages go.
         estimate: what it costs.
     """
@@ -64,6 +67,7 @@ def candidates(
     *,
     more: Iterable[tuple[str, int, Make]] = (),
     moves: int = MAX_MOVES,
+    part_s: float = 0.0,
 ) -> list[Candidate]:
     """Ways to combine a pattern, sorted by estimated time, ties in the order in which they were tried.
 
@@ -73,8 +77,13 @@ def candidates(
         placement: shape=(ranks), int32: the node of each rank; None: rank r on node r.
         more: (name, stages, function that makes the paths) of further ways, tried after the direct one.
         moves: messages × stages tried at most; the direct way always is.
+        part_s: as in `evaluate` [s].
     """
-    found = [Candidate("none", direct(pattern), evaluate(direct(pattern), machine, placement))]
+
+    def judged(name: str, paths: Paths) -> Candidate:
+        return Candidate(name, paths, evaluate(paths, machine, placement, part_s=part_s))
+
+    found = [judged("none", direct(pattern))]
     if pattern.before is not None or pattern.messages == 0:
         return found
     left = moves
@@ -82,8 +91,7 @@ def candidates(
         if pattern.messages * stages > left:
             continue
         left -= pattern.messages * stages
-        paths = make()
-        found.append(Candidate(name, paths, evaluate(paths, machine, placement)))
+        found.append(judged(name, make()))
     return sorted(found, key=lambda each: each.estimate.time_s)
 
 
@@ -96,7 +104,7 @@ def _all(
     crowd = ranks_on_nodes(node)[1]
     if crowd > 1:
         yield "node-aware", 3, partial(node_aware, pattern, placement)
-        yield "node-aware in 2 steps", 2, partial(node_aware, pattern, placement, steps=2)
+        yield "node-aware:2", 2, partial(node_aware, pattern, placement, steps=2)
     yield from _matched(pattern, machine, placement, crowd)
     yield from _boxes(pattern, machine, placement)
 
@@ -106,27 +114,29 @@ def _matched(
 ) -> Iterator[tuple[str, int, Make]]:
     """Boxes along the network's routes."""
     network = (*machine.topology.sides, crowd) if machine.topology.sides else (machine.topology.endpoints, crowd)
-    cells = crowd * machine.topology.endpoints
     tried = 0
-    for sides in factorisations(cells, network):
+    for sides in factorisations(crowd * machine.topology.endpoints, network):
         matched = matched_cells(machine, placement, sides)
         if matched is not None and tried < MAX_MATCHED:
             tried += 1
             make = partial(multiphase, pattern, sides, cells=matched[0], order=matched[1])
-            yield "x".join(map(str, sides)), len(sides), make
+            yield written(sides), len(sides), make
 
 
 def _boxes(pattern: Pattern, machine: Machine, placement: NDArray[np.int32] | None) -> Iterator[tuple[str, int, Make]]:
     """Boxes over rank numbers and over traffic, and digits around the ring."""
     ranks = pattern.ranks
     factored = factorisations(ranks)
+    sparse = pattern.messages < SPARSE * ranks * (ranks - 1)
     for stages in range(2, max(int(log2(ranks)), 1) + 1):
         balanced = balanced_sides(ranks, stages)
         exact = [sides for sides in factored if len(sides) == stages][:PER_STAGES]
         for sides in exact if exact and sum(exact[0]) <= 1.5 * sum(balanced) else [*exact[:1], balanced]:
-            word = "x".join(map(str, sides))
-            yield f"{word} by ranks", stages, partial(multiphase, pattern, sides)
-            yield f"virtual-grid:{word}", stages, partial(virtual_grid, pattern, sides, machine, placement)
+            follows = matched_cells(machine, placement, sides) is not None
+            word = f"virtual-grid:{written(sides)}:identity" if follows else written(sides)
+            yield word, stages, partial(multiphase, pattern, sides, name=word)
+            if sparse:
+                make = partial(virtual_grid, pattern, sides, machine, placement)
+                yield f"virtual-grid:{written(sides)}", stages, make
         if balanced not in exact:
-            word = "x".join(map(str, balanced))
-            yield f"radix {word}", stages, partial(radix, pattern, balanced)
+            yield f"radix:{written(balanced)}", stages, partial(radix, pattern, balanced)

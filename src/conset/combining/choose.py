@@ -6,7 +6,7 @@ Idea: the cost model (`evaluate`) orders all candidates; the best few of them, a
 compiled, and the machine's model says what each takes as a whole, copying included (`compile_along`). Combining is
 chosen where it gains more than `WORTH`: it needs memory and processors that a direct exchange leaves alone.
 Guarantee: by what decides not slower than the direct schedule that the same options give.
-Complexity: a compile for each of at most `TRIED` candidates, and the direct one.
+Complexity: a compile for each of `BOXES` + `MIXES` candidates, and the direct one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from conset import _core
 from conset.combining.candidates import Candidate, candidates
 from conset.combining.compile import compile_along
+from conset.combining.mixed import mixed_candidates
 from conset.combining.table import Combine, parse_combine, paths_of
 from conset.compilation.auto import best_trial
 from conset.compilation.options import AUTO, CompileOptions
@@ -29,8 +30,8 @@ from conset.program.program import Program
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 
-TRIED = 5
-"""Candidates that are compiled per unit of effort, the best ones by the cost model."""
+BOXES, MIXES = 4, 2
+"""Candidates that are compiled per unit of effort, the best ones by the cost model: the same paths for all, mixed."""
 HOPEFUL = 1.5
 """A candidate is compiled where the cost model says that it takes at most so many times the direct exchange."""
 WORTH = 0.95
@@ -156,11 +157,17 @@ def _choose(pattern: Pattern, machine: Machine, options: CompileOptions, manifes
 
 
 def _hopeful(pattern: Pattern, machine: Machine, placement: Placement, options: CompileOptions) -> list[Candidate]:
-    """The candidates that may win, the least estimate first."""
-    every = candidates(pattern, machine, placement, effort=options.effort, seed=options.seed)
-    direct_s = min((c.estimate.time_s for c in every if c.paths.stages == 1), default=float("inf"))
-    ordered = [c for c in every if c.paths.stages > 1 and c.estimate.time_s <= HOPEFUL * direct_s]
-    return sorted(ordered, key=lambda c: c.estimate.time_s)[: TRIED * options.effort]
+    """The candidates that may win, the least estimate first; a few of each kind, as estimates see no contention."""
+    every = candidates(pattern, machine, placement)
+    direct_s = min(each.estimate.time_s for each in every if each.paths.stages == 1)
+    mixes = sorted(
+        mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
+        key=lambda each: each.estimate.time_s,
+    )  # fmt: skip
+    boxes = [each for each in every if each.paths.stages > 1]
+    chosen = [*boxes[: BOXES * options.effort], *mixes[: MIXES * options.effort]]
+    hopeful = [each for each in chosen if each.estimate.time_s <= HOPEFUL * direct_s]
+    return sorted(hopeful, key=lambda each: each.estimate.time_s)
 
 
 def time_of(schedule: Schedule, options: CompileOptions) -> float:

@@ -7,13 +7,14 @@ has to forward, and goes on to the next stage. Bundles that end at it are taken 
     send        send_overhead + bytes / copy where it is packed, then its bytes leave at the rate of the port
     on its way  inject + eject + per_transfer + hop × links of the route (and signals above the eager threshold)
     port        ranks of a node share it, out and in: bundles pass in order
+    link        bundles pass in order the one link of their route that carries most in the stage
     receive     receive_overhead + bytes / copy where it is packed
     set-up      once for each rank and stage in which it sends or receives
 With `processors = one` a rank receives when it has sent, with `two` both go on at once; with `shared` nothing is over
 before each node has done the work of all its ranks. A bundle inside a node uses no port and has no latency; its bytes
 are copied at `copy`.
-Left out: contention of links, `in_flight`, and phases within a stage; the models of events know them.
-Complexity: O(bundles log bundles) time and memory for each stage.
+Left out: the other links of a route, `in_flight`, and phases within a stage; the models of events know them.
+Complexity: O(bundles log bundles + hops of all bundles) time and memory for each stage.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from numpy.typing import NDArray
 from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.network.routes import route_hops
+from conset.machine.times import link_work
+from conset.network.routes import route_links
 from conset.program.paths import Bundles, Paths
 
 Seconds = NDArray[np.float64]
@@ -118,6 +120,8 @@ class _Clock:
         self.costs = self.machine.costs
         self.sender, self.receiver, self.work = np.zeros(ranks), np.zeros(ranks), np.zeros(ranks)
         self.out_free, self.in_free = np.zeros(nodes), np.zeros(nodes)
+        self.link_s = link_work(self.machine.topology, self.costs, self.machine.topology.widths())
+        self.link_free = np.zeros(self.machine.topology.link_slots)
         self.shared = bool(ranks and np.bincount(self.node).max() > 1)
         self.kept: list[tuple[NDArray[np.int32], Seconds, Seconds]] = []
 
@@ -187,19 +191,34 @@ class _Clock:
 
     def _travel(self, source: NDArray[np.int32], target: NDArray[np.int32], size: Ints, left: Seconds) -> Seconds:
         """shape=(bundles): when the last byte of each is there, which left at `left` [s]."""
-        costs, topology = self.costs, self.machine.topology
+        costs = self.costs
         out, into = self.node[source], self.node[target]
         leaves = out != into
-        latency = (costs.inject + costs.eject + costs.requests).of(size) + costs.per_transfer_s
-        if topology.link_slots:
-            latency = latency + route_hops(topology, self.machine.routing, out, into) * costs.hop.of(size)
-        arrival = left + np.where(leaves, latency, size / costs.copy_Bps)
+        arrival = left + np.where(leaves, 0.0, size / costs.copy_Bps)
+        out, into, size = out[leaves], into[leaves], size[leaves]
+        there = left[leaves] + (costs.inject + costs.eject + costs.requests).of(size) + costs.per_transfer_s
+        sent: Seconds = np.asarray(size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps), np.float64)
+        if self.machine.topology.link_slots:
+            offsets, links = route_links(self.machine.topology, self.machine.routing, out, into)
+            there = there + np.diff(offsets) * costs.hop.of(size)
+            there = self._cross(offsets, links, size, there, sent)
         per_byte = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
         if per_byte:
-            sent = size * max(1 / costs.port_out_Bps, 1 / costs.node_Bps)
-            served = _serve(self.in_free, into[leaves], (arrival - sent)[leaves], (size * per_byte)[leaves])
-            arrival[leaves] = np.maximum(served, arrival[leaves])
+            there = np.maximum(there, _serve(self.in_free, into, there - sent, np.asarray(size * per_byte, np.float64)))
+        arrival[leaves] = there
         return arrival
+
+    def _cross(self, offsets: Ints, links: NDArray[np.int32], size: Ints, there: Seconds, sent: Seconds) -> Seconds:
+        """When bundles are through the link of their route with the most work, served in order."""
+        if not self.link_s.size or not links.size:
+            return there
+        per_byte = np.broadcast_to(self.link_s, self.link_free.size)
+        work = np.bincount(links, np.repeat(size, np.diff(offsets)), self.link_free.size) * per_byte
+        by_work = np.argsort(work, kind="stable")
+        place = np.empty(by_work.size, np.int32)
+        place[by_work] = np.arange(by_work.size)
+        link = by_work[np.maximum.reduceat(place[links], offsets[:-1])]
+        return np.maximum(there, _serve(self.link_free, link, there - sent, size * per_byte[link]))
 
     def _receive(self, target: NDArray[np.int32], arrival: Seconds, cost: Seconds) -> None:
         """Takes bundles in the order in which they arrive; what a rank sends next waits for it."""
@@ -225,7 +244,7 @@ def _groups(keys: NDArray[np.integer]) -> tuple[Ints, Ints]:
     return np.flatnonzero(first), np.cumsum(first) - 1
 
 
-def _serve(free: Seconds, server: NDArray[np.int32], ready: Seconds, service: Seconds) -> Seconds:
+def _serve(free: Seconds, server: NDArray[np.integer], ready: Seconds, service: Seconds) -> Seconds:
     """When each is served [s]: servers take one after the other, the first that is ready first; `free` moves on.
 
     The end of number k is the largest of ready[i] + service[i] + … + service[k] over all i up to k of the server.

@@ -98,7 +98,7 @@ def radix(pattern: Pattern, radices: Sequence[int], *, name: str = "") -> Paths:
     for stage, base in enumerate(radices):
         weight *= base
         positions[:, stage + 1] = (pattern.source + distance % weight) % pattern.ranks
-    return Paths(pattern, positions, name=name or f"radix {written(radices)}")
+    return Paths(pattern, positions, name=name or f"radix:{written(radices)}")
 
 
 def radices_of(ranks: int, base: int) -> tuple[int, ...]:

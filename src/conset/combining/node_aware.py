@@ -62,7 +62,7 @@ def node_aware(pattern: Pattern, placement: NDArray[np.int32] | None, *, steps: 
             np.where(inside, target, rank_of(node[target], into)),
         ]
     positions = np.column_stack([source, *middle, target]).astype(np.int32)
-    return Paths(pattern, positions, name="node-aware" if steps == 3 else "node-aware in 2 steps")
+    return Paths(pattern, positions, name="node-aware" if steps == 3 else "node-aware:2")
 
 
 def _carriers(

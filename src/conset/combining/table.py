@@ -14,14 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from math import prod
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.combining.multiphase import matched_cells, multiphase, radices_of, radix, written
 from conset.combining.node_aware import node_aware
-from conset.combining.virtual_grid import virtual_grid
+from conset.combining.virtual_grid import Order, virtual_grid
 from conset.errors import InputError, UsageError, shortened, unknown_name
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_sizes
@@ -34,7 +34,7 @@ WORDS: dict[str, str] = {
     "none": "every message directly",
     "auto": "the best of many by the machine's model",
     "K1xK2": "a box of ranks, one dimension a stage",
-    "radix:R": "around the ring of ranks, digits to base R",
+    "radix:R": "around the ring of ranks, digits to base R, or R1xR2 to several",
     "node-aware": "one message for each pair of nodes",
     "virtual-grid:K1xK2": "a box of ranks numbered by who talks to whom",
     "mixed": "each message directly or on paths, by its size and its ranks' load",
@@ -49,20 +49,23 @@ class Combine:
 
     Attributes:
         kind: the way.
-        sides: of a box or virtual grid, above 1; () otherwise.
-        base: of the digits of `radix`; 0 otherwise.
+        sides: of a box or virtual grid, above 1; the bases of `radix`, one stands for as many as needed; () otherwise.
+        steps: of `node-aware`.
+        order: of the ranks of a virtual grid.
     """
 
     kind: Kind
     sides: tuple[int, ...] = ()
-    base: int = 0
+    steps: Literal[2, 3] = 3
+    order: Order = "traffic"
 
     def __str__(self) -> str:
         if self.kind == "box":
             return written(self.sides)
-        if self.kind == "radix":
-            return f"radix:{self.base}"
-        return f"{self.kind}:{written(self.sides)}" if self.sides else self.kind
+        if self.kind == "node-aware":
+            return "node-aware" if self.steps == 3 else "node-aware:2"
+        order = "" if self.order == "traffic" else f":{self.order}"
+        return f"{self.kind}:{written(self.sides)}{order}" if self.sides else self.kind
 
 
 def parse_combine(text: str) -> Combine:
@@ -74,31 +77,44 @@ def parse_combine(text: str) -> Combine:
     word, colon, value = text.strip().partition(":")
     if word[:1].isdigit() and not colon:
         return Combine("box", _sides(word, text))
-    if word in ("virtual-grid", "radix"):
-        if not value:
-            example = "4x8" if word == "virtual-grid" else "4"
-            raise UsageError(f"combine '{shortened(text)}': a value required, such as {word}:{example}", options=OPTION)
-        if word == "virtual-grid":
-            return Combine("virtual-grid", _sides(value, text))
-        (base, *more) = _sides(value, text)
-        if more or base < 2:
-            rule = "one base of at least 2 required"
-            raise UsageError(f"combine '{shortened(text)}': {rule}, given {shortened(value)}", options=OPTION)
-        return Combine("radix", base=base)
+    if word == "virtual-grid":
+        sides, also, order = _value(value, text, "virtual-grid:4x8").partition(":")
+        if also and order not in get_args(Order):
+            raise unknown_name("order of ranks", order, get_args(Order), options=OPTION)
+        return Combine("virtual-grid", _sides(sides, text), order=cast(Order, order or "traffic"))
+    if word == "radix":
+        bases = _sides(_value(value, text, "radix:4"), text)
+        if bases == (1,):
+            raise _refused(text, "bases of at least 2 required, given 1")
+        return Combine("radix", bases)
+    if word == "node-aware" and colon:
+        if value not in ("2", "3"):
+            raise _refused(text, f"2 or 3 steps required, given '{shortened(value)}'")
+        return Combine("node-aware", steps=2 if value == "2" else 3)
     if word in ("none", "auto", "node-aware", "mixed"):
         if colon:
-            raise UsageError(f"combine '{shortened(text)}': {word} has no value", options=OPTION)
+            raise _refused(text, f"{word} has no value")
         return Combine(cast(Kind, word))
     raise unknown_name("way to combine", text, WORDS, options=OPTION)
+
+
+def _refused(text: str, rule: str) -> UsageError:
+    return UsageError(f"combine '{shortened(text)}': {rule}", options=OPTION)
+
+
+def _value(value: str, text: str, example: str) -> str:
+    if not value:
+        raise _refused(text, f"a value required, such as {example}")
+    return value
 
 
 def _sides(value: str, text: str) -> tuple[int, ...]:
     try:
         sides = parse_sizes(value, "sides")
     except UsageError as error:
-        raise UsageError(f"combine '{shortened(text)}': {error}", options=OPTION) from None
+        raise _refused(text, str(error)) from None
     if len(sides) > MAX_STAGES:
-        raise UsageError(f"combine: {len(sides)} sides, at most {MAX_STAGES}", options=OPTION)
+        raise _refused(text, f"{len(sides)} sides, at most {MAX_STAGES}")
     return tuple(side for side in sides if side > 1) or (1,)
 
 
@@ -117,19 +133,22 @@ def paths_of(combine: Combine, pattern: Pattern, machine: Machine, placement: ND
     """
     if combine.kind == "auto":
         raise UsageError("combine auto: is chosen by comparing; name one of the others here", options=OPTION)
-    if combine.sides and prod(combine.sides) < pattern.ranks:
-        cells = f"{prod(combine.sides)} cells for {pattern.ranks} ranks"
+    sides = combine.sides
+    if combine.kind == "radix" and len(sides) == 1:
+        sides = radices_of(pattern.ranks, sides[0])
+    if sides and prod(sides) < pattern.ranks:
+        cells = f"{prod(sides)} cells for {pattern.ranks} ranks"
         raise InputError(f"combine '{combine}': {cells}: at least as many required", options=OPTION)
-    if combine.kind == "none" or (combine.kind == "box" and len(combine.sides) == 1):
+    if combine.kind == "none" or (combine.kind == "box" and len(sides) == 1):
         return direct(pattern)
     if combine.kind == "box":
-        return _box(pattern, combine.sides, machine, placement)
+        return _box(pattern, sides, machine, placement)
     if combine.kind == "radix":
-        return radix(pattern, radices_of(pattern.ranks, combine.base), name=str(combine))
+        return radix(pattern, sides, name=str(combine))
     if combine.kind == "node-aware":
-        return node_aware(pattern, placement)
+        return node_aware(pattern, placement, steps=combine.steps)
     if combine.kind == "virtual-grid":
-        return virtual_grid(pattern, combine.sides, machine, placement)
+        return virtual_grid(pattern, sides, machine, placement, order=combine.order)
     return cast(Paths, import_module("conset.combining.mixed").mixed(pattern, machine, placement))
 
 

@@ -50,7 +50,7 @@ def virtual_grid(
         UsageError: an unknown order.
         InputError: a box that does not hold the ranks.
     """
-    name = f"virtual-grid {written(sides)} by {order}"
+    name = f"virtual-grid:{written(sides)}" + ("" if order == "traffic" else f":{order}")
     matched = matched_cells(machine, placement, sides) if order == "machine" else None
     if matched is not None:
         return multiphase(pattern, sides, cells=matched[0], order=matched[1], name=name)

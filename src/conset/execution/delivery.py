@@ -125,7 +125,7 @@ class _Replay:
         if packs is None:
             return
         copies, rank = _copies_of(packs, sends, self._plan.sends)
-        self._check_inside(packs.target[copies], packs.bytes[copies], rank, self._work_bytes, "packs")
+        self._check_inside(packs.target[copies], packs.bytes[copies], rank, self._work_bytes, "a pack writes")
         found = self._read(
             packs.work[copies], packs.source[copies], packs.bytes[copies], rank, packs.operation[copies], False
         )
@@ -139,7 +139,7 @@ class _Replay:
         )
         rank, offset, size, in_work = to.rank[receives], to.offset[receives], to.bytes[receives], to.in_work[receives]
         room = np.where(in_work, self._work_bytes[rank], self._plan.receive_bytes[rank])
-        self._check_inside(offset, size, np.arange(rank.size), room, "receives")
+        self._check_inside(offset, size, np.arange(rank.size), room, "a receive writes")
         for work in (True, False):
             kept = in_work[found.read] == work
             part = _Found(*(column[kept] for column in found))
@@ -157,9 +157,11 @@ class _Replay:
         copies, rank = _copies_of(unpacks, receives, self._plan.receives)
         if not unpacks.work[copies].all():
             raise VerificationError("plan: an unpack reads the send buffer, must read the work area")
-        self._check_inside(unpacks.target[copies], unpacks.bytes[copies], rank, self._plan.receive_bytes, "unpacks")
+        self._check_inside(
+            unpacks.target[copies], unpacks.bytes[copies], rank, self._plan.receive_bytes, "an unpack writes"
+        )
         own = unpacks.operation[copies]
-        self._check_inside(unpacks.source[copies], unpacks.bytes[copies], rank, self._work_bytes, "unpacks from")
+        self._check_inside(unpacks.source[copies], unpacks.bytes[copies], rank, self._work_bytes, "an unpack reads")
         found = _look(self._work, self._work_base[rank] + unpacks.source[copies], unpacks.bytes[copies])
         _require_all(found, unpacks.bytes[copies], self._plan.receives, own, "receive")
         wrong = np.flatnonzero(found.writer != own[found.read])
@@ -172,7 +174,7 @@ class _Replay:
     def _read(self, work: _Flags, offset: _Ints, size: _Ints, rank: _Ranks, sends: _Ints, packed: bool) -> _Found:
         """What sends, or their packs, read; `packed`: what they have packed is there too."""
         room = np.where(work, self._work_bytes[rank], self._plan.send_bytes[rank])
-        self._check_inside(offset, size, np.arange(rank.size), room, "sends")
+        self._check_inside(offset, size, np.arange(rank.size), room, "a send reads")
         pieces = []
         for area, base, own in ((self._work, self._work_base, work), (self._held, self._send_base, ~work)):
             rows = np.flatnonzero(own)

@@ -64,7 +64,8 @@ class Executor:
             sendbuf: contiguous, at least `plan.send_bytes[rank]` bytes.
             recvbuf: contiguous and writable, at least `plan.receive_bytes[rank]` bytes.
             timeout_s: longest time of one exchange [s]; None: no limit.
-            poll_interval_s: pause between polls [s]; None: 100 us where ranks on this machine exceed cores, else 0.
+            poll_interval_s: longest pause between polls [s]; None: 100 us where ranks on this machine exceed cores,
+                else 0.
 
         Raises:
             InputError: communicator, plan and buffers do not fit each other.

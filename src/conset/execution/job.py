@@ -1,4 +1,4 @@
-"""Job: runs a schedule over MPI, in a job of its own or in the one that runs, and says what it showed, how surely."""
+"""Job: runs a schedule or a program over MPI, in a job of its own or in the running one, and says what it showed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import numpy as np
 from conset.errors import ConsetError, InputError, UsageError
 from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
 from conset.execution.plan import MAX_BYTES, Plan
-from conset.execution.planner import plan_schedule
+from conset.execution.planner import plan_baseline, plan_program, plan_schedule
+from conset.program.program import Program
 from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
@@ -26,7 +27,7 @@ VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
-_PLAN, _ORDERS, _RESULT = "plan.npz", "orders.json", "result.json"
+_PLAN, _DIRECT, _ORDERS, _RESULT = "plan.npz", "direct.npz", "orders.json", "result.json"
 _ENTRY = ("-m", "conset.execution.rank")
 
 
@@ -85,6 +86,8 @@ class RunResult:
         mismatches: of these.
         wrong: the first wrong byte of each rank that has one, in words.
         elapsed_s: the whole job, start-up included [s].
+        stages: of a program, repetitions counted; None: a schedule was run.
+        work_bytes: largest work area of a rank [B], where it puts bundles together and takes them apart.
     """
 
     ranks: int
@@ -100,6 +103,8 @@ class RunResult:
     mismatches: int
     wrong: tuple[str, ...]
     elapsed_s: float
+    stages: int | None = None
+    work_bytes: int = 0
 
     @property
     def repeat(self) -> int:
@@ -133,6 +138,11 @@ class RunResult:
                 f"{self.local_ranks} ranks share {count_cores(self.cores)}: waiting, and above all barriers, measures "
                 "the operating system's scheduler."
             )
+        if self.stages is not None:
+            notes.append(
+                "The baselines send the messages of the program directly, stage by stage where they are its own; naive "
+                "with persistent requests, as the program."
+            )
         if not self.one_machine:
             notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")
         return tuple(notes)
@@ -145,6 +155,7 @@ class RunResult:
             "sync": self.sync,
             "in_flight": "all" if self.in_flight is None else self.in_flight,
             "phases": self.phases,
+            **({} if self.stages is None else {"stages": self.stages, "work_bytes": self.work_bytes}),
             "repeat": self.repeat,
             "median_s": self.median_s,
             "min_s": min(self.times_s["schedule"]),
@@ -193,10 +204,7 @@ def run_schedule(
         InputError: parts, sizes or ranks do not fit. VerificationError: the plan would not end.
         ExecutionError: a rank died or a deadline passed.
     """
-    if repeat < 1:
-        raise UsageError(f"repeat {repeat}: must be at least 1")
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
+    _check_words(repeat, timeout)
     if not isinstance(schedule, Schedule):
         from conset.formats.schedule import read_schedule
 
@@ -206,29 +214,67 @@ def run_schedule(
     return run_plan(plan, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
 
 
+def run_program(
+    program: Program | str | Path,
+    *,
+    sync: Sync | str | None = None,
+    in_flight: InFlight | None = None,
+    repeat: int = DEFAULT_REPEAT,
+    mpiexec: str | None = None,
+    timeout: float | None = None,
+) -> RunResult:
+    """Executes a program, every stage and repetition, beside its messages sent directly; every received byte checked.
+
+    Arguments, result and errors as of `run_schedule`; `sync` is the policy of the whole.
+    """
+    _check_words(repeat, timeout)
+    if not isinstance(program, Program):
+        from conset.formats.program import read_program_file
+
+        program = read_program_file(program)
+    plan, direct = plan_program(program, sync, in_flight=in_flight), plan_baseline(program)
+    _check_buffers(plan)
+    stages = sum(stage.repeat for stage in program.stages)
+    result = run_plan(plan, direct=direct, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+    work = 0 if plan.work_bytes is None else int(plan.work_bytes.max())
+    return replace(result, stages=stages, work_bytes=work)
+
+
+def _check_words(repeat: int, timeout: float | None) -> None:
+    if repeat < 1:
+        raise UsageError(f"repeat {repeat}: must be at least 1")
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
+
+
 def run_plan(
     plan: Plan,
     *,
+    direct: Plan | None = None,
     repeat: int,
     mpiexec: str | None = None,
     timeout: float | None = None,
     entry: tuple[str, ...] = _ENTRY,
 ) -> RunResult:
-    """Executes a plan; `entry` is what `python -m mpi4py` runs on each rank, given the folder of the plan."""
+    """Executes a plan beside its baselines.
+
+    `direct` is what the baselines send, None: what the plan says; `entry` what `python -m mpi4py` runs on each rank,
+    given the folder of the plan.
+    """
     began = time.monotonic()
     job = find_job()
-    exchange_s = exchange_deadline_s(plan)
+    exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
     if timeout is not None:
         exchange_s = min(exchange_s, timeout)
     if job is None:
         total_s = timeout or 60.0 + plan.ranks + len(VARIANTS) * (repeat + 1) * exchange_s
-        found = _in_own_job(plan, repeat, find_launcher(mpiexec), exchange_s, total_s, entry)
+        found = _in_own_job(plan, direct, repeat, find_launcher(mpiexec), exchange_s, total_s, entry)
     elif mpiexec is not None:
         raise UsageError(
             f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already", options=["mpiexec"]
         )
     else:
-        found = _in_this_job(plan, repeat, exchange_s)
+        found = _in_this_job(plan, direct, repeat, exchange_s)
     return RunResult(
         ranks=int(found["ranks"]),
         mpi=str(found["mpi"]),
@@ -253,7 +299,8 @@ def exchange_deadline_s(plan: Plan) -> float:
     loaded cores, rounded up.
     """
     barriers = plan.sync.barriers(plan.phases)
-    return 10.0 + 100 * (plan.bytes / 1e9 + plan.transfers * 20e-6 + barriers * plan.ranks * 1e-4)
+    carried = int(plan.receives.bytes.sum())
+    return 10.0 + 100 * (carried / 1e9 + plan.transfers * 20e-6 + barriers * plan.ranks * 1e-4)
 
 
 def _check_buffers(plan: Plan) -> None:
@@ -261,17 +308,20 @@ def _check_buffers(plan: Plan) -> None:
         rank = int(sizes.argmax())
         if sizes[rank] > MAX_BYTES:
             raise InputError(
-                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which runs beside the schedule, "
+                f"rank {rank} has {sizes[rank]} bytes to {what}: MPI_Alltoallv, which runs beside it, "
                 f"takes at most {MAX_BYTES}"
             )
 
 
 def _in_own_job(
-    plan: Plan, repeat: int, launcher: list[str], exchange_s: float, total_s: float, entry: tuple[str, ...]
-) -> dict[str, Any]:
+    plan: Plan, direct: Plan | None, repeat: int, launcher: list[str], exchange_s: float, total_s: float,
+    entry: tuple[str, ...],
+) -> dict[str, Any]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         plan.save(folder / _PLAN)
+        if direct is not None:
+            direct.save(folder / _DIRECT)
         (folder / _ORDERS).write_text(json.dumps({"repeat": repeat, "timeout_s": exchange_s}))
         program = ["-m", "mpi4py", *entry, name]
         ended = start_job(launcher, plan.ranks, program, folder=folder, timeout_s=total_s)
@@ -283,7 +333,7 @@ def _in_own_job(
         return found
 
 
-def _in_this_job(plan: Plan, repeat: int, exchange_s: float) -> dict[str, Any]:
+def _in_this_job(plan: Plan, direct: Plan | None, repeat: int, exchange_s: float) -> dict[str, Any]:
     from mpi4py import MPI
 
     from conset.execution.measure import measure_plan
@@ -291,7 +341,7 @@ def _in_this_job(plan: Plan, repeat: int, exchange_s: float) -> dict[str, Any]:
 
     comm = MPI.COMM_WORLD
     try:
-        measurement = measure_plan(comm, plan, repeat=repeat, timeout_s=exchange_s)
+        measurement = measure_plan(comm, plan, direct=direct, repeat=repeat, timeout_s=exchange_s)
         found: dict[str, Any] = comm.bcast(None if measurement is None else measurement.to_object())
     except InputError:
         raise  # sizes differ: every rank has the same error and leaves

@@ -9,13 +9,16 @@ Baselines are what an application would call without a schedule, on the same buf
 - `alltoallv`: `MPI_Alltoallv`.
 - `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there are.
 
+Beside a program they deliver its messages directly, in the same buffers: of building blocks one repetition after the
+other. Its `naive` has persistent requests as the program has, for each message one; a rank waits after each repetition.
+
 The two collectives are the library's own blocking calls: how they wait is part of what is compared.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
@@ -104,18 +107,25 @@ class Naive:
         self._comm.Free()
 
 
-class Alltoallv:
-    """`MPI_Alltoallv` over all ranks, zero counts included."""
+_Runs = Sequence[tuple[PairRanges, PairRanges]]
+"""What a rank sends and receives, run after run; of a schedule there is one run."""
 
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
-        sends, receives = plan.pair_ranges(comm.rank)
+
+class Alltoallv:
+    """`MPI_Alltoallv` over all ranks, zero counts included; one for each run."""
+
+    def __init__(self, comm: MPI.Intracomm, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
         self._comm = comm.Dup()
-        self._out = [sendbuf, *_dense(sends, plan.ranks), MPI.BYTE]
-        self._in = [recvbuf, *_dense(receives, plan.ranks), MPI.BYTE]
+        everyone = np.arange(comm.size, dtype=np.int32)
+        self._calls = [
+            ([sendbuf, *_dense(sends, everyone), MPI.BYTE], [recvbuf, *_dense(receives, everyone), MPI.BYTE])
+            for sends, receives in runs
+        ]
 
     def exchange(self) -> None:
-        """The collective."""
-        self._comm.Alltoallv(self._out, self._in)
+        """The collective, run after run."""
+        for out, into in self._calls:
+            self._comm.Alltoallv(out, into)
 
     def close(self) -> None:
         """Frees the communicator."""
@@ -123,29 +133,46 @@ class Alltoallv:
 
 
 class NeighborAlltoallv:
-    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything."""
+    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything; one for each run, zero counts included."""
 
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
-        sends, receives = plan.pair_ranges(comm.rank)
-        self._comm = comm.Create_dist_graph_adjacent(receives.peer.tolist(), sends.peer.tolist(), reorder=False)
-        self._out = [sendbuf, sends.bytes.tolist(), sends.offset.tolist(), MPI.BYTE]
-        self._in = [recvbuf, receives.bytes.tolist(), receives.offset.tolist(), MPI.BYTE]
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
+        to, from_ = (ranges.peer for ranges in plan.pair_ranges(comm.rank))
+        self._comm = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
+        self._calls = [
+            ([sendbuf, *_dense(sends, to), MPI.BYTE], [recvbuf, *_dense(receives, from_), MPI.BYTE])
+            for sends, receives in runs
+        ]
 
     def exchange(self) -> None:
-        """The collective."""
-        self._comm.Neighbor_alltoallv(self._out, self._in)
+        """The collective, run after run."""
+        for out, into in self._calls:
+            self._comm.Neighbor_alltoallv(out, into)
 
     def close(self) -> None:
         """Frees the communicator."""
         self._comm.Free()
 
 
-BASELINES: dict[str, Callable[[MPI.Intracomm, Plan, Bytes, Bytes, Waiter], Exchange]] = {
-    "naive": Naive,
-    "alltoallv": Alltoallv,
-    "neighbor_alltoallv": NeighborAlltoallv,
-}
-"""By the name in results."""
+def _baselines(
+    comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter
+) -> dict[str, Exchange]:
+    """By the name in results."""
+    if direct is None:
+        own, runs = plan, [plan.pair_ranges(comm.rank)]
+        naive: Exchange = Naive(comm, plan, send, received, waiter)
+    else:
+        own, phases = direct, range(direct.phases)
+        runs = [(PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k)) for k in phases]
+        naive = _executor(comm, direct, send, received, waiter)
+    return {
+        "naive": naive,
+        "alltoallv": Alltoallv(comm, runs, send, received),
+        "neighbor_alltoallv": NeighborAlltoallv(comm, own, runs, send, received),
+    }
+
+
+def _executor(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Executor:
+    return Executor(comm, plan, send, received, timeout_s=waiter.timeout_s, poll_interval_s=waiter.poll_interval_s)
 
 
 def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
@@ -153,10 +180,11 @@ def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
     return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
 
 
-def _dense(ranges: PairRanges, ranks: int) -> tuple[list[int], list[int]]:
-    counts, displacements = np.zeros((2, ranks), np.int64)
-    counts[ranges.peer] = ranges.bytes
-    displacements[ranges.peer] = ranges.offset
+def _dense(ranges: PairRanges, peers: NDArray[np.int32]) -> tuple[list[int], list[int]]:
+    """Counts and displacements for `peers`, in rank order and among them all that have any."""
+    counts, displacements = np.zeros((2, peers.size), np.int64)
+    at = np.searchsorted(peers, ranges.peer)
+    counts[at], displacements[at] = ranges.bytes, ranges.offset
     return counts.tolist(), displacements.tolist()
 
 
@@ -192,9 +220,12 @@ class Measurement:
 
 
 def measure_plan(
-    comm: MPI.Intracomm, plan: Plan, *, repeat: int, timeout_s: float | None = None, tamper: Tamper | None = None
-) -> Measurement | None:
+    comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, repeat: int, timeout_s: float | None = None,
+    tamper: Tamper | None = None,
+) -> Measurement | None:  # fmt: skip
     """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
+
+    `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
     several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the
@@ -207,14 +238,12 @@ def measure_plan(
     rank = comm.rank
     cores, local, one_machine = cores_and_ranks(comm)
     waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
-    sends, receives = plan.pair_ranges(rank)
+    sends, receives = (plan if direct is None else direct).pair_ranges(rank)
     send = fill_buffer(sends, int(plan.send_bytes[rank]), rank, sending=True)
     expected = fill_buffer(receives, int(plan.receive_bytes[rank]), rank, sending=False)
     received = np.empty_like(expected)
-    variants: dict[str, Exchange] = {
-        "schedule": Executor(comm, plan, send, received, timeout_s=timeout_s, poll_interval_s=waiter.poll_interval_s)
-    }
-    variants |= {name: make(comm, plan, send, received, waiter) for name, make in BASELINES.items()}
+    variants: dict[str, Exchange] = {"schedule": _executor(comm, plan, send, received, waiter)}
+    variants |= _baselines(comm, plan, direct, send, received, waiter)
     clock = np.empty((2, repeat + 1, len(variants)))
     mismatches, first = 0, ""
     for repetition in range(repeat + 1):

@@ -9,7 +9,12 @@ message is cut into consecutive byte ranges in phase order, then list order. Byt
 Where messages are put together and forwarded on their way (programs of stages), a rank also has a *work area*: `packs`
 copy into it what a send carries, receives of what travels on, or ends here scattered, arrive in it, and `unpacks` copy
 the latter into the receive buffer. `needs` says what must have arrived before a send is packed and started. A byte of
-the work area is written at most once in an exchange.
+the work area is written at most once in an exchange. The users' buffers are those of the messages that are delivered,
+as if each were sent directly.
+
+Of building blocks, stages with messages of their own, every repetition has bytes of its own in both buffers: the plan
+is that of one schedule of all that is sent, and what a pair of ranks exchanges lies in the order of the repetitions. So
+no policy, not even `none`, lets one repetition overwrite another, and each is seen to arrive.
 """
 
 from __future__ import annotations
@@ -329,9 +334,12 @@ class PairRanges(ValueObject):
         self._freeze()
 
     @staticmethod
-    def of(operations: Operations, rank: int) -> PairRanges:
-        """The ranges of one rank's sends or receives."""
+    def of(operations: Operations, rank: int, phase: int | None = None) -> PairRanges:
+        """The ranges of one rank's sends or receives; those of one phase, where it has one range for each peer."""
         rows = operations.of(rank)
+        if phase is not None:
+            low, high = np.searchsorted(operations.phase[rows], [phase, phase + 1]) + rows.start
+            rows = slice(int(low), int(high))
         order = np.argsort(operations.peer[rows], kind="stable")
         peer, first = np.unique(operations.peer[rows][order], return_index=True)
         if not peer.size:

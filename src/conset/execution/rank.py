@@ -1,7 +1,8 @@
 """One rank of a job that `conset run` has started: `python -m mpi4py -m conset.execution.rank FOLDER`.
 
-The folder holds the plan and the orders; rank 0 writes the result last, beside it first, then renamed: the parent
-believes nothing else. Only what a rank needs is imported, 16 of them may start on two cores.
+The folder holds the plan, what its baselines send where that is another plan, and the orders; rank 0 writes the result
+last, beside it first, then renamed: the parent believes nothing else. Only what a rank needs is imported, 16 of them
+may start on two cores.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from conset.execution.leftovers import end_with_parent, note_held
 from conset.execution.measure import Tamper, measure_plan
 from conset.execution.plan import Plan
 
-PLAN, ORDERS, RESULT = "plan.npz", "orders.json", "result.json"
+PLAN, DIRECT, ORDERS, RESULT = "plan.npz", "direct.npz", "orders.json", "result.json"
 
 
 def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
@@ -28,9 +29,11 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
         if comm.rank == 0:
             end_with_parent(folder)
         orders = json.loads((folder / ORDERS).read_text())
+        direct = Plan.load(folder / DIRECT) if (folder / DIRECT).exists() else None
         measurement = measure_plan(
-            comm, Plan.load(folder / PLAN), repeat=orders["repeat"], timeout_s=orders["timeout_s"], tamper=tamper
-        )
+            comm, Plan.load(folder / PLAN), direct=direct, repeat=orders["repeat"], timeout_s=orders["timeout_s"],
+            tamper=tamper,
+        )  # fmt: skip
     except ConsetError as error:
         abort(comm, str(error), error.exit_code)
     except OSError as error:

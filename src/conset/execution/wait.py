@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 POLL_INTERVAL_S = 100e-6
-"""Nap between two looks where ranks exceed cores [s]."""
+"""Longest nap between two looks where ranks exceed cores [s]."""
 _POLLS_PER_CHECK = 16
-"""Looks before the first nap, and between two looks at the clock where there is none."""
+"""Looks before the first nap, and between two looks at the clock."""
+_SHORTEST_NAP = 8
+"""The first nap is that part of the longest: each is twice the one before. The core's executor naps alike."""
 
 
 class Pending(Protocol):
@@ -33,7 +35,7 @@ class Waiter:
     """Waits for requests one at a time.
 
     Attributes:
-        poll_interval_s: nap between looks [s]; 0 where every rank has a core.
+        poll_interval_s: longest nap between looks [s]; 0 where every rank has a core.
         timeout_s: longest time between `begin` and the end of a wait [s], None: no limit.
     """
 
@@ -52,13 +54,15 @@ class Waiter:
         Raises:
             ExecutionError: the deadline has passed; `missing` says what for.
         """
-        polls = 0
+        polls, nap = 0, 0.0
         while not request.Test():
             polls += 1
             if polls <= _POLLS_PER_CHECK or not self.poll_interval_s:
                 os.sched_yield()
+                nap = self.poll_interval_s / _SHORTEST_NAP
             else:
-                time.sleep(self.poll_interval_s)
+                time.sleep(nap)
+                nap = min(2 * nap, self.poll_interval_s)
             if polls % _POLLS_PER_CHECK == 0 and self.timeout_s is not None:
                 waited = time.monotonic() - self._began
                 if waited > self.timeout_s:

@@ -219,16 +219,20 @@ class ScheduleEntries(Table):
 # Programs
 
 
-def _no_order(value: Any) -> Any:
+def _null(value: Any) -> Any:
     if value is not None:
-        raise ValueError("messages of a program that forwards have no order: must be null")
+        raise ValueError(f"must be null for the messages of a program that forwards, is {shown(value)}")
     return value
 
 
-class MessagesTable(PatternTable):
-    """What a program that forwards delivers, as the pattern of a schedule; without an order."""
+Null = Annotated[Any, AfterValidator(_null), WithJsonSchema({"type": "null"})]
 
-    before: Annotated[Any, AfterValidator(_no_order), WithJsonSchema({"type": "null"})]
+
+class MessagesTable(PatternTable):
+    """What a program that forwards delivers, as the pattern of a schedule; without an order, nothing packed."""
+
+    before: Null
+    packed: Null = None
 
 
 def _schedule_or_stage(value: Any) -> Any:

@@ -92,7 +92,7 @@ def _paths(document: ProgramDocument) -> Paths | None:
 
 
 def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
-    """The schedule with its messages in the order of bundles; packed are those that hold several parts."""
+    """The schedule with its messages in the order of bundles; packed are those of several parts, where it says none."""
     pattern = schedule.pattern
     order = np.lexsort((pattern.target, pattern.source))
     message, rates = schedule.message, schedule.min_bandwidth_Bps
@@ -100,8 +100,9 @@ def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
         index = np.empty(order.size, np.int32)
         index[order] = np.arange(order.size, dtype=np.int32)
         message, rates = index[message], None if rates is None else rates[order]
-        pattern = replace(pattern, target=pattern.target[order], size=pattern.size[order], packed=None)
-    if pattern.messages == bundles.bundles:
+        packed = None if pattern.packed is None else pattern.packed[order]
+        pattern = replace(pattern, target=pattern.target[order], size=pattern.size[order], packed=packed)
+    if pattern.packed is None and pattern.messages == bundles.bundles:
         pattern = replace(pattern, packed=bundles.pattern.packed)
     return replace(schedule, pattern=pattern, message=message, min_bandwidth_Bps=rates)
 

@@ -12,7 +12,8 @@ and latencies of both ends together, which formulas and bounds tell apart (`cons
     link        b / (rate · width), for every link of its route
     message     overhead + b / the slowest of all these: no message is faster than alone
 
-A message inside a node uses none of them. Latency of hops is not part of it: flow that fills a machine hides it.
+A message inside a node uses none of them. What packed messages cost processors is the same in every phase and left out:
+formulas, bounds and models have it. Latency of hops is not part of it: flow that fills a machine hides it.
 
 Times alone: when each message reaches a port, a processor or a slot at the earliest, and how long it has to go. Every
 resource takes at least its least lead-in, its work and its least lead-out; formulas (in the core) and bounds (here)

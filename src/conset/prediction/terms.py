@@ -96,8 +96,13 @@ def chain_busy(
     # inside a phase the timetable keeps the order
     kept = (batch[first] == batch[second]) & ((phase[first] < phase[second]) | (schedule.timetable is not None))
     order = np.lexsort((begins_s[second[kept]], phase[second[kept]]))
-    for i, j in zip(first[kept][order].tolist(), second[kept][order].tolist(), strict=True):
-        end[j] = max(end[j], end[i] + alone[j])
+    first, second = first[kept][order], second[kept][order]
+    if schedule.timetable is None:  # those of a phase wait for other phases alone
+        for low, high in pairwise([0, *(np.flatnonzero(np.diff(phase[second])) + 1).tolist(), second.size]):
+            np.maximum.at(end, second[low:high], end[first[low:high]] + alone[second[low:high]])
+    else:
+        for i, j in zip(first.tolist(), second.tolist(), strict=True):
+            end[j] = max(end[j], end[i] + alone[j])
     time, last = np.zeros(schedule.phases), np.zeros(schedule.phases, np.int64)
     latest, begins = (0.0, 0), set(batches.tolist())
     for p in range(schedule.phases):

@@ -282,17 +282,19 @@ def _forwarding_lines(program: Program, prediction: ProgramPrediction) -> list[s
 
 
 def run_text(result: RunResult) -> str:
-    """What ran and whether it delivered, in two lines; markup of rich."""
+    """What ran and whether it delivered, in two lines; of what forwards also the largest work area; markup of rich."""
     from conset.execution.job import count_cores
 
     flight = "" if result.in_flight is None else f", {result.in_flight} in flight"
     verdict = "all right" if result.mismatches == 0 else f"[bold red]{result.mismatches:,} wrong[/]"
-    phases = f"{count_of(result.phases, 'phase')}, {count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+    stages = "" if result.stages is None else f"{count_of(result.stages, 'stage')}, "
+    repetitions = f"{count_of(result.repeat, 'repetition')} in {result.elapsed_s:.1f} s"
+    phases = f"{stages}{count_of(result.phases, 'phase')}, {repetitions}"
     return (
         f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
         f"sync {result.sync}{flight}, {phases}\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
-    )
+    ) + (f"\n  work area      {format_size(result.work_bytes)} at most" if result.work_bytes else "")
 
 
 def run_table(result: RunResult) -> Table:
@@ -309,12 +311,13 @@ def run_table(result: RunResult) -> Table:
     table.add_column("")
     for variant in VARIANTS:
         times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
+        name = "program" if variant == "schedule" and result.stages is not None else variant
         if variant == "naive":
-            table.add_row(variant, *times, "1", "", "")
+            table.add_row(name, *times, "1", "", "")
             continue
         ratio = result.ratio_of(variant)
         verdict = "" if ratio.decided else "not decided"
-        table.add_row(variant, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
+        table.add_row(name, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
     return table
 
 

@@ -37,6 +37,12 @@ def order_of_transfers(
     """
     if before is None or not message.size:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    at = np.full(max(int(message.max()), int(before.max(initial=0))) + 1, -1, np.int32)
+    at[message] = np.arange(message.size, dtype=np.int32)
+    if np.count_nonzero(at >= 0) == message.size:  # whole messages, as nearly always
+        first, second = at[before[:, 0]], at[before[:, 1]]
+        scheduled = (first >= 0) & (second >= 0)
+        return (first, second) if scheduled.all() else (first[scheduled], second[scheduled])
     order = np.argsort(message, kind="stable")
     low, high = (np.searchsorted(message[order], before, side=side) for side in ("left", "right"))
     count = high - low

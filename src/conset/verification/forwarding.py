@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
+from conset.units import count_of
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation
 
@@ -21,7 +22,7 @@ FORWARDING_RULES: dict[str, str] = {
     "program-message": "the messages of a program that forwards join two different ranks of its schedules and have "
     "bytes, 2^62 together at most",
     "program-bundle": "a stage has one bundle for each pair of ranks, its bytes are the sum of its parts, and its "
-    "schedule sends it",
+    "schedule sends it, packed where it holds several",
     "program-part": "a part is a range of bytes of a message, and a stage sends no byte twice",
     "program-path": "a stage sends on only what its sender holds",
     "program-delivery": "after the last stage every byte is at its target",
@@ -54,8 +55,10 @@ def check_forwarding(document: ProgramDocument) -> list[Violation]:
     if messages is None or found:
         return found
     found += _check_messages(messages, document)
-    found += _check_bundles(document)
-    return found or [*_check_parts(document)] or _check_replay(document)
+    if found:
+        return found
+    found += [*_check_bundles(document), *_check_parts(document)]
+    return found or _check_replay(document)
 
 
 def forwarding_figures(document: ProgramDocument) -> dict[str, int | float]:
@@ -135,8 +138,15 @@ def _bundle_texts(bundles: BundlesDocument, schedule: Document) -> Iterator[str]
     twice = (np.diff(source[order]) == 0) & (np.diff(target[order]) == 0)
     for b in order[1:][twice].tolist():
         yield f"{_named(bundles, b)}: is not the only one of the stage between these ranks"
-    for b in np.flatnonzero(np.diff(bundles.offsets) == 0).tolist():
+    held = np.diff(bundles.offsets)
+    for b in np.flatnonzero(held == 0).tolist():
         yield f"{_named(bundles, b)}: holds no part"
+    if schedule.packed is None:  # said by the bundles alone
+        return
+    packed = np.isin(np.arange(source.size), schedule.packed)
+    for b in np.flatnonzero(packed != (held > 1)).tolist():
+        said = "packed" if packed[b] else "not packed"
+        yield f"{_named(bundles, b)}: holds {count_of(int(held[b]), 'part')}, its schedule says it is {said}"
 
 
 def _named(bundles: BundlesDocument, b: int) -> str:
@@ -182,11 +192,9 @@ def _check_sums(k: int, bundles: BundlesDocument) -> Iterator[Violation]:
 
 
 def _sums(bundles: BundlesDocument) -> Ints:
-    """shape=(bundles): the bytes of the parts of each; none is empty."""
-    if not bundles.source.size:
-        return np.zeros(0, np.int64)
-    total: Ints = np.add.reduceat(bundles.last.astype(np.int64) - bundles.first + 1, bundles.offsets[:-1])
-    return total
+    """shape=(bundles): the bytes of the parts of each."""
+    upto = np.concatenate([[0], np.cumsum(bundles.last.astype(np.int64) - bundles.first + 1)])
+    return np.diff(upto[bundles.offsets])
 
 
 def _part(bundles: BundlesDocument, i: int) -> str:
@@ -274,7 +282,8 @@ def _check_staging(document: ProgramDocument, pieces: _Pieces) -> list[Violation
     limit = document.staging_limit_B
     if limit is None:
         return []
-    texts = [
+    texts = [f"staging_limit = {limit}: must be at least 0 B"] if limit < 0 else []
+    texts += [
         f"between stages {k} and {k + 1}: rank {r} holds {held[r]} B for others, at most {limit} B"
         for k, held in enumerate(_held(document, pieces))
         for r in np.flatnonzero(held > limit).tolist()

@@ -57,8 +57,8 @@ public:
     std::int32_t receive_turn(std::int32_t stage, const Content& content) const {
         return content.forwarded > 0 ? stage + 1 : stages_;
     }
-    std::int32_t sends(std::int32_t rank, std::int32_t stage) const { return sends_[cell(rank, stages_, stage)]; }
-    std::int32_t receives(std::int32_t rank, std::int32_t stage) const { return receives_[cell(rank, stages_, stage)]; }
+    // How many bundles a rank sends or receives in a stage.
+    std::int32_t touching(std::int32_t rank, std::int32_t stage) const { return touching_[cell(rank, stages_, stage)]; }
     double load(std::int32_t rank, std::int32_t turn) const { return load_[cell(rank, stages_ + 1, turn)]; }
     double peak(std::int32_t rank) const;
     const BundleCosts& costs() const { return costs_; }
@@ -94,8 +94,8 @@ private:
     Array<Content> content_;     // by slot
     Array<std::int32_t> head_;
     Array<Window> window_;
-    Array<std::int32_t> sends_, receives_;  // by rank and stage: bundles
-    Array<double> load_;                    // by rank and turn [s]
+    Array<std::int32_t> touching_;  // by rank and stage: bundles
+    Array<double> load_;            // by rank and turn [s]
 };
 
 }  // namespace conset

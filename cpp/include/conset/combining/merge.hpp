@@ -29,8 +29,8 @@ struct SizeSteps {
 // What a bundle costs both its ends [s, s/B].
 struct BundleCosts {
     SizeSteps send, receive;
-    double send_setup_s = 0, receive_setup_s = 0;  // the first of a rank in a stage
-    double copy_s_per_B = 0;                       // at each end, where it holds more than one part
+    double setup_s = 0;       // of a rank, for each stage in which it sends or receives
+    double copy_s_per_B = 0;  // at each end, where it holds more than one part
     double out_s_per_B = 0, in_s_per_B = 0;
 };
 
@@ -38,6 +38,7 @@ struct MergeLimits {
     double turn_s = 0;          // a turn may be raised to this
     std::int64_t max_size = 0;  // larger bundles stay as they are [B]
     std::int32_t passes = 0;    // over all ranks
+    std::uint64_t seed = 0;     // of the order of equally busy ranks; 0: by number
 };
 
 struct MergedPaths {

@@ -68,8 +68,9 @@ public:
     ExchangeState start();
     // Goes on as far as possible without waiting.
     ExchangeState progress();
-    // Goes on until the exchange has ended or so many seconds are over, polling: yields its core between two looks, and
-    // after some naps for `nap_s`, if that is not 0.
+    // Goes on until the exchange has ended or so many seconds are over, polling. It yields its core between two looks;
+    // after 16 that found nothing it naps instead, longer and longer up to `nap_s`, if that is not 0. (More ranks than
+    // cores: one that only yields keeps others from working, ten times where the machine has other work too.)
     ExchangeState wait(double seconds, double nap_s);
 
     bool running() const { return stage_ != Stage::idle; }

@@ -66,7 +66,10 @@ def require_messages(messages: int, name: str) -> None:
 def partners_of_pairs(ranks: int, source: NDArray[np.integer], target: NDArray[np.integer]) -> Partners:
     """Partners from pairs in any order: a neighbourhood, so repeated pairs count once and own ranks are left out."""
     other = source != target
-    key = np.unique(source[other].astype(np.int64) * ranks + target[other])
+    key = np.sort(source[other].astype(np.int64) * ranks + target[other])
+    first = np.ones(key.size, bool)
+    first[1:] = key[1:] != key[:-1]
+    key = key[first]
     offsets = np.searchsorted(key, np.arange(ranks + 1, dtype=np.int64) * ranks).astype(np.int64)
     return Partners(offsets, (key % ranks).astype(np.int32))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.schedule.document import Document
+from conset.schedule.document import Document, IntArray
 from conset.verification.schedule.traffic import Ints, Mask, Traffic, in_order
 from conset.verification.verification import Violation
 
@@ -17,6 +17,8 @@ _BLOCK = 1 << 17
 MAX_BYTES = 1 << 62
 """What all messages of a pattern, or of a program, may carry together [B]: sums of sizes stay within 64 bits."""
 _SHOWN = 8
+_ROUNDS = 64
+"""Messages of a chain up to which what ends without a cycle is put aside at once."""
 
 
 def exact_sum(values: NDArray[Any]) -> int:
@@ -39,7 +41,7 @@ def check_pattern(document: Document) -> list[Violation]:
     found += [f"{_ends(document, m)}: has {size[m]} B, must be above 0 B" for m in np.flatnonzero(empty).tolist()]
     total = exact_sum(size)
     found += [f"all messages together have {total} B, at most {MAX_BYTES} B"] if total > MAX_BYTES else []
-    found += [*_check_order_pairs(document), *_check_cycle(document)]
+    found += [*_check_order_pairs(document), *_check_cycle(document), *_check_packed(document)]
     return [Violation(None, None, "pattern", text) for text in found]
 
 
@@ -77,7 +79,7 @@ def _check_cycle(document: Document) -> Iterator[str]:
     if document.before is None:
         return
     graph = TopologicalSorter[int]()
-    for i, j in document.before[sound_pairs(document)].tolist():
+    for i, j in _entangled(document.before[sound_pairs(document)], document.source.size).tolist():
         graph.add(j, i)
     try:
         graph.prepare()
@@ -85,6 +87,27 @@ def _check_cycle(document: Document) -> Iterator[str]:
         cycle = error.args[1]
         shown = [str(m) for m in cycle[:_SHOWN]] + (["…", str(cycle[-1])] if len(cycle) > _SHOWN else [])
         yield f"before: the order is cyclic: message {' before '.join(shown)}"
+
+
+def _check_packed(document: Document) -> Iterator[str]:
+    """Whether what is packed are messages; that they are changes no phase."""
+    if document.packed is None:
+        return
+    outside = (document.packed < 0) | (document.packed >= document.source.size)
+    for k in np.flatnonzero(outside).tolist():
+        yield f"packed[{k}] = {document.packed[k]}: messages are 0 to {document.source.size - 1}"
+
+
+def _entangled(pairs: IntArray, messages: int) -> IntArray:
+    """`pairs` without those whose first message waits for none of the others, again and again: cycles are left."""
+    for _ in range(_ROUNDS):
+        waits = np.zeros(messages, bool)
+        waits[pairs[:, 1]] = True
+        kept = waits[pairs[:, 0]]
+        if kept.all():
+            break
+        pairs = pairs[kept]
+    return pairs
 
 
 def check_messages(traffic: Traffic) -> list[Violation]:

@@ -1,0 +1,136 @@
+"""Stages: what forwarding saves and costs, over sizes of message.
+
+At every size the best paths of each number of stages, as the cost model orders them (`conset.combining.candidates`),
+and each message as it suits it (`mixed`) are compiled, and the machine's model says what each program takes. Bytes sent
+over bytes delivered are its volume: with the number of stages start-ups fall and bytes rise, so that the best number
+falls with the size. The bound is that of any number of stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from conset.bounds import bound_stages
+from conset.combining.candidates import candidates
+from conset.combining.compile import compile_along
+from conset.combining.table import parse_combine, paths_of
+from conset.comparison.rows import Watch, quiet
+from conset.comparison.times import check_by, time_schedule
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import Placement, placement_of
+from conset.errors import InputError, NoScheduleError
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.program import Paths
+from conset.schedule.manifest import Manifest
+from conset.units import count_of
+
+SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 65536)
+"""Of messages [B], where none are asked for."""
+MOST_STAGES = 6
+DIRECT, MIXED = "direct", "mixed"
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One program at one size.
+
+    Attributes:
+        size: of the largest message [B].
+        name: `direct`, `2 stages`, …, or `mixed`.
+        combine: the word for its paths.
+        stages: number of stages.
+        time_s: by what decides [s].
+        volume: bytes sent over bytes of the pattern.
+        bundles: messages it sends in all stages.
+        bound_s: what no program of any number of stages beats at this size [s].
+        by: the model that says the time, or `formula`.
+    """
+
+    size: int
+    name: str
+    combine: str
+    stages: int
+    time_s: float
+    volume: float
+    bundles: int
+    bound_s: float
+    by: str
+
+    def to_object(self) -> dict[str, Any]:
+        """As in `compare --json`."""
+        return asdict(self)
+
+
+def compare_stages(
+    pattern: Pattern,
+    machine: Machine,
+    options: CompileOptions,
+    *,
+    sizes: Sequence[int] = (),
+    by: str | None = None,
+    watch: Watch | None = None,
+) -> list[StageRow]:
+    """A row for every size and number of stages, sizes ascending, stages ascending, `mixed` last.
+
+    Args:
+        pattern: what is sent; its sizes are scaled so that the largest message has each of `sizes`.
+        machine: what it is for.
+        options: options of every compile.
+        sizes: of the largest message [B]; none: 8 B to 64 KiB.
+        by: what says a time: a model, or `formula`; None: the machine's model.
+        watch: called with what is done next.
+
+    Raises:
+        UsageError: an unknown model.
+        InputError: no messages, or messages in an order, which stages do not keep.
+    """
+    check_by(by)
+    if not pattern.messages or pattern.before is not None:
+        what = "has no messages" if not pattern.messages else "has an order, which stages do not keep"
+        raise InputError(f"compare in stages: {pattern.name} {what}")
+    watching = watch or quiet
+    with watching("placing"):
+        placement = placement_of(pattern, machine, options)
+    rows = []
+    for size in sorted(set(sizes)) or SIZES:
+        resized = with_largest(pattern, size)
+        bound_s = bound_stages(resized, machine, placement=placement).time_s
+        for name, combine, paths in _ways(resized, machine, placement):
+            with watching(f"{size:,} B: {name}"):
+                try:
+                    _, whole = compile_along(paths, machine, options, placement, Manifest(seed=options.seed))
+                except (InputError, NoScheduleError):
+                    continue
+                timing = time_schedule(whole, by=by)
+            sent = [paths.bundles(stage).pattern for stage in range(paths.stages)]
+            volume, bundles = sum(p.bytes for p in sent) / resized.bytes, sum(p.messages for p in sent)
+            rows.append(
+                StageRow(size, name, combine, paths.stages, timing.time_s, volume, bundles, bound_s, timing.by)
+            )  # fmt: skip
+    return rows
+
+
+def with_largest(pattern: Pattern, size: int) -> Pattern:
+    """The pattern with sizes scaled so that the largest message has `size` bytes, no message below 1."""
+    if pattern.equal_sizes:
+        return replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
+    scaled = np.rint(pattern.size * (size / float(pattern.size.max()))).astype(np.int64)
+    return replace(pattern, size=np.maximum(scaled, 1))
+
+
+def _ways(pattern: Pattern, machine: Machine, placement: Placement) -> Iterator[tuple[str, str, Paths]]:
+    """(name, word for the paths, paths): of each number of stages the best by the cost model."""
+    best: dict[int, tuple[str, Paths]] = {}
+    for candidate in candidates(pattern, machine, placement):
+        if candidate.paths.stages <= MOST_STAGES:
+            best.setdefault(candidate.paths.stages, (candidate.name, candidate.paths))
+    for stages in sorted(best):
+        yield DIRECT if stages == 1 else count_of(stages, "stage"), *best[stages]
+    mixed = paths_of(parse_combine(MIXED), pattern, machine, placement)
+    if mixed.stages > 1:
+        yield MIXED, MIXED, mixed

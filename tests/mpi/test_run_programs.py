@@ -1,0 +1,121 @@
+"""Programs over real MPI: every byte of every stage arrives, beside the messages sent directly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import conset
+from conset.cli.main import run
+from conset.compilation.options import CompileOptions
+from conset.execution.job import VARIANTS, run_plan, run_program
+from conset.execution.planner import plan_baseline, plan_program
+from conset.formats.program import document_of_program, write_program_document
+from conset.machine.spec import parse_machine
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.program import Program, chained, compile_program
+from conset.program.spec import BlockSpec
+from hand_made_programs import box, forwarding, random_paths, random_pattern
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+
+
+def wandering(ranks: int, *, split: bool = False, seed: int = 6) -> Program:
+    """Messages of up to 20 kB, above and below eager limits, by any ranks in three stages of several phases."""
+    rng = np.random.default_rng(seed)
+    pattern = random_pattern(ranks, rng, largest=20_000)
+    return forwarding(random_paths(pattern, 3, rng, cut=split), rng, split=split)
+
+
+def blocks() -> Program:
+    """A complete exchange three times and a shift twice, on four ranks."""
+    machine, options = parse_machine("mesh:2x2"), CompileOptions(method="first-fit")
+    specs = []
+    for text, count in (("alltoall:size=3000", 3), ("shift:size=9000", 2)):
+        specs.append(BlockSpec(text, parse_pattern(text, topology=machine.topology, ranks=4, seed=0), count, options))
+    return compile_program(specs, machine, options)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:2"])
+def test_every_forwarded_byte_arrives(sync: str, split: bool) -> None:
+    program = wandering(4, split=split)
+    assert program.paths is not None
+    result = run_program(program, sync=sync, repeat=3, timeout=60)
+    assert (result.wrong, result.mismatches) == ((), 0)
+    assert result.bytes_checked == 4 * 4 * program.paths.pattern.bytes
+    assert (result.ranks, result.sync, result.stages, result.phases) == (4, sync, 3, program.phases)
+    plan = plan_program(program)
+    assert plan.work_bytes is not None
+    assert 0 < result.work_bytes == plan.work_bytes.max()
+    assert sorted(result.times_s) == sorted(VARIANTS)
+    assert result.to_object()["stages"] == 3
+    assert "directly" in " ".join(result.notes)
+
+
+def test_sixteen_ranks_forward() -> None:
+    source, target = np.divmod(np.arange(256), 16)
+    pattern = Pattern.from_messages(source, target, np.full(256, 8), 16)
+    for program in (forwarding(box(pattern, (4, 4))), wandering(16)):
+        result = run_program(program, repeat=2, timeout=120)
+        assert (result.ranks, result.mismatches, result.sync) == (16, 0, "none")
+
+
+def test_few_sends_in_flight() -> None:
+    assert run_program(wandering(4), in_flight=1, repeat=2, timeout=60).mismatches == 0
+
+
+@pytest.mark.parametrize("sync", ["none", "local", "barrier"])
+def test_every_byte_of_every_repetition_arrives(sync: str) -> None:
+    program = blocks()
+    result = run_program(program, sync=sync, repeat=2, timeout=60)
+    assert (result.wrong, result.mismatches) == ((), 0)
+    assert result.bytes_checked == 4 * 3 * (3 * 12 * 3000 + 2 * 4 * 9000)
+    assert (result.stages, result.work_bytes) == (5, 0)
+    assert result.phases == chained(program).phases
+
+
+def test_a_byte_changed_on_the_way_is_named(programs: Path) -> None:
+    program = wandering(4)
+    plan, direct = plan_program(program), plan_baseline(program)
+    result = run_plan(plan, direct=direct, repeat=3, timeout=60, entry=(str(programs / "wrong_byte.py"),))
+    assert result.mismatches == 2
+    _, receives = direct.pair_ranges(2)
+    assert result.wrong[0].startswith(f"rank 2: byte 5 from rank {receives.peer[0]} is 0x")
+
+
+@pytest.mark.parametrize("make", [wandering, lambda ranks: blocks()], ids=["forwarding", "blocks"])
+def test_the_command_takes_program_files(make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    program = make(4)
+    write_program_document(document_of_program(program), tmp_path / "p.json")
+    assert run(["run", str(tmp_path / "p.json"), "--sync", "local", "--repeat", "2", "--json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert (found["schema"], found["ranks"], found["mismatches"], found["sync"]) == ("conset/run@1", 4, 0, "local")
+    assert found["stages"] == sum(stage.repeat for stage in program.stages)
+    assert found["manifest"]["command"] == "conset run p.json --sync local --repeat 2"
+    assert "program " in captured.err
+
+
+def test_a_program_that_does_not_verify_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "p.json"
+    write_program_document(document_of_program(wandering(4)), file)
+    edited = json.loads(file.read_text())
+    edited["figures"]["bytes"] += 1
+    file.write_text(json.dumps(edited))
+    # a launcher that would fail in another way if it were reached
+    assert run(["run", str(file), "--mpiexec", "false"]) == 4
+    assert "does not verify" in capsys.readouterr().err
+
+
+def test_the_python_interface_takes_programs(tmp_path: Path) -> None:
+    program = wandering(4)
+    write_program_document(document_of_program(program), tmp_path / "p.json")
+    assert conset.plan(program) == plan_program(program)
+    again = conset.plan(tmp_path / "p.json")
+    assert (again.transfers, again.bytes) == (plan_program(program).transfers, plan_program(program).bytes)
+    assert conset.run(tmp_path / "p.json", repeat=1, timeout=60).mismatches == 0

@@ -1,0 +1,120 @@
+"""Partial orders of many pairs, message by message as a specification: chains, parts, cycles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conset.bounds import order as bounds_order
+from conset.bounds.order import longest_chain
+from conset.errors import InputError
+from conset.formats.schedule import document_of
+from conset.machine.limits import Limits
+from conset.machine.spec import parse_machine
+from conset.pattern.pattern import Pattern
+from conset.prediction.terms import chain_busy
+from conset.schedule.posting import order_of_transfers
+from conset.schedule.schedule import Schedule
+from conset.verification import verify_document
+
+Pairs = list[tuple[int, int]]
+ACYCLIC = st.lists(
+    st.tuples(st.integers(0, 11), st.integers(0, 11)).filter(lambda pair: pair[0] < pair[1]), min_size=1, max_size=30
+)
+"""Pairs of messages 0 … 11, the lower one first."""
+
+
+def slow_chain(before: Pairs, weight: list[float]) -> tuple[list[int], float]:
+    """The heaviest chain; of equal ones that which ends at, and came by, the lowest messages."""
+    best: dict[int, tuple[float, list[int]]] = {}
+    for m in sorted({m for pair in before for m in pair}):
+        behind = sorted({i for i, j in before if j == m})
+        last = max(behind, key=lambda i: (best[i][0], -i), default=None)
+        length, chain = (0.0, []) if last is None else best[last]
+        best[m] = weight[m] + length, [*chain, m]
+    end = max(best, key=lambda m: (best[m][0], -m))
+    return best[end][1], best[end][0]
+
+
+@given(ACYCLIC, st.lists(st.sampled_from([0.0, 1.0, 1.5, 4.0]), min_size=12, max_size=12), st.sampled_from([1, 3, 64]))
+def test_the_longest_chain_is_that_of_the_slow_form(before: Pairs, weight: list[float], rounds: int) -> None:
+    """Also where chains are longer than those that are followed together."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds_order, "ROUNDS", rounds)
+        found = longest_chain(np.array(before, np.int32), np.array(weight))
+    assert found == slow_chain(before, weight)
+
+
+def test_a_chain_of_many_messages() -> None:
+    """Alone 20,000 long, beside it a heavier one of 3."""
+    count = 20_000
+    chain = np.stack([np.arange(count - 1), np.arange(1, count)], axis=1)
+    before = np.concatenate([chain, [[count, count + 1], [count + 1, count + 2]]]).astype(np.int32)
+    weight = np.ones(count + 3)
+    assert longest_chain(before, weight) == (list(range(count)), count)
+    weight[count:] = count
+    assert longest_chain(before, weight) == ([count, count + 1, count + 2], 3 * count)
+
+
+@given(ACYCLIC, st.permutations([0, 1, 1, 2, 3, 3, 3, 5, 6, 7, 8, 9, 10, 11]), st.booleans(), st.integers(0, 12))
+def test_every_part_follows_every_part(before: Pairs, parts: list[int], split: bool, left: int) -> None:
+    """Message 4 is not scheduled; whole messages take the short way to the same pairs."""
+    message = np.array(parts if split else sorted(set(parts), key=parts.index), np.int32)[left:]
+    first, second = order_of_transfers(np.array(before, np.int32), message)
+    expected = [
+        (a, b) for i, j in before for a in np.flatnonzero(message == i) for b in np.flatnonzero(message == j)
+    ]  # fmt: skip
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == expected
+    assert (first.dtype, second.dtype) == (np.int32, np.int32)
+
+
+def from_one(messages: int, before: Pairs) -> Pattern:
+    """Messages of rising sizes from rank 0, in turn to ranks 1 and 2: every two of them share a rank."""
+    target = np.arange(messages) % 2 + 1
+    size = np.arange(1, messages + 1) * 1000
+    return Pattern(3, np.array([0, messages, messages, messages]), target, size, np.array(before, np.int32))
+
+
+@given(ACYCLIC, st.lists(st.integers(0, 4), min_size=12, max_size=12), st.sampled_from([[0, 5], [0, 2, 5]]))
+def test_chains_of_phases_add_up_what_messages_take_alone(before: Pairs, phase: list[int], batches: list[int]) -> None:
+    """Pairs inside a phase, or with the second before the first, do not count; a batch begins anew."""
+    machine = parse_machine("crossbar:3,overhead=1us,port=1GB/s")
+    order = np.argsort(phase, kind="stable").astype(np.int32)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(phase, minlength=5))])
+    schedule = Schedule(from_one(12, before), machine, "by hand", Limits(), offsets, order)
+    time_s, last = chain_busy(schedule, machine.costs, np.array(batches))
+    latency = machine.costs.overhead.at(0)
+    batch = np.repeat(np.arange(len(batches) - 1), np.diff(batches))
+    end: dict[int, float] = {}
+    for m in order.tolist():
+        behind = [i for i, j in before if j == m and phase[i] < phase[m] and batch[phase[i]] == batch[phase[m]]]
+        end[m] = max((end[i] for i in behind), default=0.0) + latency + (m + 1) * 1e-6
+    for p in range(5):
+        inside = [m for m in range(12) if batch[phase[m]] == batch[p] and phase[m] <= p]
+        assert time_s[p] == pytest.approx(max((end[m] for m in inside), default=0.0), rel=1e-12)
+        assert not inside or end[int(order[last[p]])] == pytest.approx(time_s[p], rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [3, 70, 200])
+def test_the_verifier_names_a_cycle_behind_a_long_chain(length: int) -> None:
+    """The last three of so many messages that follow one another go round, and ten more follow them."""
+    messages = length + 10
+    pattern = from_one(messages, [(k, k + 1) for k in range(messages - 1)])
+    schedule = Schedule(
+        pattern, parse_machine("crossbar:3"), "by hand", Limits(), np.arange(messages + 1), np.arange(messages)
+    )  # fmt: skip
+    assert verify_document(document_of(schedule)).ok
+    assert pattern.before is not None
+    before = np.concatenate([pattern.before, [[length - 1, length - 3]]])
+    broken = verify_document(replace(document_of(schedule), before=before)).violations
+    texts = [violation.text for violation in broken if violation.rule == "pattern"]
+    assert len(texts) == 1
+    assert texts[0].startswith("before: the order is cyclic: message ")
+    named = {int(m) for m in texts[0].rpartition("message ")[2].split(" before ")}
+    assert named == {length - 3, length - 2, length - 1}
+    with pytest.raises(InputError, match="the order is cyclic"):
+        replace(pattern, before=before)
