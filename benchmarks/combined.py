@@ -13,7 +13,9 @@ that have the functions of `exchanges/exchange.h`.
 The wall time is that of the slowest rank. With more ranks than cores it holds what the operating system's scheduler
 does with ranks that wait; the processors' time beside it is of all ranks, polls included.
 
-    PYTHONPATH=src python benchmarks/combined.py --transport tcp shm --json build/combined
+All cells, two transports, about eight minutes on two idle cores:
+
+    PYTHONPATH=src python benchmarks/combined.py --calibrate --json build/combined --write docs/combining-measured.md
 """
 
 from __future__ import annotations
@@ -31,12 +33,20 @@ from exchanges.job import TRANSPORTS, Cell, Variant, Waiting, find_libraries, fi
 from exchanges.libraries import Library
 from exchanges.patterns import PATTERNS, make_pattern
 from exchanges.tables import decisions, markdown, summarize
+from measure_machine import measure_machine
 
 from conset.pattern.pattern import Pattern
 
 SIZES = (8, 64, 512, 4096)
 DECIDED = ("complete", "random 8", "random 16", "random 24", "power law", "finite elements")
 """Patterns with all sizes; the rows of a matrix have sizes of their own."""
+INTRODUCTION = """# Combined exchanges, executed
+
+Made by `benchmarks/combined.py`, whose head says what is measured and how. All variants of a row run interleaved in one
+job; times are medians of the wall time of the slowest rank. *MPI's own* is the best of the library's collectives,
+blocking, nonblocking and persistent; *persistent direct* the best of all messages started at once by conset's executor
+and in C; *peer* the best of MPI Advance and VPTComm where they were built beside the project, bytes right; *combined*
+the best program of stages. Gains are above 1 where the combined program is faster."""
 SECONDS_A_CELL = 7
 """About what a cell takes."""
 
@@ -108,12 +118,12 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
     }
 
 
-def write_outcome(found: dict[str, Any], folder: Path | None) -> None:
-    """Markdown on stdout and, in `folder`, beside the medians and the blocks as JSON."""
+def write_outcome(found: dict[str, Any], folder: Path | None) -> str:
+    """Markdown, printed; in `folder` the medians and the blocks as JSON."""
     cells = found["cells"]
     head = (
         f"## {found['transport']}: {found['mpi']}, {found['ranks']} ranks on {found['cores']} cores\n\n"
-        f"Load before {found['load_before']:.1f}. Times in us, of {found['blocks']} blocks a variant, intervals of 95 %; "
+        f"Load before {found['load_before']:.1f}. Times in us, {found['blocks']} blocks a variant, intervals of 95 %; "
         "`auto` with whether the measurement agrees."
     )
     wrong = [
@@ -128,10 +138,10 @@ def write_outcome(found: dict[str, Any], folder: Path | None) -> None:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         stem = f"{find_wheel()}-{found['transport']}-{found['ranks']}"
-        (folder / f"{stem}.md").write_text(text + "\n")
         summary = found | {"cells": [summarize(cell) for cell in cells]}
         (folder / f"{stem}.json").write_text(json.dumps(summary, indent=1) + "\n")
         (folder / f"{stem}-blocks.json").write_text(json.dumps(found) + "\n")
+    return text
 
 
 def read_arguments() -> argparse.Namespace:
@@ -151,6 +161,8 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--nap-us", type=float, default=50.0)
     parser.add_argument("--plan-nap-us", type=float, help="naps of conset's executor; default: its own")
     parser.add_argument("--timeout", type=float, default=900.0, help="of a job, in seconds")
+    parser.add_argument("--calibrate", action="store_true", help="measures the machines for auto first")
+    parser.add_argument("--write", type=Path, help="Markdown file for the tables")
     parser.add_argument("--json", type=Path, help="folder for the figures")
     return parser.parse_args()
 
@@ -163,11 +175,18 @@ def main() -> None:
     count = sum(len(arguments.sizes) if name in DECIDED else 1 for name in arguments.patterns)
     print(f"{find_wheel()}, {count} cells a transport, about {count * SECONDS_A_CELL / 60:.0f} min each", flush=True)
     peers = None if arguments.peers is None else Path(arguments.peers)
-    with tempfile.TemporaryDirectory() as folder:
-        libraries = find_libraries(Path(folder), peers)
+    texts = [INTRODUCTION]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        libraries = find_libraries(folder, peers)
         for transport, machine in zip(arguments.transport, machines, strict=True):
-            own = argparse.Namespace(**(vars(arguments) | {"machine": machine}))
-            write_outcome(measure(transport, own, libraries), arguments.json)
+            own = argparse.Namespace(**(vars(arguments) | {"machine": machine, "transport": transport}))
+            if arguments.calibrate:
+                own.machine = (arguments.json or folder) / f"{find_wheel()}-{transport}-{arguments.ranks}.toml"
+                measure_machine(own.machine, own)
+            texts.append(write_outcome(measure(transport, own, libraries), arguments.json))
+    if arguments.write is not None:
+        arguments.write.write_text("\n\n".join(texts) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ interleaved, medians). Fitted by non-negative least squares of relative errors:
 
 `m` is linear between some sizes. Everything is work: latencies of loopback hide behind the work of others.
 
-What the file says: a crossbar of as many nodes as there are cores, with `shared` processors: one for the ranks of a node,
-no latency, ports without limit. The wall time is the work of all ranks over C cores, so that a message is C m(bytes) of
+The file says: a crossbar of as many nodes as there are cores, with `shared` processors: one for the ranks of a node, no
+latency, ports without limit. The wall time is the work of all ranks over C cores, so that a message is C m(bytes) of
 work, half of it at each end (`send_overhead`, `receive_overhead`, in steps), `setup = C e` once a phase and rank, and
 `copy = 2 / (C c)`, as sender and receiver both pay bytes / copy. Programs for it are compiled with
 `--ranks-per-node R/C`.
@@ -46,6 +46,8 @@ from scipy.optimize import nnls
 from conset.execution.plan import Plan
 from conset.pattern.pattern import Pattern
 
+SIZES = (8, 64, 512, 4096)
+BLOCKS = 24
 NODES_B = (8, 256, 2048, 16384, 65536)
 """`m` is linear between these sizes, constant below and in proportion above."""
 LIMITS_B = (16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
@@ -169,15 +171,10 @@ def write_machine(path: Path, costs: NDArray[np.float64], nodes: int, *, shared:
 
 
 def measure(exchanges: list[Exchange], arguments: argparse.Namespace) -> NDArray[np.float64]:
-    """Median wall time of each [s]; all of them interleaved in a few cells."""
+    """Median wall time of each [s], one after the other in one job."""
     waiting = Waiting(plan_nap_us=arguments.plan_nap_us)
     cells = [
-        Cell(
-            each.name,
-            each.pattern,
-            (Variant(each.name, "combined", plan=each.plan, waiting=waiting),),
-            arguments.blocks,
-        )
+        Cell(each.name, each.pattern, (Variant(each.name, "combined", plan=each.plan, waiting=waiting),), BLOCKS)
         for each in exchanges
     ]
     with tempfile.TemporaryDirectory() as folder:
@@ -188,12 +185,40 @@ def measure(exchanges: list[Exchange], arguments: argparse.Namespace) -> NDArray
     return np.array([np.median(cell["times"][cell["name"]]["wall_s"]) for cell in result["cells"]])
 
 
+def measure_machine(path: Path, arguments: argparse.Namespace, *, alone: bool = False) -> None:
+    """Measures, fits, says how well, and writes the machine file.
+
+    Args:
+        path: of the file.
+        arguments: `transport`, `ranks` and `plan_nap_us` as on the command line.
+        alone: a node for each rank instead of one for each core.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if arguments.ranks % cores:
+        raise SystemExit(f"{arguments.ranks} ranks on {cores} cores: as many on each core required")
+    exchanges = exchanges_to_measure(arguments.ranks, list(SIZES))
+    wall = measure(exchanges, arguments)
+    costs, errors = fit(exchanges, wall)
+    named: dict[str, Any] = {f"message of {size} B": cost * 1e6 for size, cost in zip(NODES_B, costs, strict=False)}
+    named |= {"rank and stage": costs[-2] * 1e6, "packed byte": costs[-1] * 1e6}
+    print(json.dumps({f"{name} [us]": round(float(value), 4) for name, value in named.items()}, indent=1))
+    for each, seconds, error in sorted(zip(exchanges, wall, errors, strict=True), key=lambda row: -abs(row[2])):
+        print(f"{each.name:32s} {seconds * 1e6:8.0f} us  fit {error:+.0%}  skew {each.skew:.2f}")
+    print(f"rms of relative errors {np.sqrt(np.mean(errors**2)):.1%}", flush=True)
+    about = f"{arguments.ranks} ranks that share the cores of one machine, {arguments.transport}, {find_wheel()}"
+    shared = not alone and cores < arguments.ranks
+    nodes = cores if shared else arguments.ranks
+    write_machine(
+        path, costs, nodes, shared=shared, about=about, source=f"{len(exchanges)} exchanges of measure_machine.py"
+    )
+    if shared:
+        print(f"{path}: compile with --ranks-per-node {arguments.ranks // cores}")
+
+
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transport", choices=tuple(TRANSPORTS), required=True)
     parser.add_argument("--ranks", type=int, default=32)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[8, 64, 512, 4096])
-    parser.add_argument("--blocks", type=int, default=25)
     parser.add_argument("--plan-nap-us", type=float, help="naps of conset's executor; default: its own")
     parser.add_argument("--alone", action="store_true", help="a node with processors of its own for each rank")
     parser.add_argument("-o", "--output", type=Path, required=True)
@@ -202,25 +227,7 @@ def read_arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = read_arguments()
-    if arguments.ranks % len(os.sched_getaffinity(0)):
-        raise SystemExit(f"{arguments.ranks} ranks on {len(os.sched_getaffinity(0))} cores: as many a core required")
-    exchanges = exchanges_to_measure(arguments.ranks, arguments.sizes)
-    wall = measure(exchanges, arguments)
-    costs, errors = fit(exchanges, wall)
-    named: dict[str, Any] = {f"message of {size} B": cost * 1e6 for size, cost in zip(NODES_B, costs, strict=False)}
-    named |= {"rank and stage": costs[-2] * 1e6, "packed byte": costs[-1] * 1e6}
-    print(json.dumps({name: round(float(value), 4) for name, value in named.items()}, indent=1))
-    for each, seconds, error in sorted(zip(exchanges, wall, errors, strict=True), key=lambda row: -abs(row[2])):
-        print(f"{each.name:32s} {seconds * 1e6:8.0f} us  fit {error:+.0%}  skew {each.skew:.2f}")
-    print(f"rms of relative errors {np.sqrt(np.mean(errors**2)):.1%}")
-    about = f"{arguments.ranks} ranks that share the cores of one machine, {arguments.transport}, {find_wheel()}"
-    source = f"{len(exchanges)} exchanges of measure_machine.py"
-    cores = len(os.sched_getaffinity(0))
-    shared = not arguments.alone and cores < arguments.ranks
-    nodes = cores if shared else arguments.ranks
-    write_machine(arguments.output, costs, nodes, shared=shared, about=about, source=source)
-    if shared:
-        print(f"--ranks-per-node {arguments.ranks // cores}")
+    measure_machine(arguments.output, arguments, alone=arguments.alone)
 
 
 if __name__ == "__main__":
