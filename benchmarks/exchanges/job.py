@@ -64,12 +64,12 @@ class Waiting:
 
     Attributes:
         looks: a library yields so many times, then naps; 0: yields always.
-        nap_us: length of these naps.
+        nap_us: longest of these naps.
         plan_nap_us: naps of conset's executor; None: as it finds best.
     """
 
-    looks: int = 0
-    nap_us: float = 0.0
+    looks: int = 16
+    nap_us: float = 100.0
     plan_nap_us: float | None = None
 
 
