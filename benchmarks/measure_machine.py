@@ -112,6 +112,7 @@ def packed_bytes(plan: Plan) -> float:
 def exchanges_to_measure(ranks: int, sizes: list[int]) -> list[Exchange]:
     """Direct exchanges of several degrees, and boxes of two and three stages."""
     found = []
+    some = max(1, 3 * ranks // 8)
     degrees = sorted({d for d in (2, 6, 12, 20) if d < ranks})
     for size in sizes:
         complete = make_pattern("complete", ranks, size)
@@ -120,19 +121,22 @@ def exchanges_to_measure(ranks: int, sizes: list[int]) -> list[Exchange]:
             pattern = make_random(ranks, size, degree)
             found.append(Exchange(f"random {degree} {size}", pattern, plan_word(pattern, "none")))
         for stages in ("2", "3"):
-            for name, pattern in (("complete", complete), ("random 12", make_random(ranks, size, 12))):
+            for name, pattern in (("complete", complete), (f"random {some}", make_random(ranks, size, some))):
                 plan = plan_word(pattern, stages)
                 found.append(Exchange(f"{name} {size} in {stages} stages", pattern, plan))
     return found
 
 
 def fit(exchanges: list[Exchange], wall: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Costs, and the relative errors of the fit."""
+    """Costs by column of `Exchange.features`, and the relative errors of the fit; a longer message costs no less."""
     features = np.array([each.features for each in exchanges])
+    rises = np.eye(features.shape[1])  # what is found: the first message cost, the rises to the next ones, the others
+    rises[: len(NODES_B), : len(NODES_B)] = np.tril(np.ones((len(NODES_B), len(NODES_B))))
+    columns = features @ rises
     # bytes and counts differ by orders of magnitude: columns of the same size
-    scale = np.maximum(features.max(axis=0), 1e-30)
-    costs, _ = nnls(features / scale / wall[:, None], np.ones(wall.size))
-    costs = costs / scale
+    scale = np.maximum(columns.max(axis=0), 1e-30)
+    found, _ = nnls(columns / scale / wall[:, None], np.ones(wall.size))
+    costs = rises @ (found / scale)
     return costs, features @ costs / wall - 1
 
 
@@ -202,7 +206,7 @@ def measure_machine(path: Path, arguments: argparse.Namespace, *, alone: bool = 
     costs, errors = fit(exchanges, wall)
     named: dict[str, Any] = {f"message of {size} B": cost * 1e6 for size, cost in zip(NODES_B, costs, strict=False)}
     named |= {"rank and stage": costs[-2] * 1e6, "packed byte": costs[-1] * 1e6}
-    print(json.dumps({f"{name} [us]": round(float(value), 4) for name, value in named.items()}, indent=1))
+    print(json.dumps({f"{name} [us]": float(f"{value:.4g}") for name, value in named.items()}, indent=1))
     for each, seconds, error in sorted(zip(exchanges, wall, errors, strict=True), key=lambda row: -abs(row[2])):
         print(f"{each.name:32s} {seconds * 1e6:8.0f} us  fit {error:+.0%}  skew {each.skew:.2f}")
     print(f"rms of relative errors {np.sqrt(np.mean(errors**2)):.1%}", flush=True)
