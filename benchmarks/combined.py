@@ -47,6 +47,8 @@ job; times are medians of the wall time of the slowest rank. *MPI's own* is the 
 blocking, nonblocking and persistent; *persistent direct* the best of all messages started at once by conset's executor
 and in C; *peer* the best of MPI Advance and VPTComm where they were built beside the project, bytes right; *combined*
 the best program of stages. Gains are above 1 where the combined program is faster."""
+BLOCKING = ("alltoall", "alltoallv", "neighbor_alltoallv")
+"""Wait without yielding."""
 SECONDS_A_CELL = 7
 """About what a cell takes."""
 
@@ -78,6 +80,8 @@ def variants_of(names: dict[str, list[str]], combined: Combined, arguments: argp
     found = []
     for library, exchanges in names.items():
         for name in exchanges:
+            if arguments.realtime and name in BLOCKING:
+                continue
             group = "direct" if name == "persistent" else "mpi" if library == "mpi" else "peer"
             found.append(Variant(name, group, library, name, waiting=waiting))
     found += [Variant(name, group, plan=plan, waiting=waiting) for name, (group, plan) in combined.plans.items()]
@@ -95,7 +99,9 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
     cells, known = make_cells(arguments, libraries)
     compiled = time.time()
     before = os.getloadavg()[0]
-    result = run_job(cells, libraries, arguments.ranks, transport, timeout_s=arguments.timeout)
+    result = run_job(
+        cells, libraries, arguments.ranks, transport, realtime=arguments.realtime, timeout_s=arguments.timeout
+    )
     print(f"{transport}: compiled {compiled - start:.0f} s, measured {time.time() - compiled:.0f} s", flush=True)
     rows = []
     for cell, facts_, found in zip(cells, known, result["cells"], strict=True):
@@ -113,6 +119,7 @@ def measure(transport: str, arguments: argparse.Namespace, libraries: dict[str, 
         "load_before": before,
         "load_after": os.getloadavg()[0],
         "blocks": arguments.blocks,
+        "realtime": arguments.realtime,
         "machine": "" if arguments.machine is None else arguments.machine.read_text(),
         "cells": rows,
     }
@@ -157,9 +164,12 @@ def read_arguments() -> argparse.Namespace:
         "--combine", nargs="+", default=["2", "3", "mixed"], help="programs beside auto; N: N even sides"
     )
     parser.add_argument("--peers", type=Path, default=os.environ.get("CONSET_PEERS"))
-    parser.add_argument("--looks", type=int, default=16, help="looks of a wait before it naps; 0: it yields only")
+    parser.add_argument("--looks", type=int, default=0, help="looks of a wait before it naps; 0: it yields only")
     parser.add_argument("--nap-us", type=float, default=100.0, help="longest nap")
-    parser.add_argument("--plan-nap-us", type=float, help="naps of conset's executor; default: its own")
+    parser.add_argument("--plan-nap-us", type=float, default=0.0, help="longest nap of conset's executor")
+    parser.add_argument(
+        "--realtime", action="store_true", help="ahead of other processes, blocking collectives left out"
+    )
     parser.add_argument("--timeout", type=float, default=900.0, help="of a job, in seconds")
     parser.add_argument("--calibrate", action="store_true", help="measures the machines for auto first")
     parser.add_argument("--write", type=Path, help="Markdown file for the tables")

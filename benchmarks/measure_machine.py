@@ -183,7 +183,8 @@ def measure(exchanges: list[Exchange], arguments: argparse.Namespace) -> NDArray
         for each in exchanges
     ]
     with tempfile.TemporaryDirectory() as folder:
-        result = run_job(cells, find_libraries(Path(folder), None), arguments.ranks, arguments.transport)
+        libraries = find_libraries(Path(folder), None)
+        result = run_job(cells, libraries, arguments.ranks, arguments.transport, realtime=arguments.realtime)
     wrong = [cell["name"] for cell in result["cells"] if any(cell["wrong"].values())]
     if wrong:
         raise SystemExit(f"wrong bytes: {wrong}")
@@ -195,7 +196,7 @@ def measure_machine(path: Path, arguments: argparse.Namespace, *, alone: bool = 
 
     Args:
         path: of the file.
-        arguments: `transport`, `ranks` and `plan_nap_us` as on the command line.
+        arguments: `transport`, `ranks`, `plan_nap_us` and `realtime` as on the command line.
         alone: a node for each rank instead of one for each core.
     """
     cores = len(os.sched_getaffinity(0))
@@ -224,7 +225,8 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transport", choices=tuple(TRANSPORTS), required=True)
     parser.add_argument("--ranks", type=int, default=32)
-    parser.add_argument("--plan-nap-us", type=float, help="naps of conset's executor; default: its own")
+    parser.add_argument("--plan-nap-us", type=float, default=0.0, help="longest nap of conset's executor")
+    parser.add_argument("--realtime", action="store_true", help="ahead of other processes")
     parser.add_argument("--alone", action="store_true", help="a node with processors of its own for each rank")
     parser.add_argument("-o", "--output", type=Path, required=True)
     return parser.parse_args()

@@ -65,12 +65,12 @@ class Waiting:
     Attributes:
         looks: a library yields so many times, then naps; 0: yields always.
         nap_us: longest of these naps.
-        plan_nap_us: naps of conset's executor; None: as it finds best.
+        plan_nap_us: longest nap of conset's executor, 0: it yields always; None: as it finds best.
     """
 
-    looks: int = 16
+    looks: int = 0
     nap_us: float = 100.0
-    plan_nap_us: float | None = None
+    plan_nap_us: float | None = 0.0
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,14 @@ def run_job(
     libraries: Mapping[str, Path],
     ranks: int,
     transport: str,
+    *,
+    realtime: bool = False,
     timeout_s: float = 900,
 ) -> dict[str, Any]:
     """Measures all cells in one job; what rank 0 found: `mpi`, and a row a cell (see `rank.py`).
+
+    With `realtime` ranks go ahead of other processes while they are measured, which the system must allow; ranks that
+    wait inside MPI and do not yield then keep others from working for whole slices of 100 ms.
 
     Raises:
         ExecutionError: the job left no result.
@@ -132,6 +137,7 @@ def run_job(
         folder = Path(name)
         orders = {
             "ranks": ranks,
+            "realtime": realtime,
             "libraries": {library: str(path) for library, path in libraries.items()},
             "cells": [order(folder, number, cell) for number, cell in enumerate(cells)],
         }
