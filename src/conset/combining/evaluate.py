@@ -10,8 +10,9 @@ has to forward, and goes on to the next stage. Bundles that end at it are taken 
     link        bundles pass in order the one link of their route that carries most in the stage
     receive     receive_overhead + bytes / copy where it is packed
     set-up      once for each rank and stage in which it sends or receives
-With `processors = one` a rank receives when it has sent, with `two` both go on at once. A bundle inside a node uses no
-port and has no latency; its bytes are copied at `copy`.
+With `processors = one` a rank receives when it has sent, with `two` both go on at once; with `shared` nothing is over
+before each node has done the work of all its ranks. A bundle inside a node uses no port and has no latency; its bytes
+are copied at `copy`.
 Left out: the other links of a route, `in_flight`, and phases within a stage; the models of events know them.
 Complexity: O(bundles log bundles + hops of all bundles) time and memory for each stage.
 """
@@ -131,7 +132,10 @@ class _Clock:
     @property
     def now(self) -> float:
         """When the last rank is done with all it has begun [s]."""
-        return float(max(self.sender.max(initial=0.0), self.receiver.max(initial=0.0)))
+        own = float(max(self.sender.max(initial=0.0), self.receiver.max(initial=0.0)))
+        if self.costs.processors != "shared" or not self.node.size:
+            return own
+        return max(own, float(np.bincount(self.node, weights=self.work).max()))
 
     def run(self, bundles: Bundles, goes_on: NDArray[np.bool_]) -> None:
         """One stage; `goes_on` says which parts move again after it."""

@@ -33,7 +33,7 @@ Tag = Literal[
 ]
 
 Model = Literal["wormhole", "circuit", "flow"]
-Processors = Literal["one", "two"]
+Processors = Literal["one", "two", "shared"]
 Receive = Literal["before", "after"]
 
 SYNCS = ("none", "local", "ready", "barrier")
@@ -174,7 +174,8 @@ class Costs(ValueObject):
         in_flight: sends a rank keeps open at once, None: all; for simulation.
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
-        processors: `one`: one processor of a rank works on what it sends and on what it receives; `two`: one for each.
+        processors: `one`: one processor of a rank works on what it sends and on what it receives; `two`: one for each;
+            `shared`: one of each node, for all its ranks: ranks that share a core.
         preempts: with one processor, whether sending takes it from receiving at once: bytes into the node stand still
             while it sends, and a receive begins when the send under way has ended; for `wormhole`.
         receive: `before`: the receiver's overhead is paid before bytes flow, with the path held; `after`: when they
@@ -280,8 +281,8 @@ class Costs(ValueObject):
 
     @property
     def one_processor(self) -> bool:
-        """Whether one processor of a rank works on what it sends and on what it receives."""
-        return self.processors == "one"
+        """Whether one processor of a rank works on what it sends and on what it receives, its own or its node's."""
+        return self.processors != "two"
 
     @property
     def has_overheads(self) -> bool:

@@ -72,7 +72,8 @@ def core_execution(
     return _core.Execution(
         policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0,
         receives=settings.receives or 0, receive_list=in_list, receive_before=costs.receive == "before",
-        one_processor=costs.one_processor, preempts=costs.preempts, exchanges=exchanges_count(costs, sync.kind),
+        one_processor=costs.one_processor, preempts=costs.preempts,
+        shared_processor=costs.processors == "shared", exchanges=exchanges_count(costs, sync.kind),
         first_barrier=costs.first_barrier, barrier=to_ns(synchronization_s(machine, costs)),
         setup=to_ns(costs.setup_s), signal_send=to_ns(costs.signal_s) / 2, signal_receive=to_ns(costs.signal_s) / 2,
         signal_hop=to_ns(costs.hop.at(0)), eager=-1.0 if costs.eager_B is None else costs.eager_B,

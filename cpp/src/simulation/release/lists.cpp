@@ -34,6 +34,25 @@ Array<std::int32_t> exchange_partners(View<const std::int32_t> source, View<cons
     return partner;
 }
 
+// By rank, the least rank that sends or receives on its node.
+template <class Time>
+Array<std::int32_t> first_on_node(const Routes& routes, const Messages<Time>& messages, std::int32_t ranks) {
+    Array<std::int32_t> node(static_cast<std::size_t>(ranks), -1);
+    std::int32_t last = -1;
+    for (std::size_t m = 0; m < messages.size(); ++m) {
+        node[messages.sender[m]] = routes.source[m];
+        node[messages.receiver[m]] = routes.target[m];
+        last = std::max({last, routes.source[m], routes.target[m]});
+    }
+    Array<std::int32_t> first(static_cast<std::size_t>(last + 1), -1), shared(static_cast<std::size_t>(ranks), 0);
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        if (node[rank] < 0) continue;
+        if (first[node[rank]] < 0) first[node[rank]] = rank;
+        shared[rank] = first[node[rank]];
+    }
+    return shared;
+}
+
 template <class Time>
 Release<Time>::Release(const Routes& routes, const Messages<Time>& messages, const Execution<Time>& execution,
                        Events<Time>& events, Carrier<Time>& carrier)
@@ -49,7 +68,8 @@ Release<Time>::Release(const Routes& routes, const Messages<Time>& messages, con
           return last + 1;
       }()),
       left_(messages.size()),
-      processors_(static_cast<std::size_t>(ranks_), execution.one_processor, execution.preempts) {
+      processors_(static_cast<std::size_t>(ranks_), execution.one_processor, execution.preempts,
+                  execution.shared_processor ? first_on_node(routes, messages, ranks_) : Array<std::int32_t>{}) {
     if (!phased()) {
         execution_.policy = Policy::none;
         execution_.exchanges = false;

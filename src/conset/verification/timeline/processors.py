@@ -66,7 +66,7 @@ def check_processors(e: CheckContext) -> list[Violation]:
     _signals(e, sending, receiving)
     _requests(e, sending, receiving)
     found = []
-    if e.costs.processors == "one" and not e.costs.preempts:
+    if e.costs.one_processor and not e.costs.preempts:
         both = ProcessorJobs(sending.columns + receiving.columns)
         _set_ups(e, both)
         found += _late(e, both, "sends and receives")
@@ -170,7 +170,7 @@ def _in_turn(e: CheckContext) -> list[Violation]:
     if e.left is not None:
         comes = np.flatnonzero((needs.after > 0) & ~needs.buffered)
         turns.append((comes, e.receivers[comes], e.left[comes], e.end[comes] - needs.after[comes]))
-    if e.costs.processors == "one" and not e.costs.preempts:
+    if e.costs.one_processor and not e.costs.preempts:
         message, rank, ready, begun = (np.concatenate(column) for column in zip(*turns, strict=True))
         turns = [(message, rank, ready, begun)]
     for message, rank, ready, begun in turns:

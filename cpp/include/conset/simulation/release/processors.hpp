@@ -6,11 +6,14 @@
 //              message arrives has ended, and runs to its end whatever is sent later; bytes into the rank stand still
 //              while it sends (the owner's business: `sends_until`)
 //
+// shared       one for all ranks of a node, first come, first served
+//
 // Work is served in order of readiness: the calls come in order of time.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "conset/array.hpp"
 
@@ -19,8 +22,13 @@ namespace conset {
 template <class Time>
 class Processors {
 public:
-    Processors(std::size_t ranks, bool one, bool preempting)
-        : one_(one && !preempting), preempting_(preempting), sending_(ranks, 0), receiving_(one_ ? 0 : ranks, 0) {
+    // `shared`: by rank, the first rank of its node, whose processor it is; empty: each rank has its own.
+    Processors(std::size_t ranks, bool one, bool preempting, Array<std::int32_t> shared = {})
+        : one_((one && !preempting) || !shared.empty()),
+          preempting_(preempting),
+          shared_(std::move(shared)),
+          sending_(ranks, 0),
+          receiving_(one_ ? 0 : ranks, 0) {
         if (preempting) queues_.resize(ranks);
     }
 
@@ -28,14 +36,14 @@ public:
 
     // Work that begins at `now` or later: when it ends.
     Time send(std::int32_t rank, Time work, Time now) {
-        Time& free = sending_[rank];
+        Time& free = sending_[of(rank)];
         free = std::max(free, now) + work;
         if (preempting_) queues_[rank].ends.push_back(free);
         return free;
     }
 
     Time receive(std::int32_t rank, Time work, Time now) {
-        Time& free = one_ ? sending_[rank] : receiving_[rank];
+        Time& free = one_ ? sending_[of(rank)] : receiving_[rank];
         if (preempting_) free = std::max(free, handler_end(rank, now));
         return free = std::max(free, now) + work;
     }
@@ -50,9 +58,11 @@ public:
     }
 
     // When all that the rank is to send so far is off its processor.
-    Time sends_until(std::int32_t rank) const { return sending_[rank]; }
+    Time sends_until(std::int32_t rank) const { return sending_[of(rank)]; }
 
 private:
+    std::int32_t of(std::int32_t rank) const { return shared_.empty() ? rank : shared_[rank]; }
+
     struct Queue {
         Array<Time> ends;  // of send handlers, rising; those before `next` are over
         std::size_t next = 0;
@@ -72,6 +82,7 @@ private:
     static constexpr double kTogether = 1e-12;  // relative: events nearer than this are one
 
     bool one_, preempting_;
+    Array<std::int32_t> shared_;
     Array<Time> sending_, receiving_;  // free from then on
     Array<Queue> queues_;
 };
