@@ -202,7 +202,8 @@ def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings
     return _core.CycleExecution(
         policy=getattr(_core.Policy, sync.kind), every=sync.every, in_flight=settings.in_flight or 0, receives=0,
         receive_list=False, receive_before=False, one_processor=costs.one_processor, preempts=costs.preempts,
-        shared_processor=costs.processors == "shared", exchanges=exchanges_count(costs, sync.kind), first_barrier=costs.first_barrier,
+        shared_processor=costs.processors == "shared", exchanges=exchanges_count(costs, sync.kind),
+        first_barrier=costs.first_barrier,
         barrier=cycles(costs.synchronization.at(machine.topology.endpoints)), setup=cycles(costs.setup_s),
         signal_send=cycles(costs.signal_s / 2), signal_hop=cycles(costs.hop.at(0)),
         signal_receive=cycles(costs.signal_s / 2), eager=-1.0, buffers=0.0, send=by_message(costs.send_overhead),
