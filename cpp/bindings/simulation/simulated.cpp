@@ -14,8 +14,9 @@ void bind_execution(nb::module_& module, const char* name) {
             "__init__",
             [](BoundExecution<Time>* self, Policy policy, std::int64_t every, std::int64_t in_flight,
                std::int64_t receives, bool receive_list, bool receive_before, bool one_processor, bool preempts,
-               bool shared_processor, bool exchanges, bool first_barrier, Time barrier, Time setup, Time signal_send, Time signal_hop,
-               Time signal_receive, double eager, double buffers, In<Time> send, In<Time> receive, In<Time> copy) {
+               bool shared_processor, bool exchanges, bool first_barrier, Time barrier, Time setup, Time signal_send,
+               Time signal_hop, Time signal_receive, double eager, double buffers, In<Time> send, In<Time> receive,
+               In<Time> copy) {
                 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
                 check_count("every", every, 1, most);
                 check_count("in_flight", in_flight, 0, most);
@@ -48,9 +49,9 @@ void bind_execution(nb::module_& module, const char* name) {
             },
             nb::kw_only(), nb::arg("policy"), nb::arg("every"), nb::arg("in_flight"), nb::arg("receives"),
             nb::arg("receive_list"), nb::arg("receive_before"), nb::arg("one_processor"), nb::arg("preempts"),
-            nb::arg("shared_processor"), nb::arg("exchanges"), nb::arg("first_barrier"), nb::arg("barrier"), nb::arg("setup"),
-            nb::arg("signal_send"), nb::arg("signal_hop"), nb::arg("signal_receive"), nb::arg("eager"),
-            nb::arg("buffers"), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
+            nb::arg("shared_processor"), nb::arg("exchanges"), nb::arg("first_barrier"), nb::arg("barrier"),
+            nb::arg("setup"), nb::arg("signal_send"), nb::arg("signal_hop"), nb::arg("signal_receive"),
+            nb::arg("eager"), nb::arg("buffers"), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
             nb::arg("copy").noconvert());
 }
 

@@ -70,8 +70,8 @@ struct Execution {
     bool receive_list = true;    // receives in list order, else first come, first served
     bool receive_before = false, one_processor = false, preempts = false;
     bool shared_processor = false;  // the ranks of a node have one processor together
-    bool inside_crosses = false;  // whether messages inside a node are the carrier's too
-    bool exchanges = false;       // whether two messages of a pair in one phase are a synchronized exchange
+    bool inside_crosses = false;    // whether messages inside a node are the carrier's too
+    bool exchanges = false;         // whether two messages of a pair in one phase are a synchronized exchange
     bool first_barrier = false;
     Time barrier = 0, setup = 0;
     Time signal_send = 0, signal_hop = 0, signal_receive = 0;
