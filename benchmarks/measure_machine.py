@@ -2,7 +2,7 @@
 
 Measured: exchanges with different numbers of messages a rank, sizes and stages: complete, random ones, and boxes of two
 and three stages, carried out by conset's executor as the benchmark of combined exchanges does (`combined.py`: blocks,
-interleaved, medians). Fitted by non-negative least squares of relative errors:
+interleaved, medians). Fitted by non-negative least absolute relative errors:
 
     wall = sum over messages of m(bytes) + e * (ranks that do anything in a stage, over stages) + c * (bytes packed)
 
@@ -135,9 +135,13 @@ def fit(exchanges: list[Exchange], wall: NDArray[np.float64]) -> tuple[NDArray[n
     columns = features @ rises
     # bytes and counts differ by orders of magnitude: columns of the same size
     scale = np.maximum(columns.max(axis=0), 1e-30)
-    found, _ = nnls(columns / scale / wall[:, None], np.ones(wall.size))
-    costs = rises @ (found / scale)
-    return costs, features @ costs / wall - 1
+    trust = np.ones(wall.size)
+    for _ in range(10):  # least absolute errors: what the machine did beside one exchange must not tilt all
+        found, _ = nnls(columns / scale * (trust / wall)[:, None], trust)
+        costs = rises @ (found / scale)
+        errors = features @ costs / wall - 1
+        trust = 1 / np.sqrt(np.maximum(np.abs(errors), 0.02))
+    return costs, errors
 
 
 def write_machine(path: Path, costs: NDArray[np.float64], nodes: int, *, shared: bool, about: str, source: str) -> None:

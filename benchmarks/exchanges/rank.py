@@ -163,7 +163,7 @@ def measure_cell(bench: Bench, cell: dict[str, Any]) -> dict[str, Any]:
     carrying = [name for name in opened if group[name] != "stages"]
     before = [check(bench, opened[name], receive, expected) for name in carrying]
     bench.own.barrier(bench.comm)
-    with realtime() if bench.orders["realtime"] else nullcontext():
+    with realtime(bench.comm) if bench.orders["realtime"] else nullcontext():
         times = run_blocks(bench, opened, group, cell)
     after = [check(bench, opened[name], receive, expected) for name in carrying]
     wrong = {name: sum(pair) for name, *pair in zip(carrying, before, after, strict=True)}
@@ -173,13 +173,19 @@ def measure_cell(bench: Bench, cell: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def realtime() -> Iterator[None]:
-    """Ahead of all other processes, in turns with the other ranks: a rank that yields lets the next one on."""
+def realtime(comm: MPI.Comm) -> Iterator[None]:
+    """Ahead of all other processes, in turns with the other ranks of its core: a rank that yields lets the next one on.
+
+    As many ranks stay on each core: the system does not balance such processes.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[comm.rank * len(cores) // comm.size]})
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     try:
         yield
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, cores)
 
 
 def run_blocks(bench: Bench, opened: dict[str, Any], group: dict[str, str], cell: dict[str, Any]) -> dict[str, Any]:
