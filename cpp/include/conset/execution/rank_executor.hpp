@@ -70,7 +70,7 @@ public:
     ExchangeState progress();
     // Goes on until the exchange has ended or so many seconds are over, polling. It yields its core between two looks;
     // after 16 that found nothing it naps instead, longer and longer up to `nap_s`, if that is not 0. (More ranks than
-    // cores: one that only yields keeps others from working, ten times where the machine has other work too.)
+    // cores: one that only yields keeps others from working, three to five times where the machine has other work too.)
     ExchangeState wait(double seconds, double nap_s);
 
     bool running() const { return stage_ != Stage::idle; }
