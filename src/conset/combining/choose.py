@@ -11,7 +11,9 @@ Complexity: a compile for each of `BOXES` + `MIXES` candidates, and the direct o
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from conset import _core
@@ -164,10 +166,21 @@ def _hopeful(pattern: Pattern, machine: Machine, placement: Placement, options: 
         mixed_candidates(pattern, machine, placement, seed=options.seed, effort=options.effort),
         key=lambda each: each.estimate.time_s,
     )  # fmt: skip
-    boxes = [each for each in every if each.paths.stages > 1]
-    chosen = [*boxes[: BOXES * options.effort], *mixes[: MIXES * options.effort]]
+    boxes = _distinct(each for each in every if each.paths.stages > 1)
+    chosen = [*islice(boxes, BOXES * options.effort)]
+    chosen += islice(_distinct(mixes, chosen), MIXES * options.effort)
     hopeful = [each for each in chosen if each.estimate.time_s <= HOPEFUL * direct_s]
     return sorted(hopeful, key=lambda each: each.estimate.time_s)
+
+
+def _distinct(found: Iterable[Candidate], known: Iterable[Candidate] = ()) -> Iterator[Candidate]:
+    """The first of those with the same paths, and with none that is known."""
+    seen = {each.paths.positions.tobytes() for each in known}
+    for each in found:
+        key = each.paths.positions.tobytes()
+        if key not in seen:
+            seen.add(key)
+            yield each
 
 
 def time_of(schedule: Schedule, options: CompileOptions) -> float:
