@@ -111,13 +111,20 @@ def test_the_command_says_by_what(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "did you mean 'flow'" in capsys.readouterr().err
 
 
-def test_a_program_is_predicted_by_formula(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_is_predicted_by_formula_and_by_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two repetitions in one context: the formula adds them up, in a model the second does not wait for the first."""
     words = tmp_path / "p.toml"
     words.write_text('[[block]]\nname = "a"\npattern = "shift:by=1"\nrepeat = 2\n', encoding="utf-8")
     file = tmp_path / "p.json"
     assert run(["compile", str(words), "--on", "mesh:2x2", "-o", str(file)]) == 0
     capsys.readouterr()
-    assert run(["predict", str(file), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["by"] == "formula"
-    assert run(["predict", str(file), "--by", "flow"]) == 2
-    assert "a program is predicted by formula" in capsys.readouterr().err
+    found = {}
+    for options in ([], ["--by", "flow"]):
+        assert run(["predict", str(file), "--json", *options]) == 0
+        said = json.loads(capsys.readouterr().out)
+        found[said["by"]] = said["time_s"]
+    assert list(found) == ["formula", "flow"]
+    assert found["formula"] / 2 <= found["flow"] < found["formula"]
+    assert run(["predict", str(file), "--sync", "local"]) == 2
+    assert "--by names a model" in capsys.readouterr().err
+    assert run(["predict", str(file), "--sync", "local", "--by", "flow"]) == 0

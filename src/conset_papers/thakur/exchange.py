@@ -30,7 +30,9 @@ def delta(mesh: Mesh, settings: str = "") -> Machine:
 
 def exchange(mesh: Mesh, size: int, method: str, settings: str = "", **options: Any) -> Schedule:
     """The complete exchange of messages of `size` bytes, compiled; `options` as in `conset.compile`."""
-    return conset.compile(f"alltoall:size={size}", delta(mesh, settings), method=method, sync=SYNC, **options)
+    words = f"alltoall:size={size}"
+    found: Schedule = conset.compile(words, delta(mesh, settings), method=method, sync=SYNC, **options)
+    return found
 
 
 @lru_cache
