@@ -80,7 +80,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "in_flight": or_none(None, 1, 2, 3),
     "receives": or_none(None, 1, 2),
     "lanes": st.integers(1, 3),
-    "processors": st.sampled_from(["two", "one"]),
+    "processors": st.sampled_from(["two", "one", "shared"]),
     "preempts": st.booleans(),
     "receive": st.sampled_from(["after", "before"]),
     "outstanding_receives": or_none(None, 2, 50),

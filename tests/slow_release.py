@@ -29,7 +29,7 @@ TOGETHER = 1e-10
 class Release:
     """One run; `end` holds the deliveries. A network says what `delay`, `header` and `leave` do.
 
-    `backwards` turns the order of messages round at one time: whether that matters is asked of it.
+    `backwards` turns the order of messages, and of ranks, round at one time: whether that matters is asked of it.
     """
 
     backwards = False
@@ -61,6 +61,12 @@ class Release:
         self.is_set_up = [set[int]() for _ in self.ranks]  # phases of each rank
         self.busy_until: dict[Any, float] = defaultdict(float)  # of processors
         self.handlers: list[list[tuple[float, float]]] = [[] for _ in self.ranks]  # sends: from, to
+        self.shared = self.costs.processors == "shared"
+        places = (
+            *zip(self.sender, work.source.tolist(), strict=True),
+            *zip(self.receiver, work.target.tolist(), strict=True),
+        )
+        self.node_of: dict[int, int] = dict(places)
         self.prepare_receives()
         self.bytes_left: dict[int, float] = {}  # of those that flow
         self.rate: dict[int, float] = {}
@@ -77,6 +83,10 @@ class Release:
         self.room_queue: list[list[int]] = [[] for _ in self.ranks]
 
     # --- what never changes
+
+    @property
+    def in_turn(self) -> range:
+        return self.ranks[::-1] if self.backwards else self.ranks
 
     def route(self, m: int) -> list[tuple[int, int]]:
         """Links as pairs of nodes; the chosen ones where a schedule has them."""
@@ -146,7 +156,7 @@ class Release:
                 self.at(self.work.time_s[m], GATE, m, "release")
         if self.sync.kind == "barrier":
             self.at(self.synchronization() if self.costs.first_barrier else 0.0, GATE, -1, "group")
-        for r in self.ranks:
+        for r in self.in_turn:
             self.enter(r)
             self.post_receives(r)
             self.advance(r)
@@ -158,7 +168,7 @@ class Release:
                 batch.append(heapq.heappop(self.events)[1:])
             batch.sort(key=lambda event: (event[0], -event[1] if self.backwards else event[1], event[2]))
             self.dispatch(*batch.pop(0))
-            for r in self.ranks:
+            for r in self.in_turn:
                 self.advance(r)
 
     def dispatch(self, kind: int, which: int, what: str) -> None:
@@ -248,9 +258,9 @@ class Release:
         if not self.pays_setup() or r in self.setting_up or not to_do or not self.may_set_up(r, to_do[0]):
             return
         self.setting_up[r] = to_do[0]
-        start = max(self.now, self.busy_until["send", r], self.busy_until[self.receiving(r)])
+        start = max(self.now, self.busy_until[self.sending(r)], self.busy_until[self.receiving(r)])
         end = start + self.costs.setup_s
-        self.busy_until["send", r] = self.busy_until[self.receiving(r)] = end
+        self.busy_until[self.sending(r)] = self.busy_until[self.receiving(r)] = end
         self.handlers[r].append((start, end))
         self.at(end, IDLE, r)
         self.at(end, GATE, r, "set up")
@@ -297,17 +307,20 @@ class Release:
 
     # --- processors
 
+    def sending(self, r: int) -> tuple[str, int]:
+        return ("node", self.node_of[r]) if self.shared else ("send", r)
+
     def receiving(self, r: int) -> tuple[str, int]:
-        one = self.costs.processors == "one" and not self.costs.preempts
-        return ("send" if one else "receive", r)
+        one = self.costs.one_processor and not self.costs.preempts
+        return self.sending(r) if one else ("receive", r)
 
     def is_sending(self, r: int) -> bool:
         """Whether bytes into a rank stand still."""
         return self.costs.preempts and self.busy_until["send", r] > self.until
 
     def send_on(self, r: int, cost: float) -> float:
-        start = max(self.busy_until["send", r], self.now)
-        self.busy_until["send", r] = start + cost
+        start = max(self.busy_until[self.sending(r)], self.now)
+        self.busy_until[self.sending(r)] = start + cost
         self.handlers[r].append((start, start + cost))
         self.at(start + cost, IDLE, r)  # rates change
         return start + cost

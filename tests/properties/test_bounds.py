@@ -242,6 +242,10 @@ class ByHand:
         if self.policy.kind == "ready" and m.leaves and self.costs.signal_s:
             used["receive", m.sender].add(self.costs.signal_s / 2, own[m.sender], m.alone)
             used["send", m.receiver].add(self.costs.signal_s / 2, own[m.receiver], m.alone)
+        if self.shared:
+            signal = self.costs.signal_s / 2 if self.policy.kind == "ready" and m.leaves else 0.0
+            used["shared", m.ends[0]].add(m.send + signal, 0.0, m.alone - m.send)
+            used["shared", m.ends[1]].add(m.receive + signal, 0.0, m.left)
         if not m.leaves:
             return
         kinds = [("out", m.ends[0]), ("in", m.ends[1]), *(("link", link) for link in m.links)]
@@ -278,11 +282,14 @@ class ByHand:
         phases = [p for group in groups for p in group]
         count = Counter(r for p in phases for r in {r for m in self.of([p]) for r in (m.sender, m.receiver)})
         times = [setup + m.signal + m.alone for m in self.of(phases)]
+        node = self.nodes(self.of(phases))
         for (kind, at), resource in used.items():
             if kind == "send":
                 times.append(count[at] * setup + resource.time)
             elif kind == "receive":
                 times.append(max(count[at] * setup, resource.into) + resource.work + resource.out)
+            elif kind == "shared":
+                times.append(sum(count[r] for r in node if node[r] == at) * setup + resource.time)
             else:
                 times.append(resource.time)
         for rank in count:
@@ -293,8 +300,16 @@ class ByHand:
         return max(times, default=0.0)
 
     @property
+    def shared(self) -> bool:
+        return self.costs.processors == "shared"
+
+    @staticmethod
+    def nodes(messages: list[Life]) -> dict[int, int]:
+        return {r: v for m in messages for r, v in ((m.sender, m.ends[0]), (m.receiver, m.ends[1]))}
+
+    @property
     def one_processor(self) -> bool:
-        return self.costs.processors == "one" and not self.costs.preempts
+        return self.costs.processors != "two" and not self.costs.preempts
 
     @staticmethod
     def both(used: dict[tuple[str, int], Used], rank: int) -> float:
@@ -334,6 +349,9 @@ class ByHand:
         for (kind, at), each in used.items():
             from_own = kind in ("send", "receive")
             end[kind, at] = max(each.into, own[at] if from_own else 0.0) + each.work + each.out
+            if kind == "shared":  # from when the first of its ranks enters
+                on = [entered[r] for r, v in self.nodes(together).items() if v == at]
+                end[kind, at] = min(on) + len(on) * self.costs.setup_s + each.work + each.out
         for r in own:
             if self.one_processor:
                 end["both", r] = own[r] + self.both(used, r)
@@ -341,6 +359,7 @@ class ByHand:
                 end["slots", r] = self.slots([(m, start[m.k], 0.0) for m in together if m.sender == r], own[r])
         for m in together:
             way = [("send", m.sender), ("receive", m.receiver), ("both", m.sender), ("both", m.receiver)]
+            way += [("shared", v) for v in m.ends]
             way += [("slots", m.sender), ("out", m.ends[0]), ("in", m.ends[1])] if m.leaves else [("slots", m.sender)]
             way += [(kind, at) for kind, ats in (("link", m.links), ("node", m.ends)) for at in ats if m.leaves]
             last = max(start[m.k] + m.alone, *(end.get(resource, 0.0) for resource in way))

@@ -31,7 +31,8 @@ CLOSE = 1e-9
 def scheduled(draw: st.DrawFn, machine: Machine) -> Schedule:
     """Any pattern, cut into phases anyhow or by a method of the table, under any policy."""
     nodes = machine.topology.endpoints
-    per_node = draw(st.sampled_from([1, 1, 1, 2]))
+    crowded = machine.costs.processors == "shared"
+    per_node = draw(st.sampled_from([2, 1, 3] if crowded else [1, 1, 1, 2]))
     pattern = draw(patterns(nodes * per_node))
     placement = None if per_node == 1 else (np.arange(pattern.ranks) // per_node).astype(np.int32)
     sync = draw(st.sampled_from(POLICIES))

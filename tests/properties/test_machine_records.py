@@ -93,7 +93,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "flit_B": st.integers(1, 2**62),
     "size_range_B": st.tuples(st.integers(0, 4096).map(float), st.just(inf) | st.integers(4096, 2**40).map(float)),
 }
-PROCESSORS = st.sampled_from((("one", True), ("one", False), ("two", False)))
+PROCESSORS = st.sampled_from((("one", True), ("one", False), ("two", False), ("shared", False)))
 ORIGINS = st.builds(Provenance, st.sampled_from(("printed", "given", "default", "unknown")), st.text(max_size=5))
 
 

@@ -34,6 +34,8 @@ MACHINES = {
         "mesh:3x3,send_overhead=3us,receive_overhead=2us,per_transfer=1us,setup=4us,signal=2us,first_barrier=true",
         "torus:3x3,overhead=4us,processors=one,receive=before,setup=1us,signal=2us,copy=1GB/s",
         "crossbar:6,overhead=4us,processors=one,preempts=true,setup=3us,eager=1000,signal=1us,copy=1GB/s",
+        "crossbar:4,send_overhead=3us,receive_overhead=2us,processors=shared,setup=1us,signal=2us,copy=1GB/s",
+        "mesh:3x3,overhead=4us,processors=shared,receive=before,eager=1000,signal=1us,copy=1GB/s",
     )
 }  # fmt: skip
 
@@ -57,8 +59,8 @@ SIZES = [0, 1, 16, 100, 101, 500, 5000, 65536]
 
 
 @st.composite
-def workloads(draw: st.DrawFn, endpoints: int, nodes: int) -> Workload:
-    """Phases in list order or not, or a trace with releases and dependences; one or two ranks a node."""
+def workloads(draw: st.DrawFn, endpoints: int, nodes: int, *, crowded: bool = False) -> Workload:
+    """Phases in any order, or a trace with releases and dependences; two ranks a node if `crowded`, else one or two."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(0, 50))
     source, target = (rng.integers(0, endpoints, count).astype(np.int32) for _ in range(2))
@@ -76,7 +78,7 @@ def workloads(draw: st.DrawFn, endpoints: int, nodes: int) -> Workload:
             waits = [np.unique(rng.integers(0, m, rng.integers(0, 3))) if m else np.zeros(0, int) for m in range(count)]
             more["dep_offsets"] = np.cumsum([0, *(row.size for row in waits)])
             more["deps"] = np.concatenate([np.zeros(0, int), *waits]).astype(np.int32)
-    if draw(st.integers(0, 3)) == 0:
+    if draw(st.integers(0, 3)) == 0 or crowded:
         more["sender"], more["receiver"] = (
             2 * at + rng.integers(0, 2, count).astype(np.int32) for at in (source, target)
         )
@@ -89,7 +91,8 @@ def workloads(draw: st.DrawFn, endpoints: int, nodes: int) -> Workload:
 @examples(max_examples=100)
 def test_timelines_of_random_messages_pass(model: str, data: st.DataObject) -> None:
     machine = MACHINES[data.draw(st.sampled_from(sorted(MACHINES)))]
-    work = data.draw(workloads(machine.topology.endpoints, machine.topology.nodes))
+    crowded = machine.costs.processors == "shared"
+    work = data.draw(workloads(machine.topology.endpoints, machine.topology.nodes, crowded=crowded))
     how = Settings(
         sync=data.draw(st.sampled_from(SYNCS)) if work.phases else "none",
         in_flight=data.draw(st.sampled_from([None, 1, 2, 3])),

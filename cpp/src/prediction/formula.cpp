@@ -24,6 +24,7 @@ public:
           partners_(routes, costs),
           at_(as_size(routes.network.nodes()), -1),
           ranks_(as_size(ranks.ranks)),
+          shared_(costs.shared_processor ? as_size(routes.network.nodes()) : 0),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
           walks_(walks(costs)) {
@@ -42,13 +43,14 @@ public:
         touched_nodes_.clear();
         touched_ranks_.clear();
         touched_links_.clear();
+        touched_shared_.clear();
     }
 
     void meet(std::size_t first, std::size_t last) { partners_.meet(first, last); }
 
     void add(std::size_t k, std::int64_t bytes) {
         const std::int32_t s = ranks_of_.sender[k], t = ranks_of_.receiver[k];
-        Rank &sender = rank(s), &receiver = rank(t);
+        Rank &sender = rank(s, routes_.source[k]), &receiver = rank(t, routes_.target[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
         const bool leaves = routes_.leaves(k);
         way_.clear();
@@ -64,6 +66,7 @@ public:
             sender.receive.add(costs_.signal / 2, 0, m.alone);
             receiver.send.add(costs_.signal / 2, 0, m.alone);
         }
+        if (costs_.shared_processor) add_shared(k, m);
         raise(Busy::message, static_cast<std::int64_t>(k), wait + m.alone, 1);
         if (costs_.in_flight > 0) {
             const double start = slots_[static_cast<std::size_t>(s)].take(m, m.signal, costs_.in_flight);
@@ -75,6 +78,7 @@ public:
     void close_phase(Formula& formula) {
         for (std::int32_t v : touched_nodes_) close_node(v);
         for (std::int32_t r : touched_ranks_) close_rank(r);
+        for (std::int32_t v : touched_shared_) close_shared(v);
         for (std::int32_t l : touched_links_) raise(Busy::link, l, link_time(l), 1);
         const double longest = *std::max_element(most_.begin(), most_.end());
         std::size_t kind = 0;
@@ -94,6 +98,11 @@ private:
     };
     struct Rank {
         Span send, receive;
+        std::int64_t setups = 0, batch = 0, phase = 0;
+    };
+    // The processor of all ranks of a node.
+    struct Shared {
+        Span span;
         std::int64_t setups = 0, batch = 0, phase = 0;
     };
     struct Link {
@@ -117,7 +126,17 @@ private:
         return it;
     }
 
-    Rank& rank(std::int32_t r) {
+    Shared& shared(std::int32_t v) {
+        Shared& it = shared_[static_cast<std::size_t>(v)];
+        if (it.phase != phase_) {
+            if (it.batch != batch_) it = {{}, 0, batch_, 0};
+            it.phase = phase_;
+            touched_shared_.push_back(v);
+        }
+        return it;
+    }
+
+    Rank& rank(std::int32_t r, std::int32_t on) {
         Rank& it = ranks_[static_cast<std::size_t>(r)];
         if (it.phase != phase_) {
             if (it.batch != batch_) {
@@ -128,6 +147,7 @@ private:
             touched_ranks_.push_back(r);
             if (costs_.setup > 0) {
                 ++it.setups;
+                if (costs_.shared_processor) ++shared(on).setups;
                 if (costs_.in_flight > 0) slots_[static_cast<std::size_t>(r)].work(costs_.setup);
             }
         }
@@ -141,6 +161,15 @@ private:
             where_[k] = index;
             setups_[k] = costs_.setup > 0 ? setups : 0;
         }
+    }
+
+    void add_shared(std::size_t k, const Message& m) {
+        Span &source = shared(routes_.source[k]).span, &target = shared(routes_.target[k]).span;
+        source.add(m.send, 0, m.alone - m.send);
+        target.add(m.receive, 0, m.left);
+        if (!m.leaves || costs_.signal <= 0) return;
+        source.add(costs_.signal / 2, 0, m.alone);
+        target.add(costs_.signal / 2, 0, m.alone);
     }
 
     void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double wait) {
@@ -183,6 +212,12 @@ private:
                   opening + it.send.work + it.receive.work + std::min(it.send.tail, it.receive.tail), it.setups);
     }
 
+    void close_shared(std::int32_t v) {
+        const Shared& it = shared_[static_cast<std::size_t>(v)];
+        const double opening = static_cast<double>(it.setups) * costs_.setup;
+        raise(Busy::shared, v, opening + it.span.work + it.span.tail, it.setups);
+    }
+
     // The time of a link so far in its batch; closes the phase's own share where loads are counted phase by phase.
     double link_time(std::int32_t l) {
         const auto at = static_cast<std::size_t>(l);
@@ -202,11 +237,12 @@ private:
     Array<std::int32_t> at_;  // by node: its entry of nodes_, -1 where no message begins or ends
     Array<Node> nodes_;
     Array<Rank> ranks_;
+    Array<Shared> shared_;  // by node, where ranks share a processor
     Array<Link> links_;
     Array<Slots> slots_;
     bool walks_;               // whether links or their number cost anything
     Array<std::int32_t> way_;  // links of the transfer at hand
-    Array<std::int32_t> touched_nodes_, touched_ranks_, touched_links_;
+    Array<std::int32_t> touched_nodes_, touched_ranks_, touched_links_, touched_shared_;
     std::array<double, kBusyKinds> most_{};
     std::array<std::int64_t, kBusyKinds> where_{}, setups_{};
     std::int64_t batch_ = 0, phase_ = 0;

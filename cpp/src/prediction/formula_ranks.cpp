@@ -2,7 +2,8 @@
 //
 // A rank enters a phase when its own messages of the phase before are delivered. In its phase every resource begins
 // when the first of its messages can reach it and is then busy for its work; a message is delivered when all resources
-// on its way have done their work of the phase. So a rank waits for its partners, and these for theirs.
+// on its way have done their work of the phase. So a rank waits for its partners, and these for theirs. A processor
+// that the ranks of a node share begins a phase when the first of them enters it.
 #include <utility>
 
 #include "conset/prediction/formula.hpp"
@@ -28,6 +29,7 @@ public:
           waits_for_both_(costs.exchange < 1 && costs.node > 0 && costs.signal + costs.signal_hop > 0),
           nodes_(as_size(routes.network.nodes())),
           ranks_(as_size(ranks.ranks)),
+          shared_(costs.shared_processor ? as_size(routes.network.nodes()) : 0),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
           walks_(walks(costs)) {}
@@ -57,6 +59,11 @@ private:
         Span send, receive;
         std::int64_t setups = 0, phase = 0;
     };
+    // The processor of all ranks of a node; its head is when the first of them enters.
+    struct Shared {
+        Span span;
+        std::int64_t phase = 0;
+    };
     struct Link {
         std::int64_t bytes = 0, load = 0, phase = 0, ended = 0;
         double head = never, tail = never, end = 0;
@@ -68,7 +75,13 @@ private:
         return it;
     }
 
-    Rank& rank(std::int32_t r) {
+    Shared& shared(std::int32_t v) {
+        Shared& it = shared_[static_cast<std::size_t>(v)];
+        if (it.phase != phase_) it = {{}, phase_};
+        return it;
+    }
+
+    Rank& rank(std::int32_t r, std::int32_t on) {
         Rank& it = ranks_[static_cast<std::size_t>(r)];
         if (it.phase == phase_) return it;
         it.phase = phase_;
@@ -77,6 +90,7 @@ private:
         it.slots = 0;
         it.send = it.receive = {};
         if (costs_.setup > 0) ++it.setups;
+        if (costs_.shared_processor) shared(on).span.add(costs_.setup, it.entered, never);
         if (costs_.in_flight > 0) slots_[static_cast<std::size_t>(r)].reset(it.own);
         return it;
     }
@@ -102,7 +116,7 @@ private:
 
     void start(std::size_t k) {
         const std::int64_t bytes = entry(size_, k);
-        Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
+        Rank &sender = rank(who_.sender[k], routes_.source[k]), &receiver = rank(who_.receiver[k], routes_.target[k]);
         double slowest = std::max({costs_.out, costs_.in, costs_.node});
         const bool leaves = routes_.leaves(k);
         if (!keeps_ways_) ways_.clear();
@@ -121,6 +135,7 @@ private:
             sender.receive.add(costs_.signal / 2, sender.own, m.alone);
             receiver.send.add(costs_.signal / 2, receiver.own, m.alone);
         }
+        if (costs_.shared_processor) add_shared(k, m);
         double delivered = from + m.alone;
         if (costs_.in_flight > 0) {
             delivered = slots_[static_cast<std::size_t>(who_.sender[k])].take(m, from, costs_.in_flight) + m.alone;
@@ -128,6 +143,12 @@ private:
         }
         messages_.push_back(delivered);
         if (leaves) add_bytes(k, bytes, m, from + m.to_bytes, begins);
+    }
+
+    void add_shared(std::size_t k, const Message& m) {
+        const double signal = m.leaves ? costs_.signal / 2 : 0;
+        shared(routes_.source[k]).span.add(m.send + signal, never, m.alone - m.send);
+        shared(routes_.target[k]).span.add(m.receive + signal, never, m.left);
     }
 
     void add_bytes(std::size_t k, std::int64_t bytes, const Message& m, double head, std::size_t begins) {
@@ -155,10 +176,13 @@ private:
 
     void end(std::size_t k, std::size_t at) {
         const double delivered = messages_[at];
-        Rank &sender = rank(who_.sender[k]), &receiver = rank(who_.receiver[k]);
+        const Rank &sender = ranks_[static_cast<std::size_t>(who_.sender[k])],
+                   &receiver = ranks_[static_cast<std::size_t>(who_.receiver[k])];
         double end = std::max(
             {delivered, sender.slots, processor(sender.own, sender.send), processor(receiver.own, receiver.receive)});
         if (costs_.one_processor) end = std::max({end, both_processors(sender), both_processors(receiver)});
+        if (costs_.shared_processor)
+            end = std::max({end, shared(routes_.source[k]).span.time(), shared(routes_.target[k]).span.time()});
         if (routes_.leaves(k)) {
             const Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
             end = std::max({end, source.out.time(), target.in.time()});
@@ -203,6 +227,7 @@ private:
     bool waits_for_both_;
     Array<Node> nodes_;
     Array<Rank> ranks_;
+    Array<Shared> shared_;  // by node, where ranks share a processor
     Array<Link> links_;
     Array<Slots> slots_;
     bool keeps_ways_ = true;

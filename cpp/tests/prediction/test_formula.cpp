@@ -147,6 +147,55 @@ TEST_F(Formulas, OneProcessorPaysForBoth) {
     expect(25, Busy::out, 0);
 }
 
+// Ranks 0 and 1 live on node 0, ranks 2 and 3 on node 1.
+class SharedProcessors : public Formulas {
+protected:
+    SharedProcessors() {
+        network = Network::crossbar(2);
+        costs.one_processor = costs.shared_processor = true;
+    }
+    void send(std::int32_t s, std::int32_t t) {
+        add(s, t, 1);
+        source.push_back(s / 2);
+        target.push_back(t / 2);
+    }
+    Routes placed() const { return {network, source, target, {}, {}}; }
+    Formula batch() const {
+        const Sizes phases{0, std::ssize(size)}, groups{0, 1};
+        return time_batches(placed(), {sender, receiver, 4, packed}, size, phases, groups, false, given());
+    }
+
+    Array<std::int32_t> source, target;
+};
+
+TEST_F(SharedProcessors, ANodeWorksForAllItsRanks) {
+    send(0, 1);  // inside: both overheads on node 0
+    send(0, 2);
+    send(1, 3);
+    const Formula formula = batch();
+    EXPECT_DOUBLE_EQ(formula.busy[0], 3 * 5 + 7) << "three sends and a receive";
+    EXPECT_EQ(static_cast<Busy>(formula.kind[0]), Busy::shared);
+    EXPECT_EQ(formula.index[0], 0);
+    costs.setup = 100;
+    EXPECT_DOUBLE_EQ(batch().busy[0], 2 * 100 + 3 * 5 + 7);
+    EXPECT_EQ(batch().setups[0], 2);
+    costs.shared_processor = false;
+    EXPECT_DOUBLE_EQ(batch().busy[0], 100 + 5 + 5 + 7) << "rank 0: two sends, and the rest of one";
+}
+
+TEST_F(SharedProcessors, PhasesEndWithTheWorkOfANode) {
+    send(2, 0);
+    send(3, 1);
+    send(2, 1);  // in the second phase
+    const Sizes phases{0, 2, 3};
+    const Ranks who{sender, receiver, 4, packed};
+    const Ends ends = time_ranks(placed(), who, size, phases, given());
+    EXPECT_DOUBLE_EQ(ends.end[0], 2 * 5 + 3 + 1 + 7);
+    EXPECT_DOUBLE_EQ(ends.end[1], 21 + 16);
+    costs.shared_processor = false;
+    EXPECT_DOUBLE_EQ(time_ranks(placed(), who, size, phases, given()).end[0], 5 + 3 + 2 + 7) << "the port";
+}
+
 TEST_F(Formulas, SetUpsOfABatchAddUpAtARank) {
     network = Network::crossbar(4);
     add(0, 1, 10);

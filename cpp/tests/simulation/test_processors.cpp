@@ -37,6 +37,17 @@ TEST(Processors, ASetUpTakesBoth) {
     EXPECT_EQ(one.both(0, 5, 3), 13);
 }
 
+TEST(Processors, RanksOfANodeShareOne) {
+    Processors<std::int64_t> shared(3, true, false, {0, 1, 0});  // ranks 0 and 2 on one node
+    EXPECT_EQ(shared.send(0, 10, 0), 10);
+    EXPECT_EQ(shared.send(1, 4, 0), 4);
+    EXPECT_EQ(shared.receive(2, 5, 3), 15);
+    EXPECT_EQ(shared.both(0, 7, 20), 27);
+    EXPECT_EQ(shared.both(2, 1, 20), 28);
+    EXPECT_EQ(shared.sends_until(0), 28);
+    EXPECT_EQ(shared.sends_until(1), 4);
+}
+
 TEST(Events, OfOneTimeGoByKindThenByNumber) {
     Events<std::int64_t> events;
     events.at(7, EventKind::stream, 0);

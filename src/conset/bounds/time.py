@@ -21,10 +21,11 @@ Processor time: a processor works on one message after the other.
     message to r; ≥ the larger of these set-ups and the least way of a message to r, + Σ receive overheads of r + the
     least rest of a message, where a set-up may be followed by one that r sends; where one processor pays for both and
     handlers do not overlap (`preempts`), ≥ set-ups + all overheads of r + the least rest of any. Under `ready`, half a
-    signal for each message is work at either end. Proof: in every model steps 3 and 7 of a message's life and set-ups
-    take turns on the processor, a set-up goes before all messages of its phase, and a message is not delivered before
-    its remaining steps. With barriers the rests are paid in every group that r has messages in. Split messages pay the
-    least overhead a part may have. Witness: the rank. O(messages).
+    signal for each message is work at either end. Where the ranks of a node share a processor, ≥ Σ over them of set-ups
+    and all overheads + the least rest of any. Proof: in every model steps 3 and 7 of a message's life and set-ups take
+    turns on the processor, a set-up goes before all messages of its phase, and a message is not delivered before its
+    remaining steps. With barriers the rests are paid in every group that r has messages in. Split messages pay the
+    least overhead a part may have. Witness: the rank, or the node. O(messages).
 
 Slots: a rank has only so many messages in flight.
     Statement: time ≥ least set-up or signal before a message of rank r + Σ (send overhead + latency + [receive
@@ -71,6 +72,8 @@ from conset.units import count_of, format_time
 
 NO_LIMIT = np.iinfo(np.int64).max
 """Messages between barriers where a port has no limit."""
+ROUNDING = 1e-12
+"""Relative: sums of the same terms in another order are equal."""
 ENDS, HOP = 5, 4
 """Cycles of a lone header: at both ends together, and for every link."""
 
@@ -133,7 +136,35 @@ def bound_processor_time(problem: BoundProblem, phases: int) -> BoundValue | Non
     verb = max(kinds, key=lambda kind: float(kinds[kind].max(initial=0.0)))
     time = kinds[verb]
     rank = int(time.argmax())
-    return BoundValue(float(time[rank]), f"a processor of rank {rank}, which {verb} {_count(problem, verb, rank)}")
+    own = BoundValue(float(time[rank]), f"a processor of rank {rank}, which {verb} {_count(problem, verb, rank)}")
+    if costs.processors != "shared" or problem.placement is None:
+        return own
+    shared = _bound_shared_processor(problem, either, phases)
+    return shared if shared.value > own.value * (1 + ROUNDING) else own
+
+
+def _bound_shared_processor(problem: BoundProblem, phases_of_ranks: NDArray[np.int64], phases: int) -> BoundValue:
+    """The node whose processor, which all its ranks share, is busiest [s].
+
+    Args:
+        problem: with ranks placed on nodes.
+        phases_of_ranks: shape=(ranks): phases in which each has messages, at least, if it has any.
+        phases: of any schedule of the class, at least.
+    """
+    sums, nodes = problem.sums, problem.topology.nodes
+    rest_of_rank = np.minimum(sums.sending.out, sums.receiving.out)
+    used = np.flatnonzero(np.isfinite(rest_of_rank))
+    node = problem.nodes_of(np.arange(rest_of_rank.size, dtype=np.int32))[used]
+    work = phases_of_ranks * problem.costs.setup_s + sums.send + sums.receive
+    rest, needed = np.full(nodes, inf), np.ones(nodes, np.int64)
+    np.minimum.at(rest, node, rest_of_rank[used])
+    np.maximum.at(needed, node, phases_of_ranks[used])
+    time = problem.in_groups(np.asarray(np.bincount(node, work[used], nodes), np.float64), rest, needed, phases)
+    busiest = int(time.argmax())
+    ranks = count_of(int((node == busiest).sum()), "rank")
+    return BoundValue(
+        float(time[busiest]), f"the processor that {ranks} on {problem.topology.node_name(busiest)} share"
+    )
 
 
 def _rests(problem: BoundProblem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

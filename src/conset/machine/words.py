@@ -86,7 +86,7 @@ GROUPS: dict[str, dict[str, Word]] = {
         ),
         "send_overhead": Word(("send_overhead",), read_steps, write_steps, "s per message"),
         "receive_overhead": Word(("receive_overhead",), read_steps, write_steps, "s per message"),
-        "processors": Word(("processors",), read_choice("one", "two", "shared"), str, "per rank"),
+        "processors": Word(("processors",), read_choice("one", "two", "shared"), str, "per rank; shared: per node"),
         "preempts": Word(("preempts",), read_flag, write_plain, "yes or no"),
     },
     "latencies": {

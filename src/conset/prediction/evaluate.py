@@ -32,12 +32,15 @@ ROUNDING = 1e-12
 """Relative: a timetable and a port's work add the same terms in different orders."""
 
 KINDS = (
-    "port out", "port in", "node", "link", "message", "sending processor", "receiving processor", "processor", "slots",
-    "partners", "chain", "timetable",
+    "port out", "port in", "node", "link", "message", "sending processor", "receiving processor", "processor",
+    "shared processor", "slots", "partners", "chain", "timetable",
 )  # fmt: skip
 """Resources, those of the core by the number it gives them."""
 
-NODE_RESOURCES = {"port out": "port out of", "port in": "port into", "node": "both ports of"}
+NODE_RESOURCES = {
+    "port out": "port out of", "port in": "port into", "node": "both ports of",
+    "shared processor": "processor of all ranks on",
+}  # fmt: skip
 RANK_RESOURCES = {
     "sending processor": "sending processor of", "receiving processor": "receiving processor of",
     "processor": "processor of", "slots": "messages in flight from", "partners": "waiting for partners up to",
@@ -226,7 +229,7 @@ def _describe(schedule: Schedule, kind: str, index: int, time_s: float) -> str:
         ends = int(schedule.source_node[index]), int(schedule.target_node[index])
         message = f"message {schedule.message[index]} (node {ends[0]} → {ends[1]})"
         return message if kind == "message" else f"messages that must follow one another, up to {message}"
-    if kind in ("port out", "port in", "node"):
+    if kind in NODE_RESOURCES:
         return f"{NODE_RESOURCES[kind]} {topology.node_name(index)}"
     name = topology.node_name(index if schedule.placement is None else int(schedule.placement[index]))
     return f"{RANK_RESOURCES[kind]} {name if schedule.placement is None else f'rank {index} on {name}'}"

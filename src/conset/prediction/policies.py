@@ -14,6 +14,7 @@ a = send_overhead + latency + b/r + receive_overhead. The resources are
     processors          send overheads of a rank, receive overheads, or both on one processor (not where it `preempts`);
                         `setup` for every phase the rank has transfers in, on both; under `ready` half a signal for
                         every message on the sending processor of its target, half on the receiving one of its source
+    shared processor    all that of the ranks of a node, set-ups of each rank, where they have one processor together
     slots               a rank with `in_flight` slots sends in posting order, each message once a slot is free; a slot
                         is held until the last byte has left, so without other waits they take
                         Σ (send_overhead + latency + [receive_overhead with `before`] + b/r) / in_flight
@@ -36,7 +37,8 @@ So barriers wait for the busiest resource of every group (sum of maxima), `none`
     S(m)      when message m: s → t of phase p starts: E(s, p), with a set-up not before E(t, p), under `ready` not
               before the signal of t, sent at E(t, p), has arrived; plus the set-up
     D(m)      when it is delivered: every resource on its way begins when the first of its messages of the phase can
-              reach it, is busy for its work of the phase, and D(m) is the latest of them; at least S(m) + a
+              reach it, is busy for its work of the phase, and D(m) is the latest of them; at least S(m) + a. A shared
+              processor begins when the first of its ranks enters the phase: work of other phases is not in its way
     E(r, p+1) the latest D(m) of its messages of phase p
 
 The time is the latest D, or the busiest resource over all phases where that is more.

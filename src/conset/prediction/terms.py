@@ -65,7 +65,8 @@ def message_costs(
         tolerance=float(costs.tolerance), blocking=costs.blocking if blocking else 0.0, setup=costs.setup_s,
         signal=costs.signal_s if ready else 0.0, signal_hop=costs.hop.at(0) if ready else 0.0,
         eager=-1.0 if costs.eager_B is None else costs.eager_B, before=costs.receive == "before",
-        one_processor=costs.one_processor and not costs.preempts, in_flight=in_flight or 0,
+        one_processor=costs.one_processor and not costs.preempts, shared_processor=costs.processors == "shared",
+        in_flight=in_flight or 0,
     )  # fmt: skip
 
 

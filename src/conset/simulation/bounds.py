@@ -7,7 +7,7 @@ pattern can beat is the business of `conset.bounds`.
                    the least receive overhead after it (`flit`: flits times a cycle)
     processor      send overheads, set-ups and signals of a rank, and the least rest of a message after its overhead;
                    receive overheads likewise after the least way there; both added where one processor pays for both
-                   and sending interrupts nothing
+                   and sending interrupts nothing, and those of all ranks of a node where they share it
     slots          the sum over a rank's messages of how long each keeps its slot alone, over the slots it has
     message        each alone, after what it depends on and, under `local` and `ready`, the phases before of its ends
     barriers       the sum of these over the groups between barriers, with the barriers
@@ -162,9 +162,24 @@ def _processors(demand: Demand, chosen: slice) -> list[Bound]:
         _of_ranks(np.maximum(first_setup + lead + receives + tail, setups + receives + answers),
                   "overheads of receives of"),
     ]  # fmt: skip
-    if costs.processors == "one" and not costs.preempts:
-        bounds.append(_of_ranks(sends + receives + asking + answers + setups, "overheads of"))
+    if costs.one_processor and not costs.preempts:
+        work_s = sends + receives + asking + answers + setups
+        bounds.append(_of_ranks(work_s, "overheads of"))
+        if costs.processors == "shared":
+            bounds.append(_of_nodes(demand, chosen, work_s))
     return bounds
+
+
+def _of_nodes(demand: Demand, chosen: slice, work_s: Floats) -> Bound:
+    """The work of all ranks of a node, added up; `work_s`: shape=(ranks)."""
+    work = demand.workload
+    node = np.zeros(work_s.size, np.int64)
+    for rank, place in ((work.sending_rank, work.source), (work.receiving_rank, work.target)):
+        node[rank[chosen]] = place[chosen]
+    of_node = np.bincount(node, work_s)
+    busiest = int(of_node.argmax())
+    name = demand.machine.topology.node_name(busiest)
+    return float(of_node[busiest]), f"overheads of all ranks on {name}"
 
 
 def _visits(demand: Demand, chosen: slice, ranks: int) -> NDArray[np.int64]:

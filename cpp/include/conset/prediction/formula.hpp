@@ -2,8 +2,8 @@
 //
 // A message pays its send overhead on a processor of its sender, then its latency, then its bytes flow at the least
 // rate of its route, and its receive overhead goes before (`before`) or after the bytes. Resources are ports out and
-// in, nodes and links (busy for bytes), processors (busy for overheads and set-ups) and a sender's slots. A resource
-// takes
+// in, nodes and links (busy for bytes), processors (busy for overheads and set-ups; one of a node may be busy for all
+// its ranks) and a sender's slots. A resource takes
 //
 //     least lead-in + work + least lead-out
 //
@@ -32,6 +32,7 @@ struct MessageCosts {
     double eager;               // messages up to this size may be buffered: they keep no order of bytes and overhead
     bool before;                // the receive overhead goes before the bytes
     bool one_processor;         // sending and receiving share a processor, and handlers do not overlap
+    bool shared_processor;      // all ranks of a node share that one
     std::int64_t in_flight;     // slots of a rank; 0: any number
 };
 
@@ -44,8 +45,21 @@ struct Ranks {
     bool packs(std::size_t k) const { return !packed.empty() && packed[k] != 0; }
 };
 
-enum class Busy : std::int32_t { none = -1, out, in, node, link, message, send, receive, processor, slots, partners };
-inline constexpr int kBusyKinds = 10;
+enum class Busy : std::int32_t {
+    none = -1,
+    out,
+    in,
+    node,
+    link,
+    message,
+    send,
+    receive,
+    processor,
+    shared,  // a processor of all ranks of a node; its index is the node
+    slots,
+    partners
+};
+inline constexpr int kBusyKinds = 11;
 
 struct Formula {
     // Per phase: the time since its batch began that the busiest resource needs for all phases up to this one [s],

@@ -4,6 +4,7 @@ A piece of work has a time from which on it may be done and one by which it is d
 before the time at which it was paid, so there is no choice; a set-up is somewhere between entering the phase and the
 first transfer of it, a signal between entering and the slot it is for. There is room for all of them exactly if the
 piece with the nearest end first, interrupted by nearer ones, never is late: that is every window of time at once.
+A processor is that of a rank, or, where these share it, that of their node.
 """
 
 from __future__ import annotations
@@ -69,6 +70,9 @@ def check_processors(e: CheckContext) -> list[Violation]:
     if e.costs.one_processor and not e.costs.preempts:
         both = ProcessorJobs(sending.columns + receiving.columns)
         _set_ups(e, both)
+        if e.costs.processors == "shared":
+            node = _node_of_rank(e)
+            both.columns = [(node[column[0]], *column[1:]) for column in both.columns]
         found += _late(e, both, "sends and receives")
     else:
         for jobs, what in ((sending, "sends"), (receiving, "receives")):
@@ -81,10 +85,21 @@ def _late(e: CheckContext, jobs: ProcessorJobs, what: str) -> list[Violation]:
     late = jobs.late(4 * e.slack)
     if late is None:
         return []
-    rank, message, done, latest = late
+    at, message, done, latest = late
+    whose = (
+        f"ranks on {e.machine.topology.node_name(at)}: their" if e.costs.processors == "shared" else f"rank {at}: its"
+    )
     of = f"message {message}" if message >= 0 else "a set-up"
-    text = f"rank {rank}: its {what} leave no time for {of}: done at {done:.9g} s, must be at most {latest:.9g} s"
+    text = f"{whose} {what} leave no time for {of}: done at {done:.9g} s, must be at most {latest:.9g} s"
     return [Violation("processor", text)]
+
+
+def _node_of_rank(e: CheckContext) -> Ints:
+    """shape=(ranks): where each is; -1 where it neither sends nor receives."""
+    ranks = int(max(e.senders.max(initial=-1), e.receivers.max(initial=-1))) + 1
+    node = np.full(ranks, -1, np.int64)
+    node[e.senders], node[e.receivers] = e.workload.source, e.workload.target
+    return node
 
 
 def _all(e: CheckContext) -> Ints:
@@ -173,13 +188,16 @@ def _in_turn(e: CheckContext) -> list[Violation]:
     if e.costs.one_processor and not e.costs.preempts:
         message, rank, ready, begun = (np.concatenate(column) for column in zip(*turns, strict=True))
         turns = [(message, rank, ready, begun)]
-    for message, rank, ready, begun in turns:
+    node = _node_of_rank(e) if e.costs.processors == "shared" else None
+    for message, own, ready, begun in turns:
+        rank = own if node is None else node[own]
         order = np.lexsort((begun, ready, rank))
         message, rank, ready, begun = message[order], rank[order], ready[order], begun[order]
         later = (rank[1:] == rank[:-1]) & (ready[1:] > ready[:-1] + e.slack)
         back = np.where(later, begun[:-1] - begun[1:], -np.inf)
         if back.size and back.max() > e.slack:
             k = int(back.argmax())
-            text = f"rank {rank[k]}: serves message {message[k + 1]} before {message[k]}, which was ready before it"
+            whose = f"rank {rank[k]}" if node is None else e.machine.topology.node_name(int(rank[k]))
+            text = f"{whose}: serves message {message[k + 1]} before {message[k]}, which was ready before it"
             return [Violation("order", text)]
     return []
