@@ -4,7 +4,7 @@
 
 Complete exchanges and power laws (mean degree 16) of 8 B to 4 KiB, directly and by the best candidate of the cost model
 (`conset.combining.candidates`). `estimate` is that model; `flow` simulates the whole program and the direct exchange,
-posted at once, up to `SIMULATED` messages. A complete exchange on 16,384 ranks has 268 million messages: what it takes
+posted at once, up to `SIMULATED` messages (of 4 KiB up to `MANY` ranks). A complete exchange on 16,384 ranks has 268 million messages: what it takes
 is that of one rank, as all are alike, by the counts of a box; its paths are not made.
 Beside them what was measured: R. O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point
 communications", SC 2019: up to 22.6 times on 16,384 processes of a torus (Cray XK7), 7.2 times on 4,096 of a dragonfly
@@ -40,7 +40,8 @@ WORDS = (
 SIZES = (8, 64, 512, 4096)
 MADE = 1 << 22
 """Messages of a pattern whose paths are made."""
-SIMULATED = 300_000
+SIMULATED, MANY, SHORT = 300_000, 1024, 512
+"""Messages of a pattern that is simulated; above so many ranks up to so many bytes: shared links take minutes."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def measure(name: str, ranks: int, size: int) -> Row | None:
     straight = next(c for c in found if c.paths.stages == 1)
     best = found[0]
     simulated = [None, None]
-    if pattern.messages <= SIMULATED:
+    if pattern.messages <= SIMULATED and (ranks <= MANY or size <= SHORT):
         simulated = [_flow_s(c, machine) for c in (straight, best)]
     return Row(name, ranks, size, best.name, straight.estimate.time_s, best.estimate.time_s, *simulated)
 
