@@ -4,8 +4,8 @@
 
 Complete exchanges and power laws (mean degree 16) of 8 B to 4 KiB, directly and by the best candidate of the cost model
 (`conset.combining.candidates`). `estimate` is that model; `flow` simulates the whole program and the direct exchange,
-posted at once, up to `SIMULATED` messages (of 4 KiB up to `MANY` ranks). A complete exchange on 16,384 ranks has 268 million messages: what it takes
-is that of one rank, as all are alike, by the counts of a box; its paths are not made.
+posted at once, up to `SIMULATED` messages (of 4 KiB up to `MANY` ranks). Complete exchanges on more ranks have more
+messages than paths are made of here (`MADE`); they are left out.
 Beside them what was measured: R. O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point
 communications", SC 2019: up to 22.6 times on 16,384 processes of a torus (Cray XK7), 7.2 times on 4,096 of a dragonfly
 (Cray XC40).
