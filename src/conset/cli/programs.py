@@ -70,11 +70,15 @@ def combine_to_file(
     from conset.cli.signals import STOPPED, interruptible
     from conset.combining.choose import compile_combined
     from conset.combining.summary import summarize_combination
+    from conset.combining.table import parse_combine
     from conset.errors import VerificationError
     from conset.formats.program import document_of_program, require_json, write_program_document
     from conset.formats.schedule import write_schedule
     from conset.report.outcome import combined_text
 
+    if output is not None:
+        require_json(output)  # before a search that may take long
+    parse_combine(combine)
     with interruptible(), progress(f"combining by {combine}", search=True):
         found = compile_combined(pattern, machine, options, combine, manifest=manifest)
     with progress("verifying, bounding, predicting"):
@@ -86,7 +90,6 @@ def combine_to_file(
             if found.combine == "none":
                 write_schedule(found.whole, output)
             else:
-                require_json(output)
                 write_program_document(document_of_program(found.program), output)
     if json:
         print_json("conset/compile@1", summary, manifest)

@@ -1,0 +1,159 @@
+"""Whether messages are combined, on the command line and in Python: chosen by the model, verified, bounded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import conset
+from conset.cli.main import run
+from conset.combining.choose import WORTH, compile_combined
+from conset.combining.summary import summarize_combination
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.errors import InputError, UsageError
+from conset.machine.spec import parse_machine
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.program import Program, chained
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """What a command prints with `--json`."""
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_small_messages_of_a_complete_exchange_are_combined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    """On the Paragon at 256 B: 2.1 ms in 4 x 4 x 4; rows, then columns, posted at once, take 4.4 ms, directly 8.3."""
+    file = tmp_path / "p.json"
+    found = said(capsys, "compile", "alltoall:size=256", "--on", "paragon:8x8", "--combine", "auto", "-o", str(file))
+    assert found["combine"] != "none"
+    assert found["simulated_s"] < 2.5e-3
+    assert found["verified"]
+    assert found["pattern"]["messages"] == 64 * 63
+    assert len(found["stages"]) == found["figures"]["stages"]
+    assert found["bound"]["any_number"]["time_s"] <= found["simulated_s"]
+    assert found["gap"]["any_number"] >= 1
+    times = [each["time_s"] for each in found["candidates"]]
+    assert times == sorted(times)
+    assert times[0] == found["simulated_s"]
+    assert next(each["time_s"] for each in found["candidates"] if each["combine"] == "none") > 8e-3
+    assert run(["verify", str(file)]) == 0
+    assert said(capsys, "predict", str(file))["time_s"] == found["simulated_s"]
+    assert said(capsys, "simulate", str(file), "--model", "wormhole")["time_s"] == found["simulated_s"]
+
+
+def test_long_messages_go_directly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At 4 KiB the file is the schedule that a compile without `--combine` writes, its manifest apart."""
+    files = [tmp_path / name for name in ("a.json", "b.json")]
+    words = ("compile", "alltoall:size=4KiB", "--on", "paragon:8x8")
+    found = said(capsys, *words, "--combine", "auto", "-o", str(files[0]))
+    assert found["combine"] == "none"
+    assert len(found["stages"]) == 1
+    assert run([*words, "-o", str(files[1])]) == 0
+    assert conset.read(files[0]) == conset.read(files[1])
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.json", "b.json")]
+    for file in files:
+        words = ["compile", "random:degree=12,size=32", "--on", "torus:4x4,overhead=5us", "--combine", "auto"]
+        assert run([*words, "--seed", "3", "-o", str(file)]) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "machine"),
+    [
+        ("alltoall:size=16", "torus:4x4,overhead=1us,copy=1GB/s"),
+        ("random:degree=3,size=16", "mesh:4x4,overhead=1us"),
+        ("neighbor:size=8", "torus:4x4,overhead=1us"),
+        ("power-law:degree=6,size=16", "crossbar:24,overhead=2us,processors=one,copy=100MB/s"),
+        ("alltoall:size=16", "mesh:4x4"),
+        ("alltoall:size=64KiB", "hypercube:4,overhead=1us,copy=1GB/s"),
+    ],
+)
+def test_what_is_chosen_is_not_slower_than_going_directly(pattern: str, machine: str) -> None:
+    target = parse_machine(machine)
+    traffic = parse_pattern(pattern, topology=target.topology, ranks=target.topology.endpoints)
+    found = compile_combined(traffic, target)
+    direct = compile_pattern(traffic, target)
+    assert direct.report is not None
+    assert found.whole.report is not None
+    own, other = found.whole.report.simulated_s, direct.report.simulated_s
+    assert own is not None
+    assert other is not None
+    assert own <= other
+    if found.combine == "none":
+        assert found.program.schedules == (direct,)
+        assert not any(each.time_s <= WORTH * other for each in found.tried if each.name != "none")
+    else:
+        assert own <= WORTH * other
+        assert chained(found.program) == found.whole
+    assert summarize_combination(found)["verified"]
+
+
+def test_where_bundles_cost_no_work_nothing_is_combined() -> None:
+    """A bare network has latencies alone, which pass at the same time."""
+    target = parse_machine("crossbar:16")
+    found = compile_combined(parse_pattern("alltoall:size=8", topology=target.topology, ranks=16), target)
+    assert found.combine == "none"
+
+
+@pytest.mark.parametrize("contention", [1, 2])
+def test_stages_keep_the_limits_that_are_asked_for(contention: int) -> None:
+    target = parse_machine("paragon:4x4")
+    pattern = parse_pattern("alltoall:size=64", topology=target.topology, ranks=16)
+    found = compile_combined(pattern, target, CompileOptions(contention=contention), "4x4")
+    assert {schedule.limits.link for schedule in found.program.schedules} == {contention}
+    assert conset.verify(found.program).ok
+
+
+def test_a_program_in_python() -> None:
+    program = conset.compile("alltoall:size=8", "torus:4x4,overhead=2us", combine="4x4", method="naive")
+    assert isinstance(program, Program)
+    assert program.paths is not None
+    assert program.paths.stages == 2
+    assert conset.verify(program).ok
+    assert conset.simulate(program).messages == 16 * 6
+    assert conset.predict(program, by="formula").time_s > 0
+    direct = conset.compile("alltoall:size=1MB", "torus:4x4", combine="auto")
+    assert isinstance(direct, Program)
+    assert direct.paths is None
+    assert len(direct.stages) == 1
+
+
+def test_programs_beside_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("compare", "alltoall:size=8", "--on", "mesh:4x4,overhead=2us", "--methods", "naive,coloring")
+    rows = said(capsys, *words, "--combine", "4x4,radix:2")["rows"]
+    found = {row["method"].split()[-1]: row for row in rows}
+    assert set(found) == {"naive", "coloring", "4x4", "radix:2"}
+    assert rows[0]["combine"] in ("4x4", "radix:2")
+    assert [row["time_s"] for row in rows] == sorted(row["time_s"] for row in rows)
+
+
+def test_what_cannot_be_combined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = parse_machine("crossbar:4")
+    ordered = Pattern.from_messages([0, 1], [1, 2], [8, 8], 4, before=[[0, 1]])
+    with pytest.raises(InputError, match="have an order, which stages do not keep"):
+        compile_combined(ordered, target, combine="2x2")
+    with pytest.raises(UsageError, match="did you mean 'mixed'"):
+        conset.compile("alltoall", "crossbar:4", combine="mixd")
+    program = tmp_path / "p.toml"
+    program.write_text('[[block]]\npattern = "shift"\n')
+    for words, code, line in (
+        (["alltoall", "--on", "mesh:4x4", "--combine", "3x3"], 3, "9 cells for 16 ranks"),
+        (["alltoall", "--on", "mesh:4x4", "--combine", "auto", "-o", str(tmp_path / "x.npz")], 2, "ends in .json"),
+        ([str(program), "--on", "mesh:4x4", "--combine", "auto"], 2, "is a program of blocks"),
+    ):
+        capsys.readouterr()
+        assert run(["compile", *words]) == code
+        assert line in capsys.readouterr().err
