@@ -24,13 +24,14 @@ from conset.pattern.readers.partition import Graph, pattern_from_graph
 
 _BANNER = re.compile(rb"%%?MatrixMarket[ \t]+matrix[ \t]+(\w+)[ \t]+([\w-]+)[ \t]+([\w-]+)[ \t]*", re.IGNORECASE)
 _SIZES = re.compile(rb"([0-9]{1,19})(?:[ \t]+([0-9]{1,19}))(?:[ \t]+([0-9]{1,19}))?")
-_REAL = rb"[+-]?+(?:(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+|[nN][aA][nN]|[iI][nN][fF])"
+_REAL = rb"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[nN][aA][nN]|[iI][nN][fF])"
 _VALUE_KINDS = {
-    "real": (_REAL, "a number"), "double": (_REAL, "a number"), "integer": (rb"[+-]?+[0-9]++", "a whole number"),
-    "unsigned-integer": (rb"[0-9]++", "a whole number"), "complex": (_REAL + rb"[ \t]++" + _REAL, "two numbers"),
+    "real": (_REAL, "a number"), "double": (_REAL, "a number"), "integer": (rb"[+-]?[0-9]+", "a whole number"),
+    "unsigned-integer": (rb"[0-9]+", "a whole number"), "complex": (_REAL + rb"[ \t]+" + _REAL, "two numbers"),
     "pattern": (b"", ""),
 }  # fmt: skip
-"""Kind of value → its grammar and its name in errors."""
+"""Kind of value → its grammar and its name in errors. No two ways to match anything, so that none is tried again, and
+no possessive quantifiers: before Python 3.11.5 a group of them that fails keeps what it took."""
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 _PLUS = re.compile(rb"(?<![eE])\+")
 _BLANK = re.compile(rb"^[ \t\r]*+\n", re.MULTILINE)
@@ -157,9 +158,9 @@ def checked_text(path: Path) -> Text:
     form, field, symmetry = _read_banner(content, path)
     begin, number, sizes = _read_sizes(content, form, path)
     promised = sizes[2] if form == "coordinate" else _count_stored(sizes[0], sizes[1], symmetry)
-    lines = _entry_lines(content, begin, form, field)
-    end = lines.match(content, begin).end()  # type: ignore[union-attr]  # it matches no line at all too
-    if end < len(content):
+    wrong = _wrong_line(form, field).search(content, begin)
+    if wrong is not None:
+        end = wrong.start()
         line = content[end : content.index(b"\n", end)]
         number += content.count(b"\n", begin, end) + 1
         given = shortened(_decoded(line).strip())
@@ -209,12 +210,12 @@ def _count_stored(rows: int, columns: int, symmetry: str) -> int:
     return rows * (rows - 1) // 2 if symmetry == "skew-symmetric" else rows * (rows + 1) // 2
 
 
-def _entry_lines(content: bytes, begin: int, form: str, field: str) -> re.Pattern[bytes]:
-    """What matches all lines of entries, blank ones included, up to the first that is none."""
+def _wrong_line(form: str, field: str) -> re.Pattern[bytes]:
+    """What finds the beginning of the first line that is neither blank nor an entry."""
     value, _ = _VALUE_KINDS[field]
-    ends = rb"[0-9]++[ \t]++[0-9]++" if form == "coordinate" else b""
-    between = rb"[ \t]++" if ends and value else b""
-    return re.compile(rb"(?:[ \t]*+(?:" + ends + between + value + rb"[ \t]*+)?+\r?+\n)*+")
+    ends = rb"[0-9]+[ \t]+[0-9]+" if form == "coordinate" else b""
+    between = rb"[ \t]+" if ends and value else b""
+    return re.compile(rb"^(?![ \t]*(?:" + ends + between + value + rb"[ \t]*)?\r?$)", re.MULTILINE)
 
 
 def _entry_rule(form: str, field: str) -> str:

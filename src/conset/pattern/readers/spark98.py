@@ -19,8 +19,9 @@ from conset.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located
 
-_NUMBERS = re.compile(rb"(?:\s*+[+-]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+(?=\s|\Z))*+\s*+")
-"""Numbers between white space, as `float` reads them, without its underscores, digits of other scripts, nan and inf."""
+_NO_NUMBER = re.compile(rb"(?<!\S)(?![+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\S))\S")
+"""Where the first word begins that is no number, as `float` reads them, without its underscores, digits of other
+scripts, nan and inf. (No possessive quantifiers: before Python 3.11.5 a group of them that fails keeps what it took.)"""
 
 
 def read_spark98(path: Path, options: ReadOptions) -> Pattern:
@@ -87,8 +88,9 @@ class _Tokens:
         self.path = path
         content = path.read_bytes()
         words = content.split()
-        if not _NUMBERS.fullmatch(content):
-            k = next(k for k, word in enumerate(words) if not _NUMBERS.fullmatch(word))
+        wrong = _NO_NUMBER.search(content)
+        if wrong is not None:
+            k = len(content[: wrong.start()].split())
             text = words[k][:20].decode(errors="replace")
             raise InputError(f"{path}: number {k + 1} of the file: '{text}' is no number")
         self._numbers = np.array(words, np.float64)
