@@ -21,7 +21,7 @@ from conset.pattern.readers.entries import ReadOptions, located
 
 _NO_NUMBER = re.compile(rb"(?<!\S)(?![+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\S))\S")
 """Where the first word begins that is no number, as `float` reads them, without its underscores, digits of other
-scripts, nan and inf. (No possessive quantifiers: before Python 3.11.5 a group of them that fails keeps what it took.)"""
+scripts, nan and inf. (No possessive quantifiers: before Python 3.11.5 a group that fails keeps what it took.)"""
 
 
 def read_spark98(path: Path, options: ReadOptions) -> Pattern:
