@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, UsageError
-from conset.pattern.pattern import Pattern
+from conset.pattern.pattern import Pattern, find_cycle
 from conset.units import MAX_SIZE_B
 
 MAX_RANKS = 2**24
@@ -163,7 +162,6 @@ def _check_order(
     place: Callable[[int], str],
     where: str,
 ) -> None:
-    graph = TopologicalSorter[int]()
     for first, second in before:
         if not 0 <= first < source.size:
             raise InputError(f"{place(second)}: after = {first}: must be an entry from 0 to {source.size - 1}")
@@ -175,9 +173,5 @@ def _check_order(
             raise InputError(
                 f"{place(second)}: after = {first}: entries {first} and {second} must share a rank to be ordered"
             )
-        graph.add(second, first)
-    try:
-        graph.prepare()
-    except CycleError as error:
-        cycle = " before ".join(str(k) for k in error.args[1])
-        raise InputError(f"{where}: the order is cyclic: entry {cycle}") from None
+    if before and (cycle := find_cycle(np.array(before), source.size)):
+        raise InputError(f"{where}: the order is cyclic: entry {' before '.join(map(str, cycle))}")
