@@ -20,17 +20,17 @@ from conset import _core
 from conset.combining.candidates import Candidate, candidates
 from conset.combining.compile import compile_along
 from conset.combining.mixed import mixed_candidates
-from conset.combining.table import Combine, parse_combine, paths_of
+from conset.combining.table import parse_combine, paths_of
 from conset.compilation.auto import best_trial
 from conset.compilation.options import AUTO, CompileOptions
 from conset.compilation.pipeline import Placement, compile_pattern, placement_of
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.program.paths import Paths
 from conset.program.program import Program
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
+from conset.units import format_time
 
 BOXES, MIXES = 4, 2
 """Candidates that are compiled per unit of effort, the best ones by the cost model: the same paths for all, mixed."""
@@ -87,7 +87,7 @@ class Combination:
         other = next(each for each in self.tried if (each.name == "none") != (self.combine == "none"))
         own = next(each for each in self.tried if each.name == self.combine)
         names = ["sending every message directly" if name == "none" else name for name in (own.name, other.name)]
-        return f"{names[0]}: {own.time_s * 1e6:.4g} us against {other.time_s * 1e6:.4g} us by {names[1]}"
+        return f"{names[0]}: {format_time(own.time_s)} against {format_time(other.time_s)} by {names[1]}"
 
 
 def compile_combined(
@@ -121,19 +121,13 @@ def compile_combined(
     if wanted.kind == AUTO:
         return _choose(pattern, machine, options, manifest)
     placement = placement_of(pattern, machine, options)
-    return _along(wanted, paths_of(wanted, pattern, machine, placement), machine, options, placement, manifest)
+    paths = paths_of(wanted, pattern, machine, placement)
+    return Combination(str(wanted), *compile_along(paths, machine, options, placement, manifest))
 
 
 def _direct(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Combination:
     schedule = compile_pattern(pattern, machine, options, manifest=manifest)
     return Combination("none", Program.of_schedule(schedule), schedule)
-
-
-def _along(
-    wanted: Combine, paths: Paths, machine: Machine, options: CompileOptions, placement: Placement, manifest: Manifest
-) -> Combination:  # fmt: skip
-    program, whole = compile_along(paths, machine, options, placement, manifest)
-    return Combination(str(wanted), program, whole)
 
 
 def _choose(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Combination:
