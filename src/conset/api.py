@@ -424,10 +424,10 @@ def compare(
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
     )  # fmt: skip
     pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
-    combines = combine.split(",") if isinstance(combine, str) else combine
     return compare_all(
-        pairs, options, policies, models=tuple(models), by=by, named=methods is not None, combines=combines
-    )
+        pairs, options, policies, models=tuple(models), by=by, named=methods is not None,
+        combines=inputs.listed(combine),
+    )  # fmt: skip
 
 
 @python_interface

@@ -116,14 +116,15 @@ def policies_of(methods: str | Sequence[str] | None, sync: str | Sequence[str] |
     from conset.compilation.options import AUTO
     from conset.methods.table import find_method, table
 
-    names = [*table()] if methods is None else [name.strip() for name in _listed(methods)]
+    names = [*table()] if methods is None else [name.strip() for name in listed(methods)]
     if not names:
         raise UsageError("methods: at least one method required", options=["methods"])
     known = [name if name == AUTO else find_method(name).name for name in dict.fromkeys(names)]
-    return parse_policies(None if sync is None else ",".join(_listed(sync))).spread(known)
+    return parse_policies(None if sync is None else ",".join(listed(sync))).spread(known)
 
 
-def _listed(names: str | Sequence[str]) -> Sequence[str]:
+def listed(names: str | Sequence[str]) -> Sequence[str]:
+    """Names that are given one by one, or in one text with commas."""
     return names.split(",") if isinstance(names, str) else names
 
 
