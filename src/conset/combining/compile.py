@@ -42,6 +42,7 @@ def compile_along(
     """
     stages = [paths.bundles(j).pattern for j in range(paths.stages)]
     start = time.perf_counter()
+    bundles = bundles_of(paths)
 
     def make(method: str, contention: int | None, effort: int) -> Schedule:
         schedules = [
@@ -49,9 +50,8 @@ def compile_along(
             for stage in stages
         ]
         sync = "none" if all(schedule.phases <= 1 for schedule in schedules) else "local"
-        return chained(
-            Program.of_schedules(paths, schedules, schedules[0].sync if len(stages) == 1 else sync, manifest)
-        )
+        sync = schedules[0].sync if len(stages) == 1 else sync
+        return chained(Program.of_schedules(paths, schedules, sync, manifest), bundles)
 
     def refuse(method: str) -> str | None:
         refusals = (why_not(method, stage, machine, options, placement) for stage in stages)
@@ -59,9 +59,8 @@ def compile_along(
 
     name = options.chosen_method
     if name == AUTO:
-        everything = bundles_of(paths)
-        require_affordable(everything, options.rank_by, options.effort)
-        whole = choose_schedule(make, everything, machine, options, refuse=refuse)
+        require_affordable(bundles, options.rank_by, options.effort)
+        whole = choose_schedule(make, bundles, machine, options, refuse=refuse)
     else:
         whole = make(name, None, options.effort)
         if options.sync == AUTO:

@@ -29,10 +29,14 @@ MAX_CHAINED = 2**26
 """Messages that a program may execute as one schedule."""
 
 
-def chained(program: Program) -> Schedule:
+def chained(program: Program, bundles: Pattern | None = None) -> Schedule:
     """All that a program sends, as one schedule.
 
     Message indices: by source rank, then by stage (of building blocks: by repetition), then as in the stage.
+
+    Args:
+        program: its stages.
+        bundles: `bundles_of(program.paths)`, where it is there already: it is the same for all schedules of the stages.
 
     Raises:
         InputError: it executes more than 2^26 messages.
@@ -44,7 +48,7 @@ def chained(program: Program) -> Schedule:
     if executed > MAX_CHAINED:
         raise InputError(f"the program executes {executed:,} messages, as one schedule at most {MAX_CHAINED:,}")
     patterns = [program.schedules[k].pattern for k, _ in runs]
-    pattern, places = _together(patterns, program.paths)
+    pattern, places = _together(patterns, program.paths) if bundles is None else (bundles, _places(patterns))
     schedules = [program.schedules[k] for k, _ in runs]
     orders = [_phases_in(program.schedules[k], back) for k, back in runs]
     merged = _join(schedules, orders, places, pattern)
