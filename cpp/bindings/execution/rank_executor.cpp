@@ -29,7 +29,7 @@ RankOperations operations_of(In<std::int32_t> phase, In<std::int32_t> peer, In<s
     check_ids("peer", view(peer), std::int64_t{1} << 31);
     check_ids("bytes", view(bytes), std::int64_t{1} << 31);
     require(std::is_sorted(phase.data(), phase.data() + count), "phase", "must rise");
-    return {copy(phase), copy(peer), copy(offset), copy(bytes), copy(work)};
+    return {copy(phase), copy(peer), copy(offset), copy(bytes), copy(work), {}};
 }
 
 RankCopies copies_of(In<std::int64_t> offsets, In<std::uint8_t> work, In<std::int64_t> source, In<std::int64_t> target,
@@ -96,32 +96,23 @@ RankPlan plan_of(std::int64_t phases, int sync, std::int64_t every, std::int64_t
             packs == nullptr ? RankCopies{} : *packs,
             unpacks == nullptr ? RankCopies{} : *unpacks,
             copy(need_offsets),
-            copy(needs)};
-}
-
-// Unsigned, as mpi4py gives it; a handle that is an int may be negative.
-template <class Handle>
-Handle handle_of(std::uint64_t number) {
-    if constexpr (std::is_pointer_v<Handle>)
-        return reinterpret_cast<Handle>(number);
-    else
-        return static_cast<Handle>(static_cast<std::uint32_t>(number));
+            copy(needs),
+            {}};
 }
 
 // An executor and the buffers that its requests know by address.
 template <class Handle>
 class BoundExecutor {
 public:
-    BoundExecutor(In<std::uint64_t> calls, std::uint64_t comm, std::uint64_t byte, std::size_t status_bytes,
-                  const RankPlan& plan, In<std::uint8_t> send, InOut<std::uint8_t> receive)
+    BoundExecutor(const MpiNumbers& mpi, std::uint64_t comm, const RankPlan& plan, In<std::uint8_t> send,
+                  InOut<std::uint8_t> receive)
         : send_(std::move(send)), receive_(std::move(receive)) {
-        check_size("calls", calls.shape(0), kMpiCalls.size());
+        check_size("bytes of a handle", as_size(mpi.handle_bytes), sizeof(Handle));
         check_plan(plan, send_->shape(0), receive_->shape(0));
-        const MpiWorld<Handle> world{MpiCalls<Handle>::at(view(calls)), handle_of<Handle>(comm),
-                                     handle_of<Handle>(byte), status_bytes};
-        executor_ =
-            std::make_unique<RankExecutor<Handle>>(world, plan, reinterpret_cast<const std::byte*>(send_->data()),
-                                                   reinterpret_cast<std::byte*>(receive_->data()));
+        const MpiWorld<Handle> world{mpi_of<Handle>(mpi), handle_of<Handle>(comm)};
+        const RankBuffers<Handle> buffers{reinterpret_cast<const std::byte*>(send_->data()),
+                                          reinterpret_cast<std::byte*>(receive_->data()), Handle{}, Handle{}};
+        executor_ = std::make_unique<RankExecutor<Handle>>(world, plan, RankItems{}, buffers);
     }
     BoundExecutor(const BoundExecutor&) = delete;
     BoundExecutor& operator=(const BoundExecutor&) = delete;
@@ -159,10 +150,9 @@ void bind_executor(nb::module_& module, const char* name) {
     using Bound = BoundExecutor<Handle>;
     using Released = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Bound>(module, name)
-        .def(nb::init<In<std::uint64_t>, std::uint64_t, std::uint64_t, std::size_t, const RankPlan&, In<std::uint8_t>,
-                      InOut<std::uint8_t>>(),
-             nb::arg("calls").noconvert(), nb::arg("comm"), nb::arg("byte"), nb::arg("status_bytes"), nb::arg("plan"),
-             nb::arg("send").noconvert(), nb::arg("receive").noconvert())
+        .def(nb::init<const MpiNumbers&, std::uint64_t, const RankPlan&, In<std::uint8_t>, InOut<std::uint8_t>>(),
+             nb::arg("mpi"), nb::arg("comm"), nb::arg("plan"), nb::arg("send").noconvert(),
+             nb::arg("receive").noconvert())
         .def("prepare", &Bound::prepare, Released())
         .def("start", &Bound::start, Released())
         .def("progress", &Bound::progress, Released())
@@ -170,6 +160,15 @@ void bind_executor(nb::module_& module, const char* name) {
         .def("missing", &Bound::missing, Released())
         .def("release", &Bound::release, Released())
         .def_prop_ro("running", &Bound::running);
+}
+
+MpiNumbers numbers_of(In<std::uint64_t> calls, std::uint64_t byte, std::uint64_t errors_return,
+                      std::uint64_t handle_bytes, std::uint64_t status_bytes, std::uint64_t source_at,
+                      std::int64_t any_source, std::int64_t named) {
+    check_size("calls", calls.shape(0), kMpiCalls.size());
+    MpiNumbers numbers{{}, byte, errors_return, handle_bytes, status_bytes, source_at, any_source, named};
+    std::copy_n(calls.data(), numbers.calls.size(), numbers.calls.begin());
+    return numbers;
 }
 
 std::vector<std::string> call_names() { return {kMpiCalls.begin(), kMpiCalls.end()}; }
@@ -213,6 +212,18 @@ void bind_rank_executor(nb::module_& module) {
         .def_prop_ro("signals", &entries<MissingPeers, &MissingPeers::signals>)
         .def_prop_ro("taken", &entries<MissingPeers, &MissingPeers::taken>)
         .def_prop_ro("noticed", &entries<MissingPeers, &MissingPeers::noticed>);
+    nb::class_<MpiNumbers>(module, "Mpi")
+        .def(
+            "__init__",
+            [](MpiNumbers* self, In<std::uint64_t> calls, std::uint64_t byte, std::uint64_t errors_return,
+               std::uint64_t handle_bytes, std::uint64_t status_bytes, std::uint64_t source_at, std::int64_t any_source,
+               std::int64_t named) {
+                new (self) MpiNumbers(
+                    numbers_of(calls, byte, errors_return, handle_bytes, status_bytes, source_at, any_source, named));
+            },
+            nb::kw_only(), nb::arg("calls").noconvert(), nb::arg("byte"), nb::arg("errors_return"),
+            nb::arg("handle_bytes"), nb::arg("status_bytes"), nb::arg("source_at"), nb::arg("any_source"),
+            nb::arg("named"));
     bind_executor<int>(module, "ExecutorOfInts");
     bind_executor<void*>(module, "ExecutorOfPointers");
     module.def("mpi_calls", &call_names);

@@ -18,14 +18,14 @@ constexpr int kShortestNap = 8;     // the first nap is that part of the longest
 }  // namespace
 
 template <class Handle>
-RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const std::byte* send,
-                                   std::byte* receive)
+RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const RankItems& items,
+                                   const RankBuffers<Handle>& buffers)
     : world_(world),
       plan_(plan),
-      send_(send),
-      receive_(receive),
+      items_(items),
+      buffers_(buffers),
       work_(std::make_unique_for_overwrite<std::byte[]>(as_size(plan.work_bytes))),
-      status_(std::make_unique<std::byte[]>(world.status_bytes)) {
+      status_(std::make_unique<std::byte[]>(world.mpi.status_bytes)) {
     make_steps(plan);
     make_copies(plan);
     make_runs(sends_, plan_.sends, true);
@@ -68,12 +68,12 @@ void RankExecutor<Handle>::make_copies(const RankPlan& plan) {
     const auto make = [&](Array<Copy>& copies, const RankCopies& given, std::byte* to) {
         copies.reserve(given.bytes.size());
         for (std::size_t k = 0; k < given.bytes.size(); ++k) {
-            const std::byte* from = given.work[k] != 0 ? work_.get() : send_;
+            const std::byte* from = given.work[k] != 0 ? work_.get() : buffers_.send;
             copies.push_back({from + given.source[k], to + given.target[k], as_size(given.bytes[k])});
         }
     };
     make(packs_, plan.packs, work_.get());
-    make(unpacks_, plan.unpacks, receive_);
+    make(unpacks_, plan.unpacks, buffers_.receive);
 }
 
 // A run ends where its step does, and before a peer comes a second time.
@@ -103,18 +103,20 @@ bool RankExecutor<Handle>::fine(const char* call, int code) {
 
 template <class Handle>
 bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperations& operations, bool sends) {
-    const auto& [calls, comm, byte, status_bytes] = world_;
+    const auto& [mpi, comm] = world_;
+    const auto& calls = mpi.calls;
+    const Handle byte = mpi.byte;
     requests.handles.reserve(operations.size());
     for (std::size_t k = 0; k < operations.size(); ++k) {
         const std::int64_t offset = operations.offset[k];
         const int count = static_cast<int>(operations.bytes[k]);
         Handle request{};
         if (sends) {
-            const std::byte* from = (operations.in_work(k) ? work_.get() : send_) + offset;
+            const std::byte* from = (operations.in_work(k) ? work_.get() : buffers_.send) + offset;
             if (!fine("MPI_Send_init", calls.send_init(from, count, byte, operations.peer[k], kData, comm, &request)))
                 return false;
         } else {
-            std::byte* to = (operations.in_work(k) ? work_.get() : receive_) + offset;
+            std::byte* to = (operations.in_work(k) ? work_.get() : buffers_.receive) + offset;
             if (!fine("MPI_Recv_init", calls.recv_init(to, count, byte, operations.peer[k], kData, comm, &request)))
                 return false;
         }
@@ -125,7 +127,9 @@ bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperation
 
 template <class Handle>
 bool RankExecutor<Handle>::make_signals(Array<Handle>& signals, const RankOperations& operations, bool sends) {
-    const auto& [calls, comm, byte, status_bytes] = world_;
+    const auto& [mpi, comm] = world_;
+    const auto& calls = mpi.calls;
+    const Handle byte = mpi.byte;
     std::byte* nothing = status_.get();  // no byte of it is sent
     signals.reserve(operations.size());
     for (const std::int32_t peer : operations.peer) {
@@ -149,7 +153,7 @@ bool RankExecutor<Handle>::prepare() {
 template <class Handle>
 void RankExecutor<Handle>::release() {
     for (Array<Handle>* handles : {&sends_.handles, &receives_.handles, &signals_in_, &signals_out_}) {
-        for (Handle& request : *handles) fine("MPI_Request_free", world_.calls.request_free(&request));
+        for (Handle& request : *handles) fine("MPI_Request_free", world_.mpi.calls.request_free(&request));
         handles->clear();
     }
 }
@@ -158,14 +162,14 @@ template <class Handle>
 std::string RankExecutor<Handle>::describe(const MpiFailure& failure) const {
     std::array<char, 4096> text{};  // more than the MPI_MAX_ERROR_STRING of any library
     int length = 0;
-    world_.calls.error_string(failure.code, text.data(), &length);
+    world_.mpi.calls.error_string(failure.code, text.data(), &length);
     return std::string(failure.call) + ": " + text.data();
 }
 
 template <class Handle>
 bool RankExecutor<Handle>::test(Handle& request, bool& ended) {
     int flag = 0;
-    if (!fine("MPI_Test", world_.calls.test(&request, &flag, status_.get()))) return false;
+    if (!fine("MPI_Test", world_.mpi.calls.test(&request, &flag, status_.get()))) return false;
     ended = flag != 0;
     seen_ += ended ? 1 : 0;
     return true;
@@ -174,7 +178,7 @@ bool RankExecutor<Handle>::test(Handle& request, bool& ended) {
 template <class Handle>
 bool RankExecutor<Handle>::startall(Array<Handle>& requests, std::size_t begin, std::size_t end) {
     if (begin == end) return true;
-    return fine("MPI_Startall", world_.calls.startall(static_cast<int>(end - begin), requests.data() + begin));
+    return fine("MPI_Startall", world_.mpi.calls.startall(static_cast<int>(end - begin), requests.data() + begin));
 }
 
 template <class Handle>
@@ -241,7 +245,7 @@ ExchangeState RankExecutor<Handle>::enter() {
     // signals are alike, so their order does not matter
     if (!signals_in_.empty() && !startall(signals_in_, step.send_begin, step.send_end)) return ExchangeState::failed;
     if (plan_.sync == SyncKind::barrier && step_ > 0) {
-        if (!fine("MPI_Ibarrier", world_.calls.ibarrier(world_.comm, &barrier_))) return ExchangeState::failed;
+        if (!fine("MPI_Ibarrier", world_.mpi.calls.ibarrier(world_.comm, &barrier_))) return ExchangeState::failed;
         stage_ = Stage::barrier;
         return ExchangeState::ended;
     }

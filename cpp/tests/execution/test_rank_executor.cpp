@@ -67,9 +67,9 @@ template <class Handle>
 std::vector<std::unique_ptr<RankExecutor<Handle>>> executors_of(Exchange& exchange) {
     std::vector<std::unique_ptr<RankExecutor<Handle>>> executors;
     for (std::size_t r = 0; r < exchange.plans.size(); ++r) {
+        const RankBuffers<Handle> buffers{exchange.send[r].data(), exchange.receive[r].data(), Handle{}, Handle{}};
         executors.push_back(std::make_unique<RankExecutor<Handle>>(toy::world_of<Handle>(static_cast<int>(r)),
-                                                                   exchange.plans[r], exchange.send[r].data(),
-                                                                   exchange.receive[r].data()));
+                                                                   exchange.plans[r], RankItems{}, buffers));
         EXPECT_TRUE(executors.back()->prepare());
     }
     return executors;
@@ -234,8 +234,8 @@ TYPED_TEST(Executors, AFailureIsACodeAndLeavesNothing) {
     toy::Network network(2, 1, 64, 0);
     network.fail_after = 1;
     Exchange exchange(2, {{0, 1, 0, 8}, {0, 1, 0, 8}}, SyncKind::none, 1, 0);
-    RankExecutor<TypeParam> executor(toy::world_of<TypeParam>(0), exchange.plans[0], exchange.send[0].data(),
-                                     exchange.receive[0].data());
+    const RankBuffers<TypeParam> buffers{exchange.send[0].data(), exchange.receive[0].data(), TypeParam{}, TypeParam{}};
+    RankExecutor<TypeParam> executor(toy::world_of<TypeParam>(0), exchange.plans[0], RankItems{}, buffers);
     EXPECT_FALSE(executor.prepare());
     EXPECT_EQ(executor.failure().code, 15);
     EXPECT_EQ(executor.describe(executor.failure()), "MPI_Send_init: toy error 15");

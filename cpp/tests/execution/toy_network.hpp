@@ -233,7 +233,7 @@ MpiWorld<Handle> world_of(int rank) {
         *length = static_cast<int>(said.size());
         return 0;
     };
-    return {calls, Network::handle<Handle>(rank + 1), Network::handle<Handle>(77), 24};
+    return {{calls, Network::handle<Handle>(77), Handle{}, 24, 0, -1, 0}, Network::handle<Handle>(rank + 1)};
 }
 
 }  // namespace conset::toy

@@ -47,6 +47,42 @@ def entry_points() -> NDArray[np.uint64]:
     return np.array(addresses, np.uint64)
 
 
+def library() -> _core.Mpi:
+    """The MPI that mpi4py has loaded, as the core knows one.
+
+    Raises:
+        ExecutionError: it lacks a call, or is of neither binary interface.
+    """
+    from mpi4py import MPI
+
+    size = MPI._sizeof(MPI.Comm)
+    if size not in _NATIVE:
+        raise ExecutionError(f"mpi4py's MPI library has handles of {size} bytes: known are {list(_NATIVE)}")
+    return _core.Mpi(
+        calls=entry_points(),
+        byte=MPI._handleof(MPI.BYTE),
+        errors_return=MPI._handleof(MPI.ERRORS_RETURN),
+        handle_bytes=size,
+        status_bytes=MPI._sizeof(MPI.Status),
+        source_at=_source_offset(),
+        any_source=MPI.ANY_SOURCE,
+        named=MPI.COMBINER_NAMED,
+    )
+
+
+def _source_offset() -> int:
+    """Where a status keeps its source [B]: there is no call to ask for it before MPI 4.1."""
+    from mpi4py import MPI
+
+    number, status = 0x5A17, MPI.Status()
+    status.Set_source(number)
+    content = ctypes.string_at(MPI._addressof(status), MPI._sizeof(MPI.Status))
+    at = content.find(number.to_bytes(4, "little"))
+    if at < 0:
+        raise ExecutionError("mpi4py's MPI library hides the source in a status")
+    return at
+
+
 def make_native(
     comm: MPI.Comm, plan: _core.RankPlan, send: NDArray[np.uint8], receive: NDArray[np.uint8]
 ) -> NativeExecutor:
@@ -57,9 +93,5 @@ def make_native(
     """
     from mpi4py import MPI
 
-    size = MPI._sizeof(MPI.Comm)
-    if size not in _NATIVE:
-        raise ExecutionError(f"mpi4py's MPI library has handles of {size} bytes: known are {list(_NATIVE)}")
-    return _NATIVE[size](
-        entry_points(), MPI._handleof(comm), MPI._handleof(MPI.BYTE), MPI._sizeof(MPI.Status), plan, send, receive
-    )
+    native = library()
+    return _NATIVE[MPI._sizeof(MPI.Comm)](native, MPI._handleof(comm), plan, send, receive)

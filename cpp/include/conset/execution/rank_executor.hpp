@@ -56,7 +56,8 @@ template <class Handle>
 class RankExecutor {
 public:
     // The buffers stay the caller's and must live, at their place, until `release`; the plan fits them.
-    RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const std::byte* send, std::byte* receive);
+    RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const RankItems& items,
+                 const RankBuffers<Handle>& buffers);
     RankExecutor(const RankExecutor&) = delete;
     RankExecutor& operator=(const RankExecutor&) = delete;
     ~RankExecutor();
@@ -128,8 +129,8 @@ private:
 
     const MpiWorld<Handle> world_;
     const RankPlan plan_;
-    const std::byte* send_;
-    std::byte* receive_;
+    const RankItems items_;
+    const RankBuffers<Handle> buffers_;
     std::unique_ptr<std::byte[]> work_;
     std::unique_ptr<std::byte[]> status_;
     MpiFailure failure_;

@@ -1,6 +1,7 @@
 // What one rank executes: its part of a plan (conset/execution/plan.py), its receives numbered from 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "conset/array.hpp"
@@ -9,12 +10,14 @@ namespace conset {
 
 enum class SyncKind : std::uint8_t { none, local, ready, barrier };
 
-// Sends or receives in posting order, phases rising; `work` nonzero where `offset` counts in the work area (empty:
-// nowhere).
+// Sends or receives in posting order, phases rising; `offset` [B] counts from the start of the rank's buffer, or of its
+// work area where `work` is nonzero (empty: nowhere). A message is `bytes` of MPI_BYTE, or, where there are counts,
+// count[k] elements of the datatype of its side (`RankBuffers`).
 struct RankOperations {
     Array<std::int32_t> phase, peer;
     Array<std::int64_t> offset, bytes;
     Array<std::uint8_t> work;
+    Array<std::int32_t> count;
 
     std::size_t size() const { return phase.size(); }
     bool in_work(std::size_t k) const { return !work.empty() && work[k] != 0; }
@@ -24,6 +27,11 @@ struct RankOperations {
 struct RankCopies {
     Array<std::int64_t> offsets;
     Array<std::uint8_t> work;
+    Array<std::int64_t> source, target, bytes;
+};
+
+// What a rank has for itself: copied from its send to its receive buffer within an exchange [B].
+struct RankOwnCopies {
     Array<std::int64_t> source, target, bytes;
 };
 
@@ -37,6 +45,27 @@ struct RankPlan {
     RankCopies packs, unpacks;
     Array<std::int64_t> need_offsets;  // by send; empty: none
     Array<std::int32_t> needs;         // receives
+    RankOwnCopies own;
+};
+
+enum class ItemType : std::uint8_t { bytes, int32, int64, float32, float64, complex64, complex128 };
+
+// Where the bytes of a plan lie in the caller's buffers, if not one after the other: byte b of what the plan sends is
+// of item send_items[b / item_bytes] of the send buffer, likewise for what it receives. `add`: items that arrive are
+// added to what is there, in the order of the list whatever arrives first, so that sums are the same every time.
+struct RankItems {
+    std::int64_t item_bytes = 0;  // 0: no lists, buffers are contiguous
+    Array<std::int64_t> send_items, receive_items;
+    bool add = false;
+    ItemType type = ItemType::bytes;  // of what is added; an item is one or several of them
+};
+
+// The caller's buffers; types are of operations that have counts.
+template <class Handle>
+struct RankBuffers {
+    const std::byte* send = nullptr;
+    std::byte* receive = nullptr;
+    Handle send_type{}, receive_type{};
 };
 
 }  // namespace conset

@@ -1,0 +1,42 @@
+// Scheduling without Python: messages and a machine in, phases and a policy out. The same arguments give the same
+// schedule on every rank, and that of `conset.compile` with the same method and seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "conset/array.hpp"
+#include "conset/execution/rank_plan.hpp"
+#include "conset/runtime/machine_data.hpp"
+
+namespace conset {
+
+// Message m goes from source[m] to target[m], which differ; sorted by source, then as its sender lists them.
+struct RankMessages {
+    std::int32_t ranks = 0;
+    Array<std::int32_t> source, target;
+    Array<std::int64_t> bytes;
+    std::size_t size() const { return source.size(); }
+};
+
+struct ScheduleOptions {
+    std::string method = "auto";  // lp rs-n rs-nl coloring first-fit decreasing negotiated event-list naive auto
+    std::string sync = "auto";    // none local ready barrier[:k] auto
+    std::uint64_t seed = 0;
+};
+
+struct RankSchedule {
+    Array<std::int64_t> phase_offsets;  // phase p holds message[phase_offsets[p]] ..., in the order of posting
+    Array<std::int32_t> message;
+    SyncKind sync = SyncKind::none;
+    std::int64_t every = 1;
+    std::int64_t in_flight = 0;  // 0: all
+    std::string method;          // what was chosen
+    double predicted_s = 0;      // by the machine's model; 0: not asked
+};
+
+// Throws Failure: Code::argument (unknown words), Code::schedule (the method does not apply).
+RankSchedule schedule_messages(const MachineData& machine, const RankMessages& messages,
+                               const ScheduleOptions& options);
+
+}  // namespace conset
