@@ -17,6 +17,7 @@ void bind_methods(nb::module_& module);
 void bind_placement(nb::module_& module);
 void bind_profile(nb::module_& module);
 void bind_rank_executor(nb::module_& module);
+void bind_schedule(nb::module_& module);
 void bind_stop(nb::module_& module);
 void bind_transfers(nb::module_& module);
 void bind_unequal(nb::module_& module);
@@ -43,6 +44,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_placement(module);
     conset::bindings::bind_profile(module);
     conset::bindings::bind_rank_executor(module);
+    conset::bindings::bind_schedule(module);
     conset::bindings::bind_stop(module);
     conset::bindings::bind_transfers(module);
     conset::bindings::bind_unequal(module);

@@ -99,6 +99,13 @@ double least(const BoundResources& resources, In<double> duration, double openin
     return least_length(*resources, view(duration), opening);
 }
 
+double length(In<std::int32_t> phase, In<double> duration, double opening) {
+    nb::gil_scoped_release released;
+    check_size("duration", duration.shape(0), phase.shape(0));
+    check_ids("phase", view(phase), std::max(std::int64_t{1} << 24, 64 * static_cast<std::int64_t>(phase.shape(0))));
+    return phases_length(view(phase), view(duration), opening);
+}
+
 Pieces birkhoff(std::int32_t nodes, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> size) {
     nb::gil_scoped_release released;
     check_size("target", target.shape(0), source.shape(0));
@@ -157,6 +164,8 @@ void bind_unequal(nb::module_& module) {
     module.def("anneal_lengths", &anneal, nb::arg("resources"), nb::arg("duration").noconvert(), nb::arg("opening"),
                nb::arg("phase").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
                nb::arg("steps"), nb::arg("hot"), nb::arg("cold"), nb::arg("seed"));
+    module.def("phases_length", &length, nb::arg("phase").noconvert(), nb::arg("duration").noconvert(),
+               nb::arg("opening"));
     module.def("least_length", &least, nb::arg("resources"), nb::arg("duration").noconvert(), nb::arg("opening"));
     nb::class_<BoundWork>(module, "TransferWork")
         .def(

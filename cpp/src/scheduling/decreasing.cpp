@@ -232,6 +232,17 @@ double least_length(const Resources& resources, View<const double> duration, dou
     return std::accumulate(rounds.begin(), rounds.end(), 0.0) + opening * static_cast<double>(rounds.size());
 }
 
+double phases_length(View<const std::int32_t> phase, View<const double> duration, double opening) {
+    Array<double> longest;
+    for (std::size_t k = 0; k < phase.size(); ++k) {
+        if (as_size(phase[k]) >= longest.size()) longest.resize(as_size(phase[k]) + 1, -1.0);
+        longest[phase[k]] = std::max(longest[phase[k]], duration[k]);
+    }
+    double length = 0;
+    for (const double time : longest) length += time < 0 ? 0.0 : time + opening;
+    return length;
+}
+
 Array<std::int32_t> anneal_lengths(const Resources& resources, View<const double> duration, double opening,
                                    Array<std::int32_t> phase, View<const std::int32_t> first,
                                    View<const std::int32_t> second, const Annealing& annealing) {

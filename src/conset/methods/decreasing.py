@@ -85,9 +85,7 @@ def opening_s(problem: Problem) -> float:
 
 def total_length(phase: NDArray[np.int32], duration: NDArray[np.float64], opening: float) -> float:
     """The sum over phases of `opening` and the longest duration [s]."""
-    longest = np.zeros(int(phase.max(initial=-1)) + 1)
-    np.maximum.at(longest, phase, duration)
-    return float(longest.sum()) + opening * int(np.unique(phase).size)
+    return _core.phases_length(phase, duration, opening)
 
 
 def _entries(problem: Problem, phase: NDArray[np.int32]) -> int:

@@ -5,20 +5,40 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "conset/array.hpp"
 #include "conset/network/network.hpp"
+#include "conset/runtime/machine_costs.hpp"
+#include "conset/scheduling/resources.hpp"
 
 namespace conset {
 
-// Limits and costs as the models of the core take them.
+enum class Shape : std::uint8_t { mesh, torus, ring, hypercube, crossbar, graph };
+
+// Limits and costs as the models of the core take them. Rank r lives on node r.
 struct MachineData {
     std::string name;
+    Shape shape = Shape::crossbar;
+    bool wraps = false;  // routes take the links that close cycles
     Network network;
-    Array<std::int32_t> width;
+    Array<std::int32_t> width;          // of links: by slot, or one for all
+    Array<double> link_rate;            // by slot and unit of width [B/s]; empty: that of the costs
+    Limits limits;                      // hard ones
+    Array<std::string> limits_methods;  // whom they hold for; empty: all
+    MachineCosts costs;
+    Array<std::pair<std::string, MachineCosts>> method_costs;  // of methods that run another way
+
+    std::int32_t endpoints() const { return network.endpoints(); }
+    Limits hard_limits(std::string_view method) const;
+    const MachineCosts& costs_for(std::string_view method) const;
 };
 
-// `crossbar:<ranks>` where the text is empty; a path where it ends in `.machine`. Throws Failure.
+// `mesh:4x4`, `torus:4x4`, `ring:9`, `hypercube:4`, `crossbar:16` with the costs of a bare network; `crossbar:<ranks>`
+// where the text is empty; a path where it ends in `.machine`. Throws Failure: Code::argument, Code::file.
 MachineData machine_in_words(std::string_view text, std::int32_t ranks);
+
+// Throws Failure (Code::file) that names the file, what is wrong and the rule.
+MachineData read_machine_file(const std::string& path);
 
 }  // namespace conset

@@ -1,0 +1,83 @@
+#include "conset/runtime/schedule.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "checks.hpp"
+#include "conset/runtime/machine_data.hpp"
+#include "conset/runtime/schedule_time.hpp"
+
+namespace conset::bindings {
+
+namespace {
+
+// What `each_cost` visits, by name: numbers, counts, flags, and costs in steps as (up_to, seconds).
+nb::dict described(const MachineCosts& costs) {
+    nb::dict result;
+    each_cost(costs, [&](const char* name, const auto& value) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, CostSteps>)
+            result[name] = nb::make_tuple(static_cast<const std::vector<double>&>(value.up_to),
+                                          static_cast<const std::vector<double>&>(value.seconds));
+        else
+            result[name] = value;
+    });
+    constexpr const char* models[] = {"flow", "wormhole", "circuit"};
+    constexpr const char* processors[] = {"one", "two", "shared"};
+    result["model"] = models[static_cast<int>(costs.model)];
+    result["processors"] = processors[static_cast<int>(costs.processors)];
+    nb::list syncs;
+    for (int kind = 0; kind < 4; ++kind)
+        if (costs.exchange_syncs[kind] != 0) syncs.append(policy_text({static_cast<SyncKind>(kind), 1}));
+    result["exchange_syncs"] = syncs;
+    return result;
+}
+
+RankMessages messages_of(std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes) {
+    return {ranks, copy(source), copy(target), copy(bytes)};
+}
+
+RankSchedule schedule(const MachineData& machine, std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target,
+                      In<std::int64_t> bytes, const std::string& method, const std::string& sync, std::uint64_t seed) {
+    nb::gil_scoped_release released;
+    return schedule_messages(machine, messages_of(ranks, source, target, bytes), {method, sync, seed});
+}
+
+}  // namespace
+
+void bind_schedule(nb::module_& module) {
+    nb::class_<MachineData>(module, "MachineData")
+        .def_static("in_words", &machine_in_words, nb::arg("text"), nb::arg("ranks"))
+        .def_ro("name", &MachineData::name)
+        .def_prop_ro("endpoints", &MachineData::endpoints)
+        .def_prop_ro("nodes", [](const MachineData& machine) { return machine.network.nodes(); })
+        .def_prop_ro("link_slots", [](const MachineData& machine) { return machine.network.link_slots(); })
+        .def_prop_ro("wraps", [](const MachineData& machine) { return machine.wraps; })
+        .def_prop_ro("width", &entries<MachineData, &MachineData::width>)
+        .def_prop_ro("link_rate", &entries<MachineData, &MachineData::link_rate>)
+        .def("hard_limits",
+             [](const MachineData& machine, const std::string& method) {
+                 const Limits limits = machine.hard_limits(method);
+                 return nb::make_tuple(limits.send, limits.receive, limits.link, limits.channels, limits.exchange);
+             })
+        .def("costs_for",
+             [](const MachineData& machine, const std::string& method) { return described(machine.costs_for(method)); })
+        .def("hops", [](const MachineData& machine, std::int32_t source, std::int32_t target) {
+            check_count("source", source, 0, machine.endpoints() - 1);
+            check_count("target", target, 0, machine.endpoints() - 1);
+            return machine.network.hops(source, target);
+        });
+    nb::class_<RankSchedule>(module, "RankSchedule")
+        .def_prop_ro("phase_offsets", &entries<RankSchedule, &RankSchedule::phase_offsets>)
+        .def_prop_ro("message", &entries<RankSchedule, &RankSchedule::message>)
+        .def_prop_ro("sync", [](const RankSchedule& schedule) { return policy_text({schedule.sync, schedule.every}); })
+        .def_ro("in_flight", &RankSchedule::in_flight)
+        .def_ro("method", &RankSchedule::method)
+        .def_ro("predicted_s", &RankSchedule::predicted_s);
+    module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
+               nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
+               nb::arg("sync"), nb::arg("seed"));
+}
+
+}  // namespace conset::bindings

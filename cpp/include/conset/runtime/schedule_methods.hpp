@@ -1,0 +1,48 @@
+// Methods without Python: what conset/methods/ makes of the core's algorithms, for messages whose rank r lives on node
+// r, without an order between them. Tests hold the phases of each against those of `conset.compile`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "conset/array.hpp"
+#include "conset/runtime/machine_data.hpp"
+#include "conset/runtime/schedule.hpp"
+#include "conset/scheduling/phases.hpp"
+#include "conset/scheduling/resources.hpp"
+
+namespace conset {
+
+// The limits that a method keeps on a machine: its own, as strict as the machine's hard ones; `link` above 0 is a limit
+// of links in place of the method's own. Throws Failure: Code::argument (an unknown method), Code::schedule (it cannot
+// keep them, or does not apply on this network).
+Limits method_limits(std::string_view method, const MachineData& machine, std::int32_t link = 0);
+
+// Whether it keeps any limit of links.
+bool sweeps_links(std::string_view method);
+
+// Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. Throws Failure.
+Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
+                 const Limits& limits, std::uint64_t seed);
+
+// Transfers with what they take of limits, over the machine's routes.
+inline Resources resources_of(const MachineData& machine, const RankMessages& messages, const Limits& limits) {
+    return {{machine.network, messages.source, messages.target, {}, {}}, machine.width, limits};
+}
+
+// What each message takes alone with its ports and links, as methods of unequal sizes weigh it [s].
+Array<double> transfer_times(const MachineData& machine, const MachineCosts& costs, const RankMessages& messages);
+
+// The methods with searches of their own (schedule_searches.cpp).
+Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
+                                        const Resources& resources, std::uint64_t seed);
+Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
+                                        const Resources& resources, std::uint64_t seed);
+// The order of posting.
+Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed);
+
+// The sizes, or none where all are equal, as `order_longest_first` takes them.
+View<const std::int64_t> unequal_sizes(const RankMessages& messages);
+
+}  // namespace conset

@@ -1,0 +1,69 @@
+// How long a schedule takes on a machine: by formula (conset/prediction/) or by the machine's own model of simulation,
+// under any policy.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "conset/array.hpp"
+#include "conset/runtime/machine_data.hpp"
+#include "conset/runtime/schedule.hpp"
+#include "conset/scheduling/phases.hpp"
+#include "conset/simulation/release/release.hpp"
+
+namespace conset {
+
+// How phases are kept apart: every `every` phases, for barriers.
+struct SyncPolicy {
+    SyncKind kind = SyncKind::none;
+    std::int64_t every = 1;
+    friend bool operator==(const SyncPolicy&, const SyncPolicy&) = default;
+};
+
+// `none`, `local`, `ready`, `barrier`, `barrier:K`. Throws Failure (Code::argument).
+SyncPolicy parse_policy(std::string_view text);
+std::string policy_text(const SyncPolicy& policy);
+
+struct SimulatedTime {
+    double seconds = kUnlimited;  // infinite: stopped, or refused
+    std::int64_t work = 0;        // of the model, counted
+    bool refused = false;         // a deadlock, or no room for its receives
+};
+
+// Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it.
+class TimedSchedule {
+public:
+    TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method, Phases phases);
+
+    const Phases& phases() const { return phases_; }
+    const std::string& method() const { return method_; }
+    std::int64_t phase_count() const { return static_cast<std::int64_t>(phases_.offsets.size()) - 1; }
+
+    // The policies it may run under, those without barriers first: only a barrier after every phase under hard limits.
+    Array<SyncPolicy> policies() const;
+    // Whether every node has room for the receives it posts.
+    bool receives_fit(const SyncPolicy& policy) const;
+    // What its barriers take [s].
+    double barriers_s(const SyncPolicy& policy) const;
+
+    double predict(const SyncPolicy& policy) const;
+    // Sends of a rank open at once: `in_flight`, 0: the machine's number. Ends when its clock passes `until_s` and
+    // after so much counted work.
+    SimulatedTime simulate(const SyncPolicy& policy, std::int64_t in_flight, double until_s,
+                           std::int64_t work = std::numeric_limits<std::int64_t>::max()) const;
+
+private:
+    Routes routes() const { return {machine_.network, source_, target_, {}, {}}; }
+    Array<std::int64_t> batches(const SyncPolicy& policy) const;
+
+    const MachineData& machine_;
+    const MachineCosts& costs_;
+    std::string method_;
+    Phases phases_;
+    Array<std::int32_t> source_, target_;
+    Array<std::int64_t> bytes_;
+};
+
+}  // namespace conset

@@ -1,0 +1,124 @@
+#include "conset/runtime/schedule_methods.hpp"
+
+#include <array>
+#include <numeric>
+
+#include "conset/runtime/outcome.hpp"
+#include "conset/scheduling/coloring.hpp"
+#include "conset/scheduling/first_fit.hpp"
+#include "conset/scheduling/random_schedule.hpp"
+
+namespace conset {
+
+namespace {
+
+enum Keeps : std::uint8_t { kNothing = 0, kLinks = 1, kDuplex = 2, kAny = 4 };
+
+// Rows of conset/methods/table.py: its own limits, and those it keeps at other values.
+struct Row {
+    std::string_view name;
+    Limits own;
+    std::uint8_t keeps;
+};
+
+constexpr std::array kRows{
+    Row{"lp", {1, 1, 0, 0, false}, kDuplex},      Row{"rs-n", {1, 1, 0, 0, false}, kNothing},
+    Row{"rs-nl", {1, 1, 1, 0, false}, kLinks},    Row{"coloring", {1, 1, 0, 0, false}, kNothing},
+    Row{"first-fit", {1, 1, 1, 0, false}, kAny},  Row{"decreasing", {1, 1, 1, 0, false}, kAny},
+    Row{"negotiated", {1, 1, 1, 0, false}, kAny}, Row{"event-list", {0, 0, 0, 0, false}, kNothing},
+    Row{"naive", {0, 0, 0, 0, false}, kNothing},
+};
+
+const Row& row_of(std::string_view method) {
+    std::string known;
+    for (const Row& row : kRows) {
+        if (row.name == method) return row;
+        known += std::string(row.name) + " ";
+    }
+    throw Failure(Code::argument, "method '" + std::string(method) + "': must be one of " + known + "or auto");
+}
+
+std::int32_t stricter(std::int32_t one, std::int32_t other) {
+    return one == 0 ? other : other == 0 ? one : std::min(one, other);
+}
+
+std::string number(std::int32_t limit) { return limit == 0 ? "unlimited" : std::to_string(limit); }
+
+[[noreturn]] void refuse(const Row& row, const char* limit, const std::string& kept, const std::string& given) {
+    throw Failure(Code::schedule, "method " + std::string(row.name) + " keeps " + limit + " " + kept + ": " + limit +
+                                      "=" + given + " was asked; first-fit keeps any");
+}
+
+void check(const Row& row, const char* limit, std::int32_t kept, std::int32_t given, bool adjustable) {
+    if (given == kept || given == 0 || adjustable) return;
+    refuse(row, limit, number(kept), std::to_string(given));
+}
+
+bool equal_sizes(const RankMessages& messages) {
+    const auto& bytes = messages.bytes;
+    return std::adjacent_find(bytes.begin(), bytes.end(), std::not_equal_to<>()) == bytes.end();
+}
+
+Phases one_phase(Array<std::int32_t> order) {
+    if (order.empty()) return {{0}, {}};
+    return {{0, static_cast<std::int64_t>(order.size())}, std::move(order)};
+}
+
+Array<std::int32_t> by_xor(const RankMessages& messages) {
+    Array<std::int32_t> phase(messages.size());
+    for (std::size_t k = 0; k < phase.size(); ++k) phase[k] = (messages.source[k] ^ messages.target[k]) - 1;
+    return phase;
+}
+
+}  // namespace
+
+Limits method_limits(std::string_view method, const MachineData& machine, std::int32_t link) {
+    const Row& row = row_of(method);
+    const bool has_links = machine.network.link_slots() > 0, any = (row.keeps & kAny) != 0;
+    Limits own = row.own;
+    if (row.name == "lp" && machine.shape == Shape::hypercube) own.link = 1;
+    const Limits kept = own;
+    if (link > 0) own.link = link;
+    const Limits hard = machine.hard_limits(method);
+    const Limits limits{stricter(own.send, hard.send), stricter(own.receive, hard.receive),
+                        stricter(own.link, hard.link), stricter(own.channels, hard.channels), hard.exchange};
+    check(row, "send", kept.send, limits.send, any);
+    check(row, "receive", kept.receive, limits.receive, any);
+    check(row, "link", kept.link, limits.link, any || (row.keeps & kLinks) != 0 || !has_links);
+    check(row, "channels", kept.channels, limits.channels, any);
+    if (limits.exchange && !any && (row.keeps & kDuplex) == 0) refuse(row, "duplex", "full", "exchange");
+    if (row.name == "negotiated" && limits.exchange && (limits.send != 1 || limits.receive != 1))
+        throw Failure(Code::schedule, "method negotiated with duplex exchange requires send=1, receive=1, given send=" +
+                                          number(limits.send) + ", receive=" + number(limits.receive) +
+                                          "; first-fit keeps any");
+    return limits;
+}
+
+bool sweeps_links(std::string_view method) { return (row_of(method).keeps & (kAny | kLinks)) != 0; }
+
+View<const std::int64_t> unequal_sizes(const RankMessages& messages) {
+    if (equal_sizes(messages)) return {};
+    return messages.bytes;
+}
+
+Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
+                 const Limits& limits, std::uint64_t seed) {
+    const Resources resources = resources_of(machine, messages, limits);
+    if (method == "naive") {
+        Array<std::int32_t> order(messages.size());
+        std::iota(order.begin(), order.end(), 0);
+        return one_phase(std::move(order));
+    }
+    if (method == "event-list") return one_phase(schedule_event_list(machine, messages, seed));
+    if (method == "lp") return group_phases(by_xor(messages));
+    if (method == "rs-n" || method == "rs-nl")
+        return group_phases(schedule_random(resources, method == "rs-nl", {}, {}, seed));
+    if (method == "coloring")
+        return group_phases(color_ports(machine.network.nodes(), messages.source, messages.target, seed));
+    if (method == "first-fit")
+        return group_phases(first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {}));
+    if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed));
+    return group_phases(schedule_negotiated(machine, messages, resources, seed));
+}
+
+}  // namespace conset

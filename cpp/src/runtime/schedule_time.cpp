@@ -1,0 +1,296 @@
+#include "conset/runtime/schedule_time.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "conset/prediction/formula.hpp"
+#include "conset/runtime/outcome.hpp"
+#include "conset/simulation/flow/flow.hpp"
+#include "conset/simulation/wormhole/wormhole.hpp"
+
+namespace conset {
+
+namespace {
+
+constexpr double kNs = 1e9;
+
+// In nanoseconds, without the last bit of noise, as conset/simulation/nanoseconds.py rounds them: events of one time
+// must meet.
+double rounded(double value) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.15g", value * 1.0);
+    return std::strtod(text, nullptr);
+}
+double to_ns(double seconds) { return rounded(seconds * kNs); }
+double per_ns(double rate) { return rounded(rate / kNs); }
+
+// By message, or one where all pay the same.
+Array<double> by_message(const CostSteps& steps, const Array<std::int64_t>& bytes) {
+    Array<double> ns;
+    for (const double seconds : steps.seconds) ns.push_back(to_ns(seconds));
+    if (std::adjacent_find(ns.begin(), ns.end(), std::not_equal_to<>()) == ns.end()) return {ns[0]};
+    const CostSteps in_ns{steps.up_to, ns};
+    Array<double> result;
+    result.reserve(bytes.size());
+    for (const std::int64_t size : bytes) result.push_back(in_ns.at(static_cast<double>(size)));
+    return result;
+}
+
+// What `MessageCosts` looks at, for one policy.
+struct FormulaCosts {
+    Array<double> up_to, send, receive, latency, hop, link;
+    MessageCosts costs;
+
+    FormulaCosts(const MachineData& machine, const MachineCosts& given, SyncKind sync);
+    FormulaCosts(const FormulaCosts&) = delete;
+    FormulaCosts& operator=(const FormulaCosts&) = delete;
+};
+
+Array<double> link_work(const MachineData& machine, const MachineCosts& costs) {
+    if (machine.shape == Shape::crossbar) return {};
+    const std::size_t entries = std::max(machine.link_rate.size(), machine.width.size());
+    Array<double> work(entries);
+    for (std::size_t k = 0; k < entries; ++k) {
+        const double rate = machine.link_rate.empty() ? costs.link : machine.link_rate[k];
+        work[k] = 1 / (rate * machine.width[machine.width.size() == 1 ? 0 : k]);
+    }
+    if (std::adjacent_find(work.begin(), work.end(), std::not_equal_to<>()) == work.end()) work.resize(1);
+    return std::all_of(work.begin(), work.end(), [](double w) { return w == 0; }) ? Array<double>{} : work;
+}
+
+FormulaCosts::FormulaCosts(const MachineData& machine, const MachineCosts& given, SyncKind sync) {
+    const bool ready = sync == SyncKind::ready;
+    CostSteps once = given.inject + given.eject + CostSteps{{kUnlimited}, {given.per_transfer}};
+    if (!ready) once = once + given.requests();
+    // one table of sizes for all four
+    up_to = (given.send_overhead + given.receive_overhead + once + given.hop).up_to;
+    for (const double size : up_to) {
+        send.push_back(given.send_overhead.at(size));
+        receive.push_back(given.receive_overhead.at(size));
+        latency.push_back(once.at(size));
+        hop.push_back(given.hop.at(size));
+    }
+    link = link_work(machine, given);
+    const bool exchanges = given.exchanges(sync) && given.node < kUnlimited;
+    costs = {.up_to = up_to,
+             .send = send,
+             .receive = receive,
+             .latency = latency,
+             .hop = hop,
+             .out = 1 / given.port_out,
+             .in = 1 / given.port_in,
+             .node = 1 / given.node,
+             .copy = 1 / given.copy,
+             .exchange = exchanges ? given.exchange_weight : 1.0,
+             .link = link,
+             .width = machine.width,
+             .tolerance = static_cast<double>(given.tolerance),
+             .blocking = given.blocking,
+             .setup = given.setup,
+             .signal = ready ? given.signal : 0.0,
+             .signal_hop = ready ? given.hop.at(0) : 0.0,
+             .eager = given.eager,
+             .before = given.receive_before,
+             .one_processor = given.one_processor() && !given.preempts,
+             .shared_processor = given.processors == ProcessorKind::shared,
+             .in_flight = given.in_flight};
+}
+
+// By link slot: whether it closes a cycle; empty where routes take none that does.
+Array<std::uint8_t> datelines(const MachineData& machine) {
+    const Network& network = machine.network;
+    if (!machine.wraps) return {};
+    const std::vector<std::int32_t>&sides = network.sides(), &strides = network.strides();
+    Array<std::uint8_t> crosses(as_size(network.link_slots()), 0);
+    std::size_t slot = 0;
+    for (std::int32_t node = 0; node < network.nodes(); ++node) {
+        for (std::size_t k = 0; k < sides.size(); ++k, slot += 2) {
+            const std::int32_t at = node / strides[k] % sides[k];
+            if (sides[k] <= 2) continue;
+            crosses[slot] = at == sides[k] - 1 ? 1 : 0;
+            crosses[slot + 1] = at == 0 ? 1 : 0;
+        }
+    }
+    return crosses;
+}
+
+Execution<double> execution_of(const MachineCosts& costs, const SyncPolicy& policy, std::int64_t in_flight) {
+    Execution<double> execution;
+    execution.policy = static_cast<Policy>(policy.kind);
+    execution.every = policy.every;
+    execution.in_flight = in_flight > 0 ? in_flight : costs.in_flight;
+    execution.receives = costs.receives;
+    execution.receive_list = costs.model == CostModel::flow;
+    execution.receive_before = costs.receive_before;
+    execution.one_processor = costs.one_processor();
+    execution.preempts = costs.preempts;
+    execution.shared_processor = costs.processors == ProcessorKind::shared;
+    execution.exchanges = costs.exchanges(policy.kind) && costs.node < kUnlimited;
+    execution.first_barrier = costs.first_barrier;
+    execution.barrier = to_ns(costs.barrier);
+    execution.setup = to_ns(costs.setup);
+    execution.signal_send = execution.signal_receive = to_ns(costs.signal) / 2;
+    execution.signal_hop = to_ns(costs.hop.at(0));
+    execution.eager = costs.eager;
+    execution.buffers = costs.buffers;
+    return execution;
+}
+
+}  // namespace
+
+static_assert(static_cast<int>(SyncKind::none) == static_cast<int>(Policy::none) &&
+              static_cast<int>(SyncKind::local) == static_cast<int>(Policy::local) &&
+              static_cast<int>(SyncKind::ready) == static_cast<int>(Policy::ready) &&
+              static_cast<int>(SyncKind::barrier) == static_cast<int>(Policy::barrier));
+
+SyncPolicy parse_policy(std::string_view text) {
+    constexpr std::string_view names[] = {"none", "local", "ready", "barrier"};
+    for (int kind = 0; kind < 4; ++kind)
+        if (text == names[kind]) return {static_cast<SyncKind>(kind), 1};
+    constexpr std::string_view counted = "barrier:";
+    if (text.starts_with(counted)) {
+        const std::string_view digits = text.substr(counted.size());
+        std::int32_t every = 0;
+        const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), every);
+        if (error == std::errc() && last == digits.data() + digits.size() && every >= 1)
+            return {SyncKind::barrier, every};
+        throw Failure(Code::argument,
+                      "sync '" + std::string(text) + "': K of barrier:K must be a whole number of at least 1");
+    }
+    throw Failure(Code::argument,
+                  "sync '" + std::string(text) + "': must be none, local, ready, barrier, barrier:K or auto");
+}
+
+std::string policy_text(const SyncPolicy& policy) {
+    constexpr const char* names[] = {"none", "local", "ready", "barrier"};
+    const std::string name = names[static_cast<int>(policy.kind)];
+    return policy.every == 1 ? name : name + ":" + std::to_string(policy.every);
+}
+
+TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method,
+                             Phases phases)
+    : machine_(machine), costs_(machine.costs_for(method)), method_(method), phases_(std::move(phases)) {
+    for (const std::int32_t m : phases_.message) {
+        source_.push_back(messages.source[m]);
+        target_.push_back(messages.target[m]);
+        bytes_.push_back(messages.bytes[m]);
+    }
+}
+
+Array<SyncPolicy> TimedSchedule::policies() const {
+    if (phase_count() <= 1) {
+        Array<SyncPolicy> all{{SyncKind::none, 1}, {SyncKind::ready, 1}};
+        for (const SyncKind kind : {SyncKind::local, SyncKind::barrier})
+            if (costs_.exchanges(kind)) all.push_back({kind, 1});
+        return all;
+    }
+    const Limits hard = machine_.hard_limits(method_);
+    if (hard.send > 0 || hard.receive > 0 || hard.link > 0 || hard.channels > 0 || hard.exchange)
+        return {{SyncKind::barrier, 1}};
+    Array<SyncPolicy> all{{SyncKind::none, 1}, {SyncKind::local, 1}, {SyncKind::ready, 1}};
+    for (std::int64_t every = 1; every < phase_count(); every *= 2) all.push_back({SyncKind::barrier, every});
+    return all;
+}
+
+bool TimedSchedule::receives_fit(const SyncPolicy& policy) const {
+    if (costs_.outstanding_receives == 0) return true;
+    Array<std::int64_t> posted(as_size(machine_.network.nodes()), 0);
+    Array<std::int64_t> group_of(posted.size(), -1);
+    for (std::int64_t p = 0; p < phase_count(); ++p) {
+        const std::int64_t group = policy.kind == SyncKind::none ? 0 : p / policy.every;
+        for (std::int64_t k = phases_.offsets[p]; k < phases_.offsets[p + 1]; ++k) {
+            const std::int32_t node = target_[k];
+            if (group_of[node] != group) posted[node] = 0;
+            group_of[node] = group;
+            if (++posted[node] > costs_.outstanding_receives) return false;
+        }
+    }
+    return true;
+}
+
+double TimedSchedule::barriers_s(const SyncPolicy& policy) const {
+    if (policy.kind != SyncKind::barrier || phase_count() == 0) return 0;
+    return static_cast<double>((phase_count() - 1) / policy.every) * costs_.barrier;
+}
+
+Array<std::int64_t> TimedSchedule::batches(const SyncPolicy& policy) const {
+    const std::int64_t step =
+        policy.kind == SyncKind::barrier ? policy.every : std::max<std::int64_t>(phase_count(), 1);
+    Array<std::int64_t> offsets;
+    for (std::int64_t p = 0; p < phase_count(); p += step) offsets.push_back(p);
+    offsets.push_back(phase_count());
+    return offsets;
+}
+
+double TimedSchedule::predict(const SyncPolicy& policy) const {
+    if (phase_count() == 0) return 0;
+    const FormulaCosts given(machine_, costs_, policy.kind);
+    const Ranks ranks{source_, target_, machine_.endpoints()};
+    const Array<std::int64_t> offsets = batches(policy);
+    const bool partners = policy.kind == SyncKind::local || policy.kind == SyncKind::ready;
+    const Formula found = time_batches(routes(), ranks, bytes_, phases_.offsets, offsets, partners, given.costs);
+    Array<double> busy = found.busy;
+    if (partners) {
+        const Ends ends = time_ranks(routes(), ranks, bytes_, phases_.offsets, given.costs);
+        for (std::size_t p = 0; p < busy.size(); ++p) busy[p] = std::max(busy[p], ends.end[p]);
+    }
+    double seconds = 0;
+    for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+        const bool charged = policy.kind == SyncKind::barrier && (b > 0 || costs_.first_barrier);
+        seconds += busy[offsets[b + 1] - 1] + (charged ? costs_.barrier : 0.0);
+    }
+    return seconds;
+}
+
+SimulatedTime TimedSchedule::simulate(const SyncPolicy& policy, std::int64_t in_flight, double until_s,
+                                      std::int64_t work) const {
+    if (!receives_fit(policy)) return {.refused = true};
+    if (phase_count() == 0) return {.seconds = 0};
+    Execution<double> execution = execution_of(costs_, policy, in_flight);
+    const Array<double> send = by_message(costs_.send_overhead, bytes_);
+    const Array<double> receive = by_message(costs_.receive_overhead, bytes_);
+    const Array<double> latency =
+        by_message(costs_.inject + costs_.eject + CostSteps{{kUnlimited}, {costs_.per_transfer}}, bytes_);
+    const Array<double> hop = by_message(costs_.hop, bytes_);
+    Array<double> copy, link;
+    if (costs_.copy < kUnlimited)
+        for (const std::int64_t size : bytes_) copy.push_back(static_cast<double>(size) / per_ns(costs_.copy));
+    for (const double rate : machine_.link_rate) link.push_back(per_ns(rate));
+    if (link.empty()) link.push_back(per_ns(costs_.link));
+    execution.send = send;
+    execution.receive = receive;
+    execution.copy = copy;
+    if (until_s < kUnlimited) execution.until = until_s * kNs;
+    execution.work = work;
+    const Rates rates{link,
+                      machine_.width,
+                      per_ns(costs_.port_out),
+                      per_ns(costs_.port_in),
+                      per_ns(costs_.node),
+                      costs_.exchange_weight};
+    const Messages<double> messages{source_, target_, bytes_, {}, {}, {}, phases_.offsets, {}};
+    Simulated result;
+    if (costs_.model == CostModel::flow) {
+        result = simulate_flow(routes(), messages, execution, {rates, latency, hop, false, 0.0}, false);
+    } else {
+        WormholeCosts costs{rates, latency, hop, {}, 1, 1};
+        Array<std::uint8_t> dateline;
+        if (costs_.model == CostModel::wormhole) {
+            dateline = datelines(machine_);
+            const bool crosses = std::any_of(dateline.begin(), dateline.end(), [](auto c) { return c != 0; });
+            costs.dateline = dateline;
+            costs.lanes = static_cast<std::int32_t>(costs_.lanes);
+            costs.pools = crosses ? static_cast<std::int32_t>(machine_.network.sides().size()) + 1 : 1;
+        }
+        result = simulate_wormhole(routes(), messages, execution, costs, false);
+    }
+    if (!result.cycle.message.empty()) return {.work = result.work, .refused = true};
+    if (result.cut || result.late) return {.work = result.work};
+    return {*std::max_element(result.times.end.begin(), result.times.end.end()) / kNs, result.work, false};
+}
+
+}  // namespace conset
