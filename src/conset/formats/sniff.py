@@ -1,4 +1,4 @@
-"""What is a file? Schedule, timeline or program, JSON or archive: said by what is in it, not by its name."""
+"""What is a file? Schedule, timeline, program or plan, JSON, archive or flat: said by what is in it, not by its name."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Literal
 from conset.archives import read_archive
 from conset.errors import ConsetError, InputError
 from conset.files import is_file
+from conset.formats.flat import MACHINE_FILE, PLAN_FILE
 from conset.formats.json_text import parse_header, parse_json
 
-Form = Literal["schedule", "timeline", "program", "machine", "pattern", "unknown"]
-Container = Literal["json", "npz", "toml", "unknown"]
+Form = Literal["schedule", "timeline", "program", "plan", "machine", "pattern", "unknown"]
+Container = Literal["json", "npz", "toml", "flat", "unknown"]
 
 SCHEDULE = "conset/schedule@1"
 TIMELINE = "conset/timeline@1"
 PROGRAM = "conset/program@1"
-_FORMS: dict[str, Form] = {SCHEDULE: "schedule", TIMELINE: "timeline", PROGRAM: "program"}
+_FORMS: dict[str, Form] = {
+    SCHEDULE: "schedule", TIMELINE: "timeline", PROGRAM: "program", PLAN_FILE: "plan", MACHINE_FILE: "machine",
+}  # fmt: skip
 _ZIP = b"PK"
 _NEAR = 256
 """Bytes in which a file of ours has said what it is: `schema` is its first key."""
@@ -52,6 +55,9 @@ def sniff(path: str | Path) -> Sniffed:
             begin = file.read(_NEAR)
         if begin.startswith(_ZIP):
             return _archive(path)
+        first = begin.partition(b"\n")[0].decode(errors="replace")
+        if first in (PLAN_FILE, MACHINE_FILE):
+            return _named(first, "flat")
         if begin.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             return _object(path, begin)
         return Sniffed("machine", "toml") if _is_machine_file(path) else Sniffed("unknown", "unknown")

@@ -2,11 +2,12 @@
 // conset/formats/flat.py.
 //
 //     conset/plan@1                 the kind
-//     phases i8 1 0                 name, type (i4 i8 f8 u1 text), entries, first byte of the data
+//     phases i8 1 0                 name, type (i4 i8 f8 u1 text), entries, first byte (of the data, from 0)
 //     ...
-//     end                           then zeros up to a multiple of 64 bytes, then the data, little endian, each array
-//     at
-//                                   a multiple of 8 bytes
+//     end                           then zeros up to a multiple of 64 bytes of the file, where the data begin: little
+//                                   endian, every entry at a multiple of 8 bytes
+//
+// Every number of the header is held against the size of the file before anything is made of it.
 #pragma once
 
 #include <cstdint>
