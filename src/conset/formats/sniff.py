@@ -1,4 +1,4 @@
-"""What is a file? Schedule, timeline, program or plan, JSON, archive or flat: said by what is in it, not by its name."""
+"""What is a file? Schedule, timeline, program, plan or machine: said by what is in it, not by its name."""
 
 from __future__ import annotations
 
