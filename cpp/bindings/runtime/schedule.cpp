@@ -49,6 +49,7 @@ RankSchedule schedule(const MachineData& machine, std::int32_t ranks, In<std::in
 void bind_schedule(nb::module_& module) {
     nb::class_<MachineData>(module, "MachineData")
         .def_static("in_words", &machine_in_words, nb::arg("text"), nb::arg("ranks"))
+        .def_static("read", &read_machine_file, nb::arg("path"))
         .def_ro("name", &MachineData::name)
         .def_prop_ro("endpoints", &MachineData::endpoints)
         .def_prop_ro("nodes", [](const MachineData& machine) { return machine.network.nodes(); })

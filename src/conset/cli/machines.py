@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,13 +23,25 @@ NameArgument = Annotated[
 ]
 
 
-def command(name: NameArgument = None, as_json: JsonOption = False) -> None:
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The machine for programs without Python: x.machine."),
+]
+
+
+def command(name: NameArgument = None, as_json: JsonOption = False, output: OutputOption = None) -> None:
     """List the machines: every number with its unit, its tag and its source."""
+    from conset.errors import UsageError
+    from conset.formats.machine_file import write_machine
     from conset.machine.spec import PRESETS, parse_machine
     from conset.report.machine import machine_lines, machine_table
     from conset.report.objects import machine_object
 
     machines = [parse_machine(spec) for spec in ((name,) if name else PRESETS)]
+    if output is not None:
+        if not name:
+            raise UsageError(f"-o {output}: a file holds one machine; name it, as in conset machines paragon:8x8 -o {output}")
+        write_machine(output, machines[0])
     if as_json:
         arguments = f"machines {name}" if name else "machines"
         digest = sha256_of(" ".join(machine.name for machine in machines))
