@@ -54,7 +54,7 @@ RankSchedule schedule_messages(const MachineData& machine, const RankMessages& m
         return schedule_of(machine, choose_schedule(machine, messages, policy, options.seed, bases));
     const Limits limits = method_limits(options.method, machine);
     bases.emplace_back(machine, messages, options.method,
-                       phases_by(options.method, machine, messages, limits, options.seed));
+                       *phases_by(options.method, machine, messages, limits, options.seed));
     const TimedSchedule& base = bases.front();
     if (policy) return schedule_of(machine, {&base, *policy, 0, 0, base.predict(*policy)});
     return schedule_of(machine, choose_policy(base));

@@ -12,16 +12,37 @@ namespace conset {
 
 namespace {
 
-constexpr double kRelTol = 1 + 1e-9;             // times closer than this are one time
-constexpr std::size_t kSimulated = 1 << 12;      // messages that a model ranks; beyond them the formula does
-constexpr std::int64_t kWorkPerMessage = 2'000;  // of all simulations of a choice, counted
-constexpr std::int64_t kLeastWork = 1 << 18;
+constexpr double kRelTol = 1 + 1e-9;         // times closer than this are one time
+constexpr double kEqual = 1.02;              // a model is not more exact than this (conset/compilation/ranking.py)
+constexpr std::size_t kSimulated = 1 << 12;  // messages that a model ranks; beyond them the formula does
+// Counted work of all simulations of a choice: for each message, at least, at most.
+constexpr std::int64_t kWorkPerMessage = 400, kLeastWork = 1 << 17, kMostWork = 1 << 20;
+constexpr std::int64_t kSearchWork = 1 << 22;  // prices that a negotiation may read
+constexpr std::array<std::int64_t, 3> kInFlight = {1, 2, 4};
 
-bool is_as_posted(const TimedSchedule& base, const SyncPolicy& policy, const MachineCosts& costs) {
-    // Where bytes share rates and nothing else, the order in which everything is posted makes no difference.
+// A method, up to how many messages it is tried, and whether only where sizes differ. `decreasing` anneals for a
+// second.
+struct Candidate {
+    std::string_view method;
+    std::size_t messages;
+    bool unequal;
+};
+constexpr std::array kCandidates{
+    Candidate{"lp", std::size_t{1} << 31, false},   Candidate{"coloring", std::size_t{1} << 21, false},
+    Candidate{"rs-n", std::size_t{1} << 17, false}, Candidate{"first-fit", std::size_t{1} << 17, false},
+    Candidate{"rs-nl", kSimulated, false},          Candidate{"event-list", 512, true},
+    Candidate{"negotiated", 2048, false},
+};
+
+std::int64_t budget_of(std::size_t messages) {
+    return std::clamp(kWorkPerMessage * static_cast<std::int64_t>(messages), kLeastWork, kMostWork);
+}
+
+// Whether the model says the same as of posting everything: bytes share rates, nothing takes messages one by one.
+bool is_as_posted(const Trial& trial, const MachineCosts& costs) {
     const bool worked = !costs.send_overhead.free() || !costs.receive_overhead.free() || costs.setup > 0 ||
                         costs.eager >= 0 || costs.in_flight > 0 || costs.receives > 0;
-    return costs.model == CostModel::flow && policy.kind == SyncKind::none && base.method() != "naive" && !worked;
+    return costs.model == CostModel::flow && trial.policy.kind == SyncKind::none && !worked;
 }
 
 Trial least_predicted(const Array<Trial>& trials) {
@@ -49,33 +70,12 @@ Array<Trial> trials_of(const TimedSchedule& base, std::optional<SyncPolicy> poli
     return trials;
 }
 
-std::int64_t budget_of(std::size_t messages) {
-    return std::max(kLeastWork, kWorkPerMessage * static_cast<std::int64_t>(messages));
-}
-
-// A method, up to how many messages it is tried, and whether only where sizes differ.
-struct Candidate {
-    std::string_view method;
-    std::size_t messages;
-    bool unequal;
-};
-constexpr std::array kCandidates{
-    Candidate{"lp", std::size_t{1} << 31, false},
-    Candidate{"coloring", std::size_t{1} << 21, false},
-    Candidate{"rs-n", std::size_t{1} << 17, false},
-    Candidate{"first-fit", std::size_t{1} << 17, false},
-    Candidate{"rs-nl", std::size_t{1} << 12, false},
-    Candidate{"event-list", 512, true},
-    Candidate{"negotiated", 256, false},
-};
-
-// Limits of links worth a try: 0 is the method's own.
+// Limits of links worth a try: 0 is the method's own, 1 where it keeps any.
 Array<std::int32_t> link_limits(const Candidate& candidate, const MachineData& machine, std::size_t messages) {
-    if (machine.network.link_slots() == 0 || !sweeps_links(candidate.method)) return {0};
-    if (messages > kSimulated || candidate.method == "negotiated") return {0};
+    if (machine.network.link_slots() == 0 || !sweeps_links(candidate.method) || messages > kSimulated) return {0};
     Array<std::int32_t> limits{0, 2, 4};
-    const auto harmless = static_cast<std::int32_t>(machine.costs.tolerance);
-    if (harmless > 1 && harmless != 2 && harmless != 4) limits.push_back(harmless);
+    const std::int64_t harmless = machine.costs.tolerance;
+    if (harmless == 3 || (harmless > 4 && harmless < 1 << 10)) limits.push_back(static_cast<std::int32_t>(harmless));
     return limits;
 }
 
@@ -83,20 +83,20 @@ bool same_phases(const Phases& one, const Phases& other) {
     return one.offsets == other.offsets && one.message == other.message;
 }
 
-// Adds the candidate's schedule unless it does not apply or is there already.
+// Adds a method's schedule unless it does not apply, takes too long to find, or is there already.
 void make(const MachineData& machine, const RankMessages& messages, std::string_view method, std::int32_t link,
           std::uint64_t seed, std::deque<TimedSchedule>& bases) {
-    Phases phases;
+    std::optional<Phases> phases;
     try {
-        phases = phases_by(method, machine, messages, method_limits(method, machine, link), seed);
+        phases = phases_by(method, machine, messages, method_limits(method, machine, link), seed, kSearchWork);
     } catch (const Failure& failure) {
         if (failure.code != Code::schedule) throw;
-        return;
     }
+    if (!phases) return;
     const MachineCosts* costs = &machine.costs_for(method);
     for (const TimedSchedule& base : bases)
-        if (same_phases(base.phases(), phases) && &machine.costs_for(base.method()) == costs) return;
-    bases.emplace_back(machine, messages, method, std::move(phases));
+        if (same_phases(base.phases(), *phases) && &machine.costs_for(base.method()) == costs) return;
+    bases.emplace_back(machine, messages, method, std::move(*phases));
 }
 
 void make_others(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,
@@ -110,25 +110,51 @@ void make_others(const MachineData& machine, const RankMessages& messages, std::
     if (bases.empty()) throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
 }
 
-// The best with fewer sends in flight, and posting everything so.
-void refine(TrialSearch& search, const TimedSchedule* naive, const SyncPolicy& naive_policy, double floor_s) {
-    Array<Trial> near;
-    if (const auto best = search.best()) near.push_back(*best);
-    if (naive != nullptr) near.push_back({naive, naive_policy, 0, 0, kUnlimited});
-    for (Trial& trial : near) {
-        for (const std::int64_t in_flight : {1, 2, 4}) {
-            trial.in_flight = in_flight;
-            if (!search.tried(trial)) search.run(trial, floor_s);
-        }
+// The first of each policy, then every schedule under the policy that was best.
+void run_by_policy(TrialSearch& search, const Array<Trial>& trials) {
+    Array<SyncPolicy> policies;
+    for (const Trial& trial : trials) {
+        if (std::find(policies.begin(), policies.end(), trial.policy) != policies.end()) continue;
+        policies.push_back(trial.policy);
+        search.run(trial);
     }
+    const auto best = search.best();
+    for (const Trial& trial : trials)
+        if (best && trial.policy == best->policy) search.run(trial);
+}
+
+// With fewer sends in flight than the machine's number.
+void run_in_flight(TrialSearch& search, const MachineData& machine, const Trial& trial) {
+    const std::int64_t own = machine.costs_for(trial.base->method()).in_flight;
+    for (const std::int64_t in_flight : kInFlight) {
+        if (own > 0 && in_flight >= own) return;
+        Trial fewer = trial;
+        fewer.in_flight = in_flight;
+        search.run(fewer);
+    }
+}
+
+// Posting everything; the floor is its prediction where that counts on nothing but work that has to be done.
+Trial run_posted(TrialSearch& search, const MachineData& machine, const TimedSchedule& naive,
+                 const SyncPolicy& policy) {
+    const Trial posted{&naive, policy, 0, naive.predict(policy), kUnlimited};
+    const MachineCosts& costs = machine.costs;
+    const bool plain = costs.blocking == 0 && costs.exchange_weight == 1 && machine.method_costs.empty();
+    if (plain && policy.kind == SyncKind::none) search.set_floor(posted.predicted_s);
+    search.run(posted, 0.5);
+    return posted;
 }
 
 }  // namespace
 
-void TrialSearch::run(const Trial& trial, double floor_s) {
-    if (spent() || floor_s + trial.base->barriers_s(trial.policy) >= best_s_) return;
+bool TrialSearch::over() const { return spent_ >= budget_ || best_s_ <= floor_s_ * kEqual; }
+
+void TrialSearch::run(const Trial& trial, double share) {
+    if (over() || tried(trial) || floor_s_ + trial.base->barriers_s(trial.policy) >= best_s_) return;
     seen_.push_back(trial);
-    const SimulatedTime found = trial.base->simulate(trial.policy, trial.in_flight, best_s_, budget_ - spent_);
+    const auto most = static_cast<std::int64_t>(share * static_cast<double>(budget_));
+    const SimulatedTime found =
+        trial.base->simulate(trial.policy, trial.in_flight, best_s_, std::min(most, budget_ - spent_));
     spent_ += found.work;
     if (found.seconds > best_s_ || found.seconds == kUnlimited) return;
     Trial done = trial;
@@ -154,8 +180,8 @@ Trial choose_policy(const TimedSchedule& schedule) {
     const std::size_t messages = schedule.phases().message.size();
     if (messages > kSimulated || trials.size() == 1) return least_predicted(trials);
     sort_by_prediction(trials);
-    TrialSearch search(budget_of(messages));
-    for (const Trial& trial : trials) search.run(trial, 0);
+    TrialSearch search(std::numeric_limits<std::int64_t>::max());
+    for (const Trial& trial : trials) search.run(trial, 1);
     return search.best().value_or(least_predicted(trials));
 }
 
@@ -163,29 +189,24 @@ Trial choose_schedule(const MachineData& machine, const RankMessages& messages, 
                       std::uint64_t seed, std::deque<TimedSchedule>& bases) {
     make(machine, messages, "naive", 0, seed, bases);
     const TimedSchedule* naive = bases.empty() ? nullptr : &bases.front();
-    const SyncPolicy naive_policy = policy.value_or(SyncPolicy{});
     const bool simulates = messages.size() <= kSimulated;
     TrialSearch search(budget_of(messages.size()));
-    double floor_s = 0;
+    std::optional<Trial> posted;
     if (naive != nullptr && simulates) {
-        const Trial posted{naive, naive_policy, 0, naive->predict(naive_policy), kUnlimited};
-        // without blocking and exchanges the formula of posting everything is what no schedule beats
-        const bool bounds = machine.costs.blocking == 0 && machine.costs.exchange_weight == 1 &&
-                            machine.method_costs.empty() && naive_policy.kind == SyncKind::none;
-        if (bounds) floor_s = posted.predicted_s;
-        search.run(posted, 0);
-        if (search.best_s() <= floor_s * kRelTol) return *search.best();
+        posted = run_posted(search, machine, *naive, policy.value_or(SyncPolicy{}));
+        if (search.over() && search.best()) return *search.best();
     }
     make_others(machine, messages, seed, bases);
     Array<Trial> trials;
     for (const TimedSchedule& base : bases)
-        for (Trial& trial : trials_of(base, policy))
-            if (!is_as_posted(base, trial.policy, machine.costs_for(base.method()))) trials.push_back(trial);
+        for (const Trial& trial : trials_of(base, policy))
+            if (&base == naive || !is_as_posted(trial, machine.costs_for(base.method()))) trials.push_back(trial);
     if (!simulates) return least_predicted(trials);
     sort_by_prediction(trials);
-    for (const Trial& trial : trials)
-        if (!search.tried(trial)) search.run(trial, floor_s);
-    refine(search, naive, naive_policy, floor_s);
+    run_by_policy(search, trials);
+    if (const auto best = search.best()) run_in_flight(search, machine, *best);
+    if (posted) run_in_flight(search, machine, *posted);
+    for (const Trial& trial : trials) search.run(trial);
     return search.best().value_or(least_predicted(trials));
 }
 

@@ -101,8 +101,8 @@ View<const std::int64_t> unequal_sizes(const RankMessages& messages) {
     return messages.bytes;
 }
 
-Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
-                 const Limits& limits, std::uint64_t seed) {
+std::optional<Phases> phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
+                                const Limits& limits, std::uint64_t seed, std::int64_t work) {
     const Resources resources = resources_of(machine, messages, limits);
     if (method == "naive") {
         Array<std::int32_t> order(messages.size());
@@ -118,7 +118,9 @@ Phases phases_by(std::string_view method, const MachineData& machine, const Rank
     if (method == "first-fit")
         return group_phases(first_fit(resources, order_longest_first(resources, unequal_sizes(messages)), {}, {}));
     if (method == "decreasing") return group_phases(schedule_decreasing(machine, messages, resources, seed));
-    return group_phases(schedule_negotiated(machine, messages, resources, seed));
+    const auto found = schedule_negotiated(machine, messages, resources, seed, work);
+    if (!found) return std::nullopt;
+    return group_phases(*found);
 }
 
 }  // namespace conset

@@ -129,8 +129,9 @@ Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMe
     return order;
 }
 
-Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                        const Resources& resources, std::uint64_t seed) {
+std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
+                                                       const Resources& resources, std::uint64_t seed,
+                                                       std::int64_t most_work) {
     constexpr std::int64_t work = 2'000'000'000, cells = std::int64_t{1} << 28;
     const Limits& limits = resources.limits();
     const std::int64_t sweeps = limits.exchange ? 100'000 : 10'000;
@@ -149,7 +150,10 @@ Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMe
     std::int32_t low = least, slots = least, step = 1;
     while (slots < most) {
         Negotiation negotiation(items, slots, slot_limits, {1.0, 1.0, 0.2, 1.0}, seed);
-        if (negotiation.run(sweeps, work) == 0) {
+        const std::int64_t excess = negotiation.run(sweeps, std::min(work, most_work));
+        most_work -= negotiation.work();
+        if (most_work <= 0) return std::nullopt;
+        if (excess == 0) {
             phase = negotiation.slot_of_messages();
             most = slots;
             found = true;

@@ -1,6 +1,11 @@
 // Choice at run time: method, policy and sends in flight with the least time by the machine's model, as
 // conset/compilation/auto.py chooses, from fewer candidates and within a budget of counted work, so that all ranks
 // choose the same and soon.
+//
+// Posting everything is simulated first; where that is close to what no schedule beats, nothing else is looked at. Then
+// every schedule under every policy is predicted by formula, and simulated: the best of each policy, every schedule
+// under the best policy, the best with fewer sends in flight, the rest as predicted. A simulation is stopped when its
+// clock passes the best time so far.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +27,32 @@ struct Trial {
     double time_s = kUnlimited;  // by the model
 };
 
-// Trials simulated best first; each is stopped when its clock passes the best so far.
 class TrialSearch {
 public:
     explicit TrialSearch(std::int64_t budget) : budget_(budget) {}
 
-    // Simulates a trial unless its lower bound says that it cannot win, or the budget is spent.
-    void run(const Trial& trial, double floor_s);
+    // Simulates a trial, within a share of the budget, unless it was before, cannot win, or the budget is spent.
+    void run(const Trial& trial, double share = 0.25);
     // The least time, the first of equals; nothing where none ended.
     std::optional<Trial> best() const;
     double best_s() const { return best_s_; }
-    bool spent() const { return spent_ >= budget_; }
-    bool tried(const Trial& trial) const;
+    // What no schedule beats [s]; 0: nothing is known.
+    void set_floor(double seconds) { floor_s_ = seconds; }
+    bool over() const;
 
 private:
+    bool tried(const Trial& trial) const;
+
     std::int64_t budget_, spent_ = 0;
-    double best_s_ = kUnlimited;
+    double best_s_ = kUnlimited, floor_s_ = 0;
     Array<Trial> finished_, seen_;
 };
 
 // The fastest policy of one schedule; by formula where messages are many, or no simulation ended.
 Trial choose_policy(const TimedSchedule& schedule);
 
-// The fastest trial of all candidates; `bases` keeps the schedules that it points to.
+// The fastest trial of all candidates, under `policy` where there is one; `bases` keeps the schedules that it points
+// to.
 Trial choose_schedule(const MachineData& machine, const RankMessages& messages, std::optional<SyncPolicy> policy,
                       std::uint64_t seed, std::deque<TimedSchedule>& bases);
 

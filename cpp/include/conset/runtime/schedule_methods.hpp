@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,9 +24,11 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
 // Whether it keeps any limit of links.
 bool sweeps_links(std::string_view method);
 
-// Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. Throws Failure.
-Phases phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
-                 const Limits& limits, std::uint64_t seed);
+// Phases by one method, messages in the order of posting. `limits` are those of `method_limits`. Throws Failure. A
+// search that would read more than `work` prices is given up: nothing.
+std::optional<Phases> phases_by(std::string_view method, const MachineData& machine, const RankMessages& messages,
+                                const Limits& limits, std::uint64_t seed,
+                                std::int64_t work = std::numeric_limits<std::int64_t>::max());
 
 // Transfers with what they take of limits, over the machine's routes.
 inline Resources resources_of(const MachineData& machine, const RankMessages& messages, const Limits& limits) {
@@ -37,8 +41,9 @@ Array<double> transfer_times(const MachineData& machine, const MachineCosts& cos
 // The methods with searches of their own (schedule_searches.cpp).
 Array<std::int32_t> schedule_decreasing(const MachineData& machine, const RankMessages& messages,
                                         const Resources& resources, std::uint64_t seed);
-Array<std::int32_t> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
-                                        const Resources& resources, std::uint64_t seed);
+std::optional<Array<std::int32_t>> schedule_negotiated(const MachineData& machine, const RankMessages& messages,
+                                                       const Resources& resources, std::uint64_t seed,
+                                                       std::int64_t most_work);
 // The order of posting.
 Array<std::int32_t> schedule_event_list(const MachineData& machine, const RankMessages& messages, std::uint64_t seed);
 
