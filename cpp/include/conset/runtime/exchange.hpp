@@ -7,22 +7,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "conset/execution/mpi_calls.hpp"
-#include "conset/execution/rank_executor.hpp"
-#include "conset/formats/plan_file.hpp"
+#include "conset/execution/rank_plan.hpp"
+#include "conset/runtime/blocks.hpp"
 #include "conset/runtime/outcome.hpp"
 
 namespace conset {
-
-// What one rank sends, or receives: block k goes to (comes from) peer[k], `count[k]` elements of its side's datatype
-// from element displacement[k] of the buffer on. Blocks of one pair are matched in their order.
-struct Blocks {
-    Array<std::int32_t> peer;
-    Array<std::int64_t> count, displacement;
-};
 
 // `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto` in any order; pairs end with `;`.
 struct ExchangeOptions {
@@ -31,7 +26,9 @@ struct ExchangeOptions {
         "auto";            // all: every rank computes the schedule; one: rank 0 does, and scatters; auto: by size
     double timeout_s = 0;  // 0: no deadline
     std::uint64_t seed = 0;
-    static ExchangeOptions parse(std::string_view text);  // throws Failure
+    // Both throw Failure (Code::argument). Words of method and sync are checked by `schedule_messages`.
+    static ExchangeOptions parse(std::string_view text);
+    void check() const;
 };
 
 template <class Handle>
@@ -41,6 +38,11 @@ struct ExchangeRequest {
     Blocks sends, receives;
     bool sources_known = true;  // else `receives` is empty: blocks lie in the receive buffer by source, without gaps
     ExchangeOptions options;
+    // Where sources are not known and there is no receive buffer: gives one for these blocks. Neither: it is handed
+    // over by `update`, before which the exchange does not start.
+    std::function<std::byte*(const Blocks&)> receive_buffer;
+    // What a rank has for itself is a message too: its buffers are not for a processor to copy.
+    bool own_by_message = false;
 };
 
 // Seconds of this rank.
@@ -53,21 +55,32 @@ struct ExchangeTimes {
 template <class Handle>
 class Exchange {
 public:
-    // Null on every rank or on none.
+    // Null on every rank or on none. `outcome`: what the caller found wrong already, which then every rank returns;
+    // else fine. Collective.
     static std::unique_ptr<Exchange> of_rows(const ExchangeRequest<Handle>& request, Outcome& outcome);
     static std::unique_ptr<Exchange> of_plan(const MpiWorld<Handle>& world, const RankPlan& plan,
                                              const RankItems& items, const RankBuffers<Handle>& buffers,
                                              double timeout_s, Outcome& outcome);
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+    // Calls nothing of MPI, which may be over by then: what was not freed stays MPI's.
     ~Exchange();
 
     Outcome start();
     Outcome progress(bool& done);
+    // Until the exchange has ended, or the deadline has passed (counted from here): Code::timeout, and it still runs.
     Outcome wait();
-    // Other blocks, in the same buffers or in others: what did not change stays in its phase where limits allow.
-    Outcome update(const RankBuffers<Handle>& buffers, const Blocks& sends, const Blocks& receives);
-    // Collective; an exchange that is running is refused.
+    // The same for at most so many seconds; the deadline is counted from the first of them.
+    Outcome wait(double seconds, bool& done);
+    // Other blocks, in the same buffers or in others: what did not change stays in its phase where limits allow. An
+    // exchange that is running on some rank is refused. Where this fails, all is as before. Collective; `outcome` as in
+    // `of_rows`. `receives` is not looked at where sources are not known.
+    Outcome update(const RankBuffers<Handle>& buffers, const Blocks& sends, const Blocks& receives,
+                   const Outcome& before = {});
+    // Frees requests and communicator. Collective; an exchange that is running is refused.
     Outcome free();
 
+    bool running() const;
     const ExchangeTimes& times() const;
     const std::string& method() const;
     std::string sync() const;

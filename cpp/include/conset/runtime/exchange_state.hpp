@@ -1,0 +1,62 @@
+// What an exchange is made of. Only for the sources of Exchange.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "conset/execution/rank_executor.hpp"
+#include "conset/runtime/collectives.hpp"
+#include "conset/runtime/exchange.hpp"
+#include "conset/runtime/shared_schedule.hpp"
+
+namespace conset {
+
+// What is made anew by an update.
+template <class Handle>
+struct MadeExchange {
+    RankBuffers<Handle> buffers;
+    TypeShape send_type, receive_type;
+    Blocks sends, receives;
+    RankRows rows;
+    ScheduleSummary summary;
+    std::unique_ptr<RankExecutor<Handle>> executor;  // null: there is no receive buffer yet
+    ExchangeTimes times;
+};
+
+template <class Handle>
+struct Exchange<Handle>::State {
+    // Duplicates the communicator. Collective; throws Failure.
+    State(const MpiWorld<Handle>& application, const ExchangeOptions& given);
+
+    // What is not made yet, from buffers and blocks. Collective; what goes wrong, or went `before`, is the same
+    // everywhere, but for a failure of MPI itself, which is thrown.
+    Outcome make(MadeExchange<Handle>& made, const Outcome& before);
+    void prepare(MadeExchange<Handle>& made, const RankPlan& plan, const RankItems& items) const;
+    // Frees its requests.
+    void drop(MadeExchange<Handle>& other) const;
+    Outcome close();
+
+    // `rank 3: what`
+    std::string here(const std::string& what) const;
+    Outcome not_ready() const;
+    Outcome ended(ExchangeState state, bool& done);
+
+    MpiWorld<Handle> world;
+    Collectives<Handle> collectives;
+    ExchangeOptions options;
+    std::optional<SharedSchedule<Handle>> shared;  // none: of a plan
+    MachineData machine;
+    bool sources_known = true, own_by_message = false, freed = false;
+    std::function<std::byte*(const Blocks&)> receive_buffer;
+    MadeExchange<Handle> now;
+    std::optional<std::chrono::steady_clock::time_point> waits_since;
+
+private:
+    void check(MadeExchange<Handle>& made) const;
+    RankPlan plan(MadeExchange<Handle>& made, const ScheduledPart& scheduled) const;
+    void learn_receives(MadeExchange<Handle>& made, const PartOperations& receives) const;
+};
+
+}  // namespace conset

@@ -1,0 +1,37 @@
+// This rank's plan: its part of a schedule, in the buffers and datatypes that it gave.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "conset/execution/rank_plan.hpp"
+#include "conset/runtime/blocks.hpp"
+#include "conset/runtime/rank_part.hpp"
+
+namespace conset {
+
+// Of a schedule, all but its messages: the same on every rank.
+struct ScheduleSummary {
+    std::int64_t phases = 0;
+    SyncKind sync = SyncKind::none;
+    std::int64_t every = 1, in_flight = 0;
+    std::string method;
+    double predicted_s = 0;
+};
+
+// `barrier:4`
+std::string format_sync(SyncKind sync, std::int64_t every);
+
+struct PlanSide {
+    const Blocks& blocks;
+    const Row& row;
+    const Array<std::int32_t>& own;
+    TypeShape type;
+};
+
+// What a rank has for itself is copied where both types are plain, else, or if `own_by_message`, sent to itself in the
+// first phase. Throws Failure (Code::internal) where part and row do not belong together.
+RankPlan make_own_plan(std::int32_t rank, const RankPart& part, const ScheduleSummary& summary, const PlanSide& sends,
+                       const PlanSide& receives, bool own_by_message);
+
+}  // namespace conset

@@ -1,0 +1,61 @@
+// A schedule that all ranks share: made of the rows of all, computed by every rank for itself or by rank 0 for all.
+//
+// Every rank has a header with what the others must know before rows travel; then the rows go to all (each computes the
+// same from the same seed), or to rank 0 alone, which gives each rank its part. Rank 0 computes where that is said, or
+// where ranks exceed cores: there all ranks that compute share them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "conset/array.hpp"
+#include "conset/runtime/blocks.hpp"
+#include "conset/runtime/collectives.hpp"
+#include "conset/runtime/exchange.hpp"
+#include "conset/runtime/host.hpp"
+#include "conset/runtime/machine_data.hpp"
+#include "conset/runtime/own_plan.hpp"
+#include "conset/runtime/rank_part.hpp"
+#include "conset/runtime/schedule.hpp"
+
+namespace conset {
+
+// A rank's part of a schedule, and what ranks compare of it: equal on all of them, or it is wrong.
+struct ScheduledPart {
+    ScheduleSummary summary;
+    RankPart part;
+    std::uint64_t digest = 0;
+};
+
+template <class Handle>
+class SharedSchedule {
+public:
+    // Rank 0's options and whether sources are known must be those of all. Collective.
+    SharedSchedule(Collectives<Handle>& collectives, const ExchangeOptions& options, bool sources_known);
+
+    // What is wrong before rows travel (`own`: here), on every rank. Collective; throws Failure as all of these.
+    Outcome agree_to_start(const Outcome& own, View<const Row::Entry> row);
+    // Rows of all ranks: here, or at rank 0. Collective, after `agree_to_start` was fine.
+    void exchange_rows(View<const Row::Entry> row);
+    // Collective where rank 0 computes. What goes wrong with the schedule itself is in `outcome`, everywhere.
+    ScheduledPart schedule(const MachineData& machine, Outcome& outcome);
+
+private:
+    struct Header;
+    ScheduledPart schedule_for_all(const MachineData& machine, Outcome& outcome);
+    ScheduledPart schedule_here(const MachineData& machine) const;
+
+    Collectives<Handle>& collectives_;
+    ExchangeOptions options_;
+    std::uint64_t agreed_;  // digest of what all ranks must have in common
+    HostPlace place_;
+    bool one_computes_ = false;
+    Array<std::int64_t> row_messages_;  // by rank
+    RankMessages messages_;
+};
+
+extern template class SharedSchedule<int>;
+extern template class SharedSchedule<void*>;
+
+}  // namespace conset

@@ -1,0 +1,143 @@
+#include "conset/runtime/exchange_state.hpp"
+
+#include <string>
+#include <utility>
+
+#include "conset/runtime/agreement.hpp"
+
+namespace conset {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The application's communicator, a second time: with errors returned, and for the exchange alone.
+template <class Handle>
+MpiWorld<Handle> duplicate(const MpiWorld<Handle>& world) {
+    MpiWorld<Handle> own = world;
+    const auto require = [&](const char* call, int code) {
+        if (code != 0) throw Failure(Code::mpi, describe_mpi(world.mpi, call, code));
+    };
+    require("MPI_Comm_dup", world.mpi.calls.comm_dup(world.comm, &own.comm));
+    require("MPI_Comm_set_errhandler", own.mpi.calls.comm_set_errhandler(own.comm, own.mpi.errors_return));
+    return own;
+}
+
+}  // namespace
+
+template <class Handle>
+Exchange<Handle>::State::State(const MpiWorld<Handle>& application, const ExchangeOptions& given)
+    : world(duplicate(application)), collectives(world), options(given) {
+    collectives.set_deadline(options.timeout_s, "making an exchange");
+}
+
+template <class Handle>
+std::string Exchange<Handle>::State::here(const std::string& what) const {
+    return "rank " + std::to_string(collectives.rank()) + ": " + what;
+}
+
+template <class Handle>
+void Exchange<Handle>::State::check(MadeExchange<Handle>& made) const {
+    const int rank = collectives.rank();
+    made.send_type = type_shape(world.mpi, made.buffers.send_type);
+    made.receive_type = type_shape(world.mpi, made.buffers.receive_type);
+    made.rows = check_blocks(rank, collectives.ranks(), made.sends, made.send_type, made.receives, made.receive_type,
+                             sources_known);
+    check_places(rank, made.sends, made.send_type, made.buffers.send, made.receives, made.receive_type,
+                 made.buffers.receive);
+}
+
+template <class Handle>
+Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome& before) {
+    auto began = Clock::now();
+    const auto lap = [&began] {
+        const auto since = std::exchange(began, Clock::now());
+        return std::chrono::duration<double>(began - since).count();
+    };
+    Outcome own = before;
+    if (own.fine()) own = outcome_of([&] { check(made); });
+    const View<const Row::Entry> row(made.rows.in_order.data(), made.rows.in_order.size());
+    if (const Outcome wrong = shared->agree_to_start(own, row); !wrong.fine()) return wrong;
+    shared->exchange_rows(row);
+    made.times.rows = lap();
+    const ScheduledPart scheduled = shared->schedule(machine, own);
+    made.times.schedule = lap();
+    made.summary = scheduled.summary;
+    if (own.fine()) own = outcome_of([&] { prepare(made, plan(made, scheduled), RankItems{}); });
+    own = agree(collectives, own, scheduled.digest, "its schedule is not that of rank 0: machine files differ");
+    if (!own.fine()) drop(made);
+    made.times.plan = lap();
+    return own;
+}
+
+template <class Handle>
+RankPlan Exchange<Handle>::State::plan(MadeExchange<Handle>& made, const ScheduledPart& scheduled) const {
+    const RankPart& part = scheduled.part;
+    if (sources_known)
+        check_receives(collectives.rank(), part.receives, made.rows.receives);
+    else
+        learn_receives(made, part.receives);
+    return make_own_plan(collectives.rank(), part, made.summary,
+                         {made.sends, made.rows.sends, made.rows.own_send, made.send_type},
+                         {made.receives, made.rows.receives, made.rows.own_receive, made.receive_type}, own_by_message);
+}
+
+template <class Handle>
+void Exchange<Handle>::State::learn_receives(MadeExchange<Handle>& made, const PartOperations& receives) const {
+    const int rank = collectives.rank();
+    Array<std::int64_t> own;
+    for (const std::int32_t block : made.rows.own_send) own.push_back(made.sends.count[block] * made.send_type.size);
+    made.receives =
+        receives_of(rank, receives, View<const std::int64_t>(own.data(), own.size()), made.receive_type.size);
+    if (made.buffers.receive == nullptr && receive_buffer) made.buffers.receive = receive_buffer(made.receives);
+    const RankRows learned =
+        check_blocks(rank, collectives.ranks(), made.sends, made.send_type, made.receives, made.receive_type, true);
+    made.rows.receives = learned.receives;
+    made.rows.own_receive = learned.own_receive;
+    if (made.buffers.receive != nullptr)
+        check_places(rank, made.sends, made.send_type, made.buffers.send, made.receives, made.receive_type,
+                     made.buffers.receive);
+}
+
+template <class Handle>
+void Exchange<Handle>::State::prepare(MadeExchange<Handle>& made, const RankPlan& plan, const RankItems& items) const {
+    if (!sources_known && made.buffers.receive == nullptr && !made.receives.peer.empty()) return;
+    made.executor = std::make_unique<RankExecutor<Handle>>(world, plan, items, made.buffers);
+    if (made.executor->prepare()) return;
+    throw Failure(Code::mpi, here(made.executor->describe(made.executor->failure())));
+}
+
+template <class Handle>
+void Exchange<Handle>::State::drop(MadeExchange<Handle>& other) const {
+    if (other.executor) other.executor->release();
+    other.executor.reset();
+}
+
+template <class Handle>
+Outcome Exchange<Handle>::State::close() {
+    drop(now);
+    freed = true;
+    const int code = world.mpi.calls.comm_free(&world.comm);
+    if (code != 0) return {Code::mpi, describe_mpi(world.mpi, "MPI_Comm_free", code)};
+    return {};
+}
+
+template <class Handle>
+Outcome Exchange<Handle>::State::not_ready() const {
+    if (freed) return {Code::state, here("the exchange was freed")};
+    if (!now.executor) return {Code::state, here("the exchange has no receive buffer, update hands one over")};
+    return {};
+}
+
+template <class Handle>
+Outcome Exchange<Handle>::State::ended(ExchangeState state, bool& done) {
+    done = state == ExchangeState::ended;
+    if (done) waits_since.reset();
+    if (state != ExchangeState::failed) return {};
+    return {Code::mpi, here(now.executor->describe(now.executor->failure()))};
+}
+
+template struct Exchange<int>::State;
+template struct Exchange<void*>::State;
+
+}  // namespace conset

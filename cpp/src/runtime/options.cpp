@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "conset/runtime/exchange.hpp"
+
+namespace conset {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, double>, 5> kTimeUnits{
+    {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}}};
+
+std::string_view stripped(std::string_view text) {
+    const auto begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
+    return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, end - begin + 1);
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw Failure(Code::argument, "options: " + what); }
+
+double parse_timeout(std::string_view text) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string_view unit = stripped({rest, static_cast<std::size_t>(text.data() + text.size() - rest)});
+    const auto* known =
+        std::find_if(kTimeUnits.begin(), kTimeUnits.end(), [&](auto each) { return each.first == unit; });
+    if (error != std::errc{} || (known == kTimeUnits.end() && (value != 0 || !unit.empty())))
+        refuse("timeout '" + std::string(text) + "': expected a number and a unit, as in 10s (s, ms, us, ns, min)");
+    if (!std::isfinite(value) || value < 0)
+        refuse("timeout '" + std::string(text) + "': must be at least 0, and finite");
+    return known == kTimeUnits.end() ? 0 : value * known->second;
+}
+
+std::uint64_t parse_seed(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || rest != text.data() + text.size())
+        refuse("seed '" + std::string(text) + "': must be a whole number from 0 to 2^64 - 1");
+    return value;
+}
+
+}  // namespace
+
+ExchangeOptions ExchangeOptions::parse(std::string_view text) {
+    ExchangeOptions options;
+    std::string seen = ";";
+    while (!stripped(text).empty()) {
+        const std::size_t end = std::min(text.find(';'), text.size());
+        const std::string_view pair = stripped(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (pair.empty()) continue;
+        const std::size_t equals = pair.find('=');
+        if (equals == std::string_view::npos) refuse("'" + std::string(pair) + "': expected key=value");
+        const std::string key(stripped(pair.substr(0, equals)));
+        const std::string_view value = stripped(pair.substr(equals + 1));
+        if (seen.find(";" + key + ";") != std::string::npos) refuse("'" + key + "' is given twice");
+        seen += key + ";";
+        if (value.empty())
+            refuse("'" + key + "' has no value");
+        else if (key == "machine")
+            options.machine = value;
+        else if (key == "method")
+            options.method = value;
+        else if (key == "sync")
+            options.sync = value;
+        else if (key == "compute")
+            options.compute = value;
+        else if (key == "timeout")
+            options.timeout_s = parse_timeout(value);
+        else if (key == "seed")
+            options.seed = parse_seed(value);
+        else
+            refuse("unknown key '" + key + "': known are machine, method, sync, timeout, seed, compute");
+    }
+    options.check();
+    return options;
+}
+
+void ExchangeOptions::check() const {
+    if (compute != "all" && compute != "one" && compute != "auto")
+        refuse("compute '" + compute + "': must be all, one or auto");
+    if (!std::isfinite(timeout_s) || timeout_s < 0)
+        refuse("timeout " + std::to_string(timeout_s) + " s: must be at least 0, and finite");
+}
+
+}  // namespace conset

@@ -1,0 +1,198 @@
+#include "conset/runtime/shared_schedule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <numeric>
+#include <utility>
+
+#include "conset/runtime/agreement.hpp"
+#include "conset/runtime/bytes.hpp"
+#include "conset/runtime/rows.hpp"
+
+namespace conset {
+
+namespace {
+
+// From so many messages × ranks on rank 0 computes for all, where ranks exceed cores.
+constexpr double kOneComputesFrom = 0;
+
+std::uint64_t digest_of(const ExchangeOptions& options, bool sources_known) {
+    Digest digest;
+    // a machine file may have another path on another machine; schedules are compared
+    const bool file = options.machine.ends_with(".machine");
+    for (const std::string& word :
+         {file ? std::string() : options.machine, options.method, options.sync, options.compute}) {
+        digest.add(word.size());
+        for (const char letter : word) digest.add(static_cast<std::uint64_t>(letter));
+    }
+    digest.add(options.seed);
+    digest.add(sources_known ? 1 : 0);
+    return digest.value();
+}
+
+std::uint64_t digest_of(const RankMessages& messages, const RankSchedule& schedule) {
+    Digest digest;
+    digest.add_all(messages.source);
+    digest.add_all(messages.target);
+    digest.add_all(messages.bytes);
+    digest.add_all(schedule.phase_offsets);
+    digest.add_all(schedule.message);
+    digest.add(static_cast<std::uint64_t>(schedule.sync));
+    digest.add(static_cast<std::uint64_t>(schedule.every));
+    digest.add(static_cast<std::uint64_t>(schedule.in_flight));
+    return digest.value();
+}
+
+ScheduleSummary summary_of(const RankSchedule& schedule) {
+    const auto offsets = static_cast<std::int64_t>(schedule.phase_offsets.size());
+    return {std::max<std::int64_t>(offsets, 1) - 1,
+            schedule.sync,
+            schedule.every,
+            schedule.in_flight,
+            schedule.method,
+            schedule.predicted_s};
+}
+
+// What rank 0 says of a schedule before it gives each rank its part.
+struct Announcement {
+    Code code;
+    SyncKind sync;
+    std::int64_t phases, every, in_flight;
+    double predicted_s;
+    std::array<char, 32> method;
+};
+
+Announcement announcement_of(const ScheduleSummary& summary, Code code) {
+    Announcement announcement{code, summary.sync, summary.phases, summary.every, summary.in_flight, summary.predicted_s,
+                              {}};
+    summary.method.copy(announcement.method.data(), announcement.method.size() - 1);
+    return announcement;
+}
+
+void require_int(std::int64_t bytes) {
+    if (bytes > INT_MAX)
+        throw Failure(Code::argument, "rows of all ranks: " + std::to_string(bytes) + " B, MPI gathers at most " +
+                                          std::to_string(INT_MAX));
+}
+
+template <class T>
+View<std::byte> bytes_of(T& value) {
+    return {reinterpret_cast<std::byte*>(&value), sizeof(T)};
+}
+
+}  // namespace
+
+template <class Handle>
+struct SharedSchedule<Handle>::Header {
+    Code code;
+    std::int32_t messages;
+    std::uint64_t agreed;
+    HostPlace place;
+};
+
+template <class Handle>
+SharedSchedule<Handle>::SharedSchedule(Collectives<Handle>& collectives, const ExchangeOptions& options,
+                                       bool sources_known)
+    : collectives_(collectives), options_(options), agreed_(digest_of(options, sources_known)), place_(host_place()) {}
+
+template <class Handle>
+Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Row::Entry> row) {
+    const auto headers = collectives_.all_gather(
+        Header{own.code, own.fine() ? static_cast<std::int32_t>(row.size()) : 0, agreed_, place_});
+    Array<Code> codes;
+    Array<HostPlace> places;
+    double messages = 0;
+    row_messages_.clear();
+    for (const Header& header : headers) {
+        codes.push_back(header.code);
+        places.push_back(header.place);
+        row_messages_.push_back(header.messages);
+        messages += header.messages;
+    }
+    const bool fine = std::all_of(codes.begin(), codes.end(), [](Code code) { return code == Code::fine; });
+    Outcome found = own;
+    for (std::size_t rank = 0; fine && rank < headers.size(); ++rank)
+        if (headers[rank].agreed != headers[0].agreed) codes[rank] = Code::mismatch;
+    if (fine && codes[collectives_.rank()] == Code::mismatch)
+        found = {Code::mismatch, "rank " + std::to_string(collectives_.rank()) +
+                                     ": machine, method, sync, seed, compute, or whether sources are known, are not "
+                                     "those of rank 0: must agree"};
+    const double load = ranks_per_core(std::move(places));
+    collectives_.set_nap(load > 1 ? kLongestNap : 0);
+    one_computes_ = options_.compute == "one" ||
+                    (options_.compute == "auto" && load > 1 && messages * collectives_.ranks() >= kOneComputesFrom);
+    return lowest_failure(collectives_, View<const Code>(codes), found);
+}
+
+template <class Handle>
+void SharedSchedule<Handle>::exchange_rows(View<const Row::Entry> row) {
+    Array<std::int64_t> bytes;
+    for (const std::int64_t messages : row_messages_) bytes.push_back(messages * kEntryBytes);
+    require_int(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}));
+    const Array<std::byte> own = encode_row(row);
+    const View<const std::byte> sent(own.data(), own.size());
+    const Array<std::byte> rows =
+        one_computes_ ? collectives_.gather(sent, bytes) : collectives_.all_gather(sent, bytes);
+    messages_ = {};
+    if (!one_computes_ || collectives_.rank() == 0)
+        messages_ = decode_rows(View<const std::byte>(rows.data(), rows.size()), row_messages_);
+}
+
+template <class Handle>
+ScheduledPart SharedSchedule<Handle>::schedule(const MachineData& machine, Outcome& outcome) {
+    if (one_computes_) return schedule_for_all(machine, outcome);
+    ScheduledPart scheduled;
+    outcome = outcome_of([&] { scheduled = schedule_here(machine); });
+    return scheduled;
+}
+
+template <class Handle>
+ScheduledPart SharedSchedule<Handle>::schedule_here(const MachineData& machine) const {
+    const RankSchedule schedule =
+        schedule_messages(machine, messages_, {options_.method, options_.sync, options_.seed});
+    return {summary_of(schedule), RankParts(messages_, schedule).of(collectives_.rank()),
+            digest_of(messages_, schedule)};
+}
+
+// Rank 0 says first how it went, then how long each part is, then gives the parts.
+template <class Handle>
+ScheduledPart SharedSchedule<Handle>::schedule_for_all(const MachineData& machine, Outcome& outcome) {
+    Announcement announcement{};
+    Array<std::byte> parts;
+    Array<std::int64_t> sizes;
+    if (collectives_.rank() == 0) {
+        outcome = outcome_of([&] {
+            const RankSchedule schedule =
+                schedule_messages(machine, messages_, {options_.method, options_.sync, options_.seed});
+            const RankParts all(messages_, schedule);
+            for (std::int32_t rank = 0; rank < collectives_.ranks(); ++rank) {
+                const Array<std::byte> part = encode_part(all.of(rank));
+                parts.insert(parts.end(), part.begin(), part.end());
+                sizes.push_back(static_cast<std::int64_t>(part.size()));
+            }
+            require_int(static_cast<std::int64_t>(parts.size()));
+            announcement = announcement_of(summary_of(schedule), Code::fine);
+        });
+        announcement.code = outcome.code;
+    }
+    collectives_.broadcast(bytes_of(announcement), 0);
+    outcome.code = announcement.code;
+    if (!outcome.fine()) return {};
+    const Array<std::int64_t> size_bytes(as_size(collectives_.ranks()), sizeof(std::int64_t));
+    const Array<std::byte> size = collectives_.scatter(
+        View<const std::byte>(reinterpret_cast<const std::byte*>(sizes.data()), sizes.size() * sizeof(std::int64_t)),
+        size_bytes, sizeof(std::int64_t));
+    const auto own_size = ByteReader({size.data(), size.size()}).value<std::int64_t>();
+    const Array<std::byte> own =
+        collectives_.scatter(View<const std::byte>(parts.data(), parts.size()), sizes, own_size);
+    return {{announcement.phases, announcement.sync, announcement.every, announcement.in_flight,
+             announcement.method.data(), announcement.predicted_s},
+            decode_part(View<const std::byte>(own.data(), own.size())),
+            0};
+}
+
+template class SharedSchedule<int>;
+template class SharedSchedule<void*>;
+
+}  // namespace conset
