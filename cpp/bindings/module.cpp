@@ -4,6 +4,7 @@ namespace conset::bindings {
 void bind_bounds_sums(nb::module_& module);
 void bind_complete_exchange(nb::module_& module);
 void bind_connections(nb::module_& module);
+void bind_exchange(nb::module_& module);
 void bind_exchange_search(nb::module_& module);
 void bind_flit(nb::module_& module);
 void bind_formula(nb::module_& module);
@@ -31,6 +32,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_bounds_sums(module);
     conset::bindings::bind_complete_exchange(module);
     conset::bindings::bind_connections(module);
+    conset::bindings::bind_exchange(module);
     conset::bindings::bind_exchange_search(module);
     conset::bindings::bind_flit(module);
     conset::bindings::bind_formula(module);

@@ -183,6 +183,16 @@ const Blocks& Exchange<Handle>::receives() const {
     return state_->now.receives;
 }
 
+template <class Handle>
+double Exchange<Handle>::nap() const {
+    return state_->collectives.nap();
+}
+
+template <class Handle>
+RankExecutor<Handle>* Exchange<Handle>::executor() {
+    return state_->now.executor.get();
+}
+
 template class Exchange<int>;
 template class Exchange<void*>;
 

@@ -26,8 +26,7 @@ struct RandomRows {
         std::map<std::pair<int, int>, std::vector<std::int64_t>> sizes;
         for (int source = 0; source < count; ++source)
             for (int target = 0; target < count; ++target)
-                for (std::uint32_t k = random.below(3); k > 0; --k)
-                    sizes[{source, target}].push_back(random.below(6));
+                for (std::uint32_t k = random.below(3); k > 0; --k) sizes[{source, target}].push_back(random.below(6));
         for (int rank = 0; rank < count; ++rank) {
             std::vector<std::pair<int, std::int64_t>> sent, received;
             for (const auto& [pair, each] : sizes)

@@ -18,7 +18,8 @@ using toy_ranks::in_ranks;
 using toy_ranks::Mpi;
 
 template <class Handle>
-ExchangeRequest<Handle> request_of(int rank, RandomRows::Rank& one, const char* options, int type = toy_ranks::kDouble) {
+ExchangeRequest<Handle> request_of(int rank, RandomRows::Rank& one, const char* options,
+                                   int type = toy_ranks::kDouble) {
     ExchangeRequest<Handle> request;
     request.world = toy_ranks::world_of<Handle>(rank);
     request.buffers = {reinterpret_cast<const std::byte*>(one.send.data()),
@@ -59,11 +60,9 @@ void deliver_all(int ranks, const char* options, std::uint64_t seed) {
 }
 
 TEST(Exchange, DeliversWhatRowsSay) {
-    const std::array options{"compute=all",
-                             "compute=one;method=rs-n;sync=ready",
+    const std::array options{"compute=all", "compute=one;method=rs-n;sync=ready",
                              "machine=torus:4x2;method=rs-nl;sync=barrier;",
-                             "compute=one;method=coloring;sync=local;seed=3",
-                             "method=naive;sync=none"};
+                             "compute=one;method=coloring;sync=local;seed=3", "method=naive;sync=none"};
     for (std::size_t k = 0; k < options.size(); ++k) {
         deliver_all<int>(8, options[k], k);
         deliver_all<void*>(5 + static_cast<int>(k) % 2, k == 2 ? "" : options[k], k + 100);
@@ -272,8 +271,7 @@ TEST(Exchange, IsUpdated) {
         for (std::uint64_t seed = 0; seed < 6; ++seed) steps.emplace_back(5, seed / 2);
         in_ranks(5, [&](int rank) {
             Outcome outcome;
-            auto exchange =
-                Exchange<int>::of_rows(request_of<int>(rank, steps[0].at(rank), options), outcome);
+            auto exchange = Exchange<int>::of_rows(request_of<int>(rank, steps[0].at(rank), options), outcome);
             ASSERT_TRUE(exchange) << outcome.detail;
             RandomRows::Rank* last = &steps[0].at(rank);
             for (RandomRows& step : steps) {

@@ -11,29 +11,76 @@ void add_messages(MpiCalls<Handle>& calls) {
         const std::scoped_lock lock(Mpi::here()->mutex);
         const int rank = rank_in(comm);
         if (rank == Mpi::here()->fail_send_init_at) return 15;
-        *made = handle<Handle>(Mpi::here()->make({true, true, false, false, false, const_cast<void*>(from), count,
-                                                  number(type), target, tag, number(comm) / kMostRanks, rank, false, {}}));
+        *made = handle<Handle>(Mpi::here()->make({true,
+                                                  true,
+                                                  false,
+                                                  false,
+                                                  false,
+                                                  const_cast<void*>(from),
+                                                  count,
+                                                  number(type),
+                                                  target,
+                                                  tag,
+                                                  number(comm) / kMostRanks,
+                                                  rank,
+                                                  false,
+                                                  {}}));
         return 0;
     };
     calls.recv_init = [](void* to, int count, Handle type, int source, int tag, Handle comm, Handle* made) {
         const std::scoped_lock lock(Mpi::here()->mutex);
-        *made = handle<Handle>(Mpi::here()->make({false, true, false, false, false, to, count, number(type), source, tag,
-                                                  number(comm) / kMostRanks, rank_in(comm), false, {}}));
+        *made = handle<Handle>(Mpi::here()->make({false,
+                                                  true,
+                                                  false,
+                                                  false,
+                                                  false,
+                                                  to,
+                                                  count,
+                                                  number(type),
+                                                  source,
+                                                  tag,
+                                                  number(comm) / kMostRanks,
+                                                  rank_in(comm),
+                                                  false,
+                                                  {}}));
         return 0;
     };
     calls.issend = [](const void* from, int count, Handle type, int target, int tag, Handle comm, Handle* made) {
         const std::scoped_lock lock(Mpi::here()->mutex);
-        const int request =
-            Mpi::here()->make({true, false, false, false, false, const_cast<void*>(from), count, number(type), target,
-                               tag, number(comm) / kMostRanks, rank_in(comm), false, {}});
+        const int request = Mpi::here()->make({true,
+                                               false,
+                                               false,
+                                               false,
+                                               false,
+                                               const_cast<void*>(from),
+                                               count,
+                                               number(type),
+                                               target,
+                                               tag,
+                                               number(comm) / kMostRanks,
+                                               rank_in(comm),
+                                               false,
+                                               {}});
         Mpi::here()->start(request);
         *made = handle<Handle>(request);
         return 0;
     };
     calls.irecv = [](void* to, int count, Handle type, int source, int tag, Handle comm, Handle* made) {
         const std::scoped_lock lock(Mpi::here()->mutex);
-        const int request = Mpi::here()->make({false, false, false, false, false, to, count, number(type), source, tag,
-                                               number(comm) / kMostRanks, rank_in(comm), false, {}});
+        const int request = Mpi::here()->make({false,
+                                               false,
+                                               false,
+                                               false,
+                                               false,
+                                               to,
+                                               count,
+                                               number(type),
+                                               source,
+                                               tag,
+                                               number(comm) / kMostRanks,
+                                               rank_in(comm),
+                                               false,
+                                               {}});
         Mpi::here()->start(request);
         *made = handle<Handle>(request);
         return 0;
@@ -74,8 +121,8 @@ template <class Handle>
 void come_to(const char* name, Handle comm, std::vector<std::byte> given, std::function<void(const Collective&)> take,
              Handle* made) {
     const std::scoped_lock lock(Mpi::here()->mutex);
-    *made = handle<Handle>(Mpi::here()->collective(name, number(comm) / kMostRanks, rank_in(comm), std::move(given),
-                                                   std::move(take)));
+    *made = handle<Handle>(
+        Mpi::here()->collective(name, number(comm) / kMostRanks, rank_in(comm), std::move(given), std::move(take)));
 }
 
 template <class Handle>
@@ -136,7 +183,8 @@ void add_collectives(MpiCalls<Handle>& calls) {
         come_to(
             "scatter", comm, std::move(parts),
             [=](const Collective& all) {
-                if (count > 0) std::memcpy(to, all.given.at(root).data() + rank * kMost, static_cast<std::size_t>(count));
+                if (count > 0)
+                    std::memcpy(to, all.given.at(root).data() + rank * kMost, static_cast<std::size_t>(count));
             },
             made);
         return 0;

@@ -19,6 +19,9 @@
 
 namespace conset {
 
+template <class Handle>
+class RankExecutor;
+
 // `machine=torus:4x4;method=auto;sync=auto;timeout=10s;seed=0;compute=auto` in any order; pairs end with `;`.
 struct ExchangeOptions {
     std::string machine, method = "auto", sync = "auto";
@@ -87,6 +90,10 @@ public:
     std::int64_t phases() const;
     // What this rank receives, by source; also where sources were not known before.
     const Blocks& receives() const;
+    // Longest nap between two looks [s]; 0 where every rank has a core.
+    double nap() const;
+    // What moves the bytes, for callers that wait in their own way; null while there is no receive buffer.
+    RankExecutor<Handle>* executor();
 
 private:
     struct State;
