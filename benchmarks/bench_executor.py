@@ -1,6 +1,6 @@
 """The executor: processor time per message against mpi4py's persistent requests and plain C, in one job.
 
-PYTHONPATH=src python benchmarks/bench_executor.py
+PYTHONPATH=src python benchmarks/bench_exchange.py
 
 Every rank starts an exchange of 8 B messages under `none`, then, when all have arrived, ends it: nothing is waited for,
 and time of the thread is counted, so that other work on the machine matters little. The ways take turns; medians over
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.launcher import find_launcher
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import parse_sync
@@ -120,7 +120,7 @@ def measure(each: int, library: str) -> None:
     count = each * (comm.size - 1)
     send, receive = np.arange(count * SIZE).astype(np.uint8), np.zeros(count * SIZE, np.uint8)
     ways: dict[str, Any] = {
-        "executor": Executor(comm, plan, send, receive, timeout_s=60),
+        "executor": Exchange(comm, plan, send, receive, timeout_s=60),
         "mpi4py": Persistent(comm, plan, send, receive),
     }
     if library:

@@ -24,7 +24,7 @@ from mpi4py import MPI
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_payload
 from conset.execution.plan import Plan
 from exchanges.libraries import Bytes, Ends, Library
@@ -39,12 +39,12 @@ class PlanExchange:
     """A plan of conset's, carried out by its executor."""
 
     def __init__(self, comm: MPI.Intracomm, plan: Plan, send: Bytes, receive: Bytes, nap_s: float | None) -> None:
-        self._executor = Executor(comm, plan, send, receive, poll_interval_s=nap_s)
+        self._exchange = Exchange(comm, plan, send, receive, poll_interval_s=nap_s)
         self.wait = lambda: None  # as it was made
 
     def run(self, times: int) -> None:
         """Exchanges so many times."""
-        exchange = self._executor.exchange
+        exchange = self._exchange.exchange
         for _ in range(times):
             exchange()
 
@@ -53,7 +53,7 @@ class PlanExchange:
 
     def close(self) -> None:
         """Frees it."""
-        self._executor.close()
+        self._exchange.close()
 
 
 class StagedExchange:

@@ -36,7 +36,8 @@ Nouns, which are values: compared by what they say, read-only, checked where the
     Timeline      What happened to each message: of `simulate`.
     Comparison    Rows of figures: of `compare`.
     Plan          Sends and receives of every rank in order: of `plan`.
-    Executor      One rank's part of a plan over MPI, again and again.
+    CommPlan      A plan that the ranks of a communicator execute: of `plan(…, comm)`.
+    Exchange      One rank's part of a plan over MPI, again and again.
     RunResult     Measured times and checked bytes: of `run`.
 
 Errors, each of one line:
@@ -74,7 +75,8 @@ if TYPE_CHECKING:
         UsageError,
         VerificationError,
     )
-    from conset.execution.executor import Executor
+    from conset.execution.comm_plan import CommPlan
+    from conset.execution.exchange import Exchange
     from conset.execution.job import RunResult
     from conset.execution.plan import Plan
     from conset.inputs import load_machine, load_pattern
@@ -102,9 +104,10 @@ _HOMES = {
         "conset.errors",
     ),
     "Bounds": "conset.bounds.bounds",
+    "CommPlan": "conset.execution.comm_plan",
     "Comparison": "conset.comparison.rows",
     "Costs": "conset.machine.costs",
-    "Executor": "conset.execution.executor",
+    "Exchange": "conset.execution.exchange",
     "Limits": "conset.machine.limits",
     "Machine": "conset.machine.machine",
     "Pattern": "conset.pattern.pattern",
@@ -120,11 +123,11 @@ _HOMES = {
 }  # fmt: skip
 
 __all__ = [
-    "ArgumentError", "Bounds", "Comparison", "ConsetError", "Costs", "ExecutionError", "Executor", "InputError",
-    "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Pattern", "Plan", "Routing", "RunResult", "Schedule",
-    "Timeline", "Timing", "Topology", "UsageError", "Verification", "VerificationError", "Workload", "__version__",
-    "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict", "read", "run", "simulate",
-    "verify", "write",
+    "ArgumentError", "Bounds", "CommPlan", "Comparison", "ConsetError", "Costs", "Exchange", "ExecutionError",
+    "InputError", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Pattern", "Plan", "Routing",
+    "RunResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError", "Verification", "VerificationError",
+    "Workload", "__version__", "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict",
+    "read", "run", "simulate", "verify", "write",
 ]  # fmt: skip
 
 

@@ -30,9 +30,12 @@ from conset.schedule.schedule import Schedule
 from conset.stopping import keyboard_interrupts
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
+
     from conset.bounds import Bounds
     from conset.bounds.problem import Routes
     from conset.comparison import Comparison, Timing
+    from conset.execution.comm_plan import CommPlan
     from conset.execution.job import RunResult
     from conset.execution.plan import Plan
     from conset.program import Program
@@ -430,25 +433,64 @@ def compare(
     )  # fmt: skip
 
 
+@overload
+def plan(
+    schedule: Schedule | Program | str | Path,
+    comm: None = None,
+    *,
+    sync: str | None = None,
+    in_flight: InFlight | None = None,
+) -> Plan: ...
+@overload
+def plan(
+    schedule: Schedule | Program | str | Path,
+    comm: MPI.Intracomm,
+    *,
+    sync: str | None = None,
+    in_flight: InFlight | None = None,
+) -> CommPlan: ...
 @python_interface
 def plan(
-    schedule: Schedule | Program | str | Path, *, sync: str | None = None, in_flight: InFlight | None = None
-) -> Plan:
+    schedule: Schedule | Program | str | Path,
+    comm: MPI.Intracomm | None = None,
+    *,
+    sync: str | None = None,
+    in_flight: InFlight | None = None,
+) -> Plan | CommPlan:
     """What each rank executes: its sends and receives in posting order, checked to end.
 
     >>> plan(compile("shift", "ring:4", method="first-fit")).transfers
     4
 
+    With a communicator of mpi4py the call is collective, and its plan makes exchanges there:
+
+        plan = conset.plan("halo.json", comm)
+        with plan.exchange(sendbuf, recvbuf) as exchange:
+            exchange.start()
+            ...
+            exchange.wait()
+
     Args:
-        schedule: the schedule or the program, or its file.
+        schedule: the schedule or the program, or its file; the same on every rank of `comm`.
+        comm: as many ranks as the schedule has; None: a plan of all ranks, to look at.
         sync: the policy; None: its own.
         in_flight: sends a rank keeps open at once, or `all`; None: the schedule's, else its machine's, else all.
 
     Raises:
         UsageError: an unknown policy. VerificationError: the plan would not end, or a program's not deliver.
         InputError: no schedule or program file, a transfer larger than MPI carries, or an order that the policy does
-            not keep.
+            not keep; with `comm`, another number of ranks, or ranks that do not plan the same. What is wrong on one
+            rank is an error on all.
     """
+    if comm is None:
+        return _plan(schedule, sync, in_flight)
+    from conset.execution.comm_plan import plan_on
+
+    file = Path(schedule) if isinstance(schedule, str | Path) else None
+    return plan_on(comm, lambda: _plan(schedule, sync, in_flight), file, f"sync {sync}, in_flight {in_flight}")
+
+
+def _plan(schedule: Schedule | Program | str | Path, sync: str | None, in_flight: InFlight | None) -> Plan:
     from conset.execution.planner import plan_program, plan_schedule
     from conset.program import Program
 

@@ -14,8 +14,8 @@ import conset
 from conset import _core
 from conset.combining.mixed import merged, padded
 from conset.errors import ConsetError
-from conset.execution.executor import rank_plan
 from conset.execution.plan import Copies, Needs, Operations, Plan
+from conset.execution.rank_plan import RankPlan
 from conset.machine.spec import parse_machine
 from conset.program import direct
 from conset.schedule.sync import parse_sync
@@ -127,7 +127,7 @@ def work_of_all(spec: str) -> None:
         for sync in ("barrier", "local"):
             conset.predict(schedule, sync=sync)
     for rank in range(3):
-        rank_plan(relay("ready"), rank)
+        RankPlan.of(relay("ready"), rank).to_core()
     conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
     merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
     for name, model in MODELS.items():

@@ -64,12 +64,12 @@ def test_help_and_dir_need_nothing_loaded() -> None:
     shown = in_new_process("import conset, sys; print(*dir(conset)); print('numpy' in sys.modules); help(conset)")
     assert set(conset.__all__) <= set(shown.splitlines()[0].split())
     assert shown.splitlines()[1] == "False"
-    for line in ("compile       A schedule of a pattern on a machine.", "class Executor(", "run(schedule: "):
+    for line in ("compile       A schedule of a pattern on a machine.", "class Exchange(", "run(schedule: "):
         assert line in shown
 
 
 def test_an_executor_is_there_before_mpi_starts() -> None:
-    code = "import conset, sys; conset.Executor, conset.plan, conset.Plan; print('mpi4py.MPI' in sys.modules)"
+    code = "import conset, sys; conset.Exchange, conset.plan, conset.Plan; print('mpi4py.MPI' in sys.modules)"
     assert in_new_process(code) == "False\n"
 
 

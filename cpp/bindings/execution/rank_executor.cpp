@@ -5,18 +5,15 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "checks.hpp"
+#include "conset/execution/items.hpp"
 
 namespace conset::bindings {
 
 namespace {
-
-template <class T>
-using InOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 RankOperations operations_of(In<std::int32_t> phase, In<std::int32_t> peer, In<std::int64_t> offset,
                              In<std::int64_t> bytes, In<std::uint8_t> work) {
@@ -41,6 +38,16 @@ RankCopies copies_of(In<std::int64_t> offsets, In<std::uint8_t> work, In<std::in
     return {copy(offsets), copy(work), copy(source), copy(target), copy(bytes)};
 }
 
+RankItems items_of(std::int64_t item_bytes, In<std::int64_t> send_items, In<std::int64_t> receive_items, bool add,
+                   int type) {
+    check_count("item_bytes", item_bytes, 1, std::int64_t{1} << 31);
+    check_count("type", type, 0, static_cast<int>(ItemType::complex128));
+    const auto number = static_cast<ItemType>(type);
+    require(!add || number != ItemType::bytes, "type", "must be a number's to add");
+    require(item_bytes % number_bytes(number) == 0, "item_bytes", "must be a multiple of its number's");
+    return {item_bytes, copy(send_items), copy(receive_items), add, number};
+}
+
 void check_range(const char* what, std::int64_t start, std::int64_t bytes, std::size_t area) {
     const auto size = static_cast<std::int64_t>(area);
     check_count(what, bytes, 0, size);
@@ -62,7 +69,16 @@ void check_copies(const char* what, const RankCopies& copies, std::size_t operat
     }
 }
 
-void check_plan(const RankPlan& plan, std::size_t send, std::size_t receive) {
+// Of items every one is in its buffer; a plan's bytes then lie in the lists.
+void check_plan(const RankPlan& plan, const RankItems& items, std::size_t send, std::size_t receive) {
+    if (items.item_bytes != 0) {
+        const std::size_t each = as_size(items.item_bytes);
+        check_ids("send_items", View<const std::int64_t>(items.send_items), static_cast<std::int64_t>(send / each));
+        check_ids("receive_items", View<const std::int64_t>(items.receive_items),
+                  static_cast<std::int64_t>(receive / each));
+        send = items.send_items.size() * each;
+        receive = items.receive_items.size() * each;
+    }
     const auto work = static_cast<std::size_t>(plan.work_bytes);
     check_areas("sends", plan.sends, send, work);
     check_areas("receives", plan.receives, receive, work);
@@ -100,27 +116,32 @@ RankPlan plan_of(std::int64_t phases, int sync, std::int64_t every, std::int64_t
             {}};
 }
 
-// An executor and the buffers that its requests know by address.
+// A buffer of the caller's, of whatever device.
+struct Buffer {
+    std::uint64_t address;
+    std::size_t bytes;
+};
+
+// An executor, and what keeps alive the buffers that its requests know by address.
 template <class Handle>
 class BoundExecutor {
 public:
-    BoundExecutor(const MpiNumbers& mpi, std::uint64_t comm, const RankPlan& plan, In<std::uint8_t> send,
-                  InOut<std::uint8_t> receive)
-        : send_(std::move(send)), receive_(std::move(receive)) {
+    BoundExecutor(const MpiNumbers& mpi, std::uint64_t comm, const RankPlan& plan, const RankItems* items,
+                  const Buffer& send, const Buffer& receive, nb::object owner)
+        : owner_(std::move(owner)) {
         check_size("bytes of a handle", as_size(mpi.handle_bytes), sizeof(Handle));
-        check_plan(plan, send_->shape(0), receive_->shape(0));
+        const RankItems given = items == nullptr ? RankItems{} : *items;
+        check_plan(plan, given, send.bytes, receive.bytes);
         const MpiWorld<Handle> world{mpi_of<Handle>(mpi), handle_of<Handle>(comm)};
-        const RankBuffers<Handle> buffers{reinterpret_cast<const std::byte*>(send_->data()),
-                                          reinterpret_cast<std::byte*>(receive_->data()), Handle{}, Handle{}};
-        executor_ = std::make_unique<RankExecutor<Handle>>(world, plan, RankItems{}, buffers);
+        const RankBuffers<Handle> buffers{reinterpret_cast<const std::byte*>(send.address),
+                                          reinterpret_cast<std::byte*>(receive.address), Handle{}, Handle{}};
+        executor_ = std::make_unique<RankExecutor<Handle>>(world, plan, given, buffers);
     }
     BoundExecutor(const BoundExecutor&) = delete;
     BoundExecutor& operator=(const BoundExecutor&) = delete;
     // MPI goes on using the buffers of an exchange that never ended: they are never given back.
     ~BoundExecutor() {
-        if (!executor_ || !executor_->running()) return;
-        static_cast<void>(new std::optional(std::move(send_)));
-        static_cast<void>(new std::optional(std::move(receive_)));
+        if (executor_ && executor_->running()) static_cast<void>(owner_.release());
     }
 
     void prepare() {
@@ -130,7 +151,7 @@ public:
     bool progress() { return ended(executor_->progress()); }
     bool wait(double seconds, double nap_s) { return ended(executor_->wait(seconds, nap_s)); }
     bool running() const { return executor_->running(); }
-    MissingPeers missing() { return executor_->missing(); }
+    std::string missing() { return executor_->describe(executor_->missing()); }
     void release() { executor_->release(); }
 
 private:
@@ -140,8 +161,7 @@ private:
     }
     [[noreturn]] void fail() const { throw std::runtime_error(executor_->describe(executor_->failure())); }
 
-    std::optional<In<std::uint8_t>> send_;
-    std::optional<InOut<std::uint8_t>> receive_;
+    nb::object owner_;
     std::unique_ptr<RankExecutor<Handle>> executor_;
 };
 
@@ -150,9 +170,10 @@ void bind_executor(nb::module_& module, const char* name) {
     using Bound = BoundExecutor<Handle>;
     using Released = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Bound>(module, name)
-        .def(nb::init<const MpiNumbers&, std::uint64_t, const RankPlan&, In<std::uint8_t>, InOut<std::uint8_t>>(),
-             nb::arg("mpi"), nb::arg("comm"), nb::arg("plan"), nb::arg("send").noconvert(),
-             nb::arg("receive").noconvert())
+        .def(nb::init<const MpiNumbers&, std::uint64_t, const RankPlan&, const RankItems*, const Buffer&, const Buffer&,
+                      nb::object>(),
+             nb::arg("mpi"), nb::arg("comm"), nb::arg("plan"), nb::arg("items").none(), nb::arg("send"),
+             nb::arg("receive"), nb::arg("owner"))
         .def("prepare", &Bound::prepare, Released())
         .def("start", &Bound::start, Released())
         .def("progress", &Bound::progress, Released())
@@ -169,6 +190,11 @@ MpiNumbers numbers_of(In<std::uint64_t> calls, std::uint64_t byte, std::uint64_t
     MpiNumbers numbers{{}, byte, errors_return, handle_bytes, status_bytes, source_at, any_source, named};
     std::copy_n(calls.data(), numbers.calls.size(), numbers.calls.begin());
     return numbers;
+}
+
+// In the order of ItemType; NumPy's names.
+std::vector<std::string> item_types() {
+    return {"bytes", "int32", "int64", "float32", "float64", "complex64", "complex128"};
 }
 
 std::vector<std::string> call_names() { return {kMpiCalls.begin(), kMpiCalls.end()}; }
@@ -205,13 +231,22 @@ void bind_rank_executor(nb::module_& module) {
             nb::kw_only(), nb::arg("phases"), nb::arg("sync"), nb::arg("every"), nb::arg("in_flight"), nb::arg("sends"),
             nb::arg("receives"), nb::arg("work_bytes"), nb::arg("packs").none(), nb::arg("unpacks").none(),
             nb::arg("need_offsets").noconvert(), nb::arg("needs").noconvert());
-    nb::class_<MissingPeers>(module, "MissingPeers")
-        .def_ro("step", &MissingPeers::step)
-        .def_ro("barrier", &MissingPeers::barrier)
-        .def_prop_ro("data", &entries<MissingPeers, &MissingPeers::data>)
-        .def_prop_ro("signals", &entries<MissingPeers, &MissingPeers::signals>)
-        .def_prop_ro("taken", &entries<MissingPeers, &MissingPeers::taken>)
-        .def_prop_ro("noticed", &entries<MissingPeers, &MissingPeers::noticed>);
+    nb::class_<RankItems>(module, "RankItems")
+        .def(
+            "__init__",
+            [](RankItems* self, std::int64_t item_bytes, In<std::int64_t> send_items, In<std::int64_t> receive_items,
+               bool add,
+               int type) { new (self) RankItems(items_of(item_bytes, send_items, receive_items, add, type)); },
+            nb::kw_only(), nb::arg("item_bytes"), nb::arg("send_items").noconvert(),
+            nb::arg("receive_items").noconvert(), nb::arg("add"), nb::arg("type"));
+    nb::class_<Buffer>(module, "Buffer")
+        .def(
+            "__init__",
+            [](Buffer* self, std::uint64_t address, std::uint64_t bytes) {
+                require(address != 0 || bytes == 0, "address", "must not be 0");
+                new (self) Buffer{address, bytes};
+            },
+            nb::kw_only(), nb::arg("address"), nb::arg("bytes"));
     nb::class_<MpiNumbers>(module, "Mpi")
         .def(
             "__init__",
@@ -226,6 +261,7 @@ void bind_rank_executor(nb::module_& module) {
             nb::arg("named"));
     bind_executor<int>(module, "ExecutorOfInts");
     bind_executor<void*>(module, "ExecutorOfPointers");
+    module.def("item_types", &item_types);
     module.def("mpi_calls", &call_names);
 }
 

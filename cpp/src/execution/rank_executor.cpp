@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 namespace conset {
@@ -24,74 +23,18 @@ RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, const RankPlan
       plan_(plan),
       items_(items),
       buffers_(buffers),
-      work_(std::make_unique_for_overwrite<std::byte[]>(as_size(plan.work_bytes))),
-      status_(std::make_unique<std::byte[]>(world.mpi.status_bytes)) {
-    make_steps(plan);
-    make_copies(plan);
-    make_runs(sends_, plan_.sends, true);
-    make_runs(receives_, plan_.receives, false);
+      memory_(plan_, items_, buffers.send, buffers.receive),
+      status_(std::make_unique<std::byte[]>(world.mpi.status_bytes)),
+      steps_(make_steps(plan_)) {
+    sends_.run_end = make_runs(plan_, steps_, true);
+    receives_.run_end = make_runs(plan_, steps_, false);
+    sends_.ended.resize(plan_.sends.size());
+    receives_.ended.resize(plan_.receives.size());
 }
 
 template <class Handle>
 RankExecutor<Handle>::~RankExecutor() {
-    // an exchange that never ended still reads and writes there
-    if (running()) static_cast<void>(work_.release());
-}
-
-template <class Handle>
-std::int64_t RankExecutor<Handle>::step_number(std::int32_t phase) const {
-    return plan_.sync == SyncKind::none ? 0 : phase / plan_.every;
-}
-
-// Groups without a message of this rank are steps: it takes part in their barriers. Phases without one are none.
-template <class Handle>
-void RankExecutor<Handle>::make_steps(const RankPlan& plan) {
-    const auto& send = plan.sends.phase;
-    const auto& receive = plan.receives.phase;
-    const std::int64_t groups = plan.phases > 0 ? (plan.phases - 1) / plan.every + 1 : 0;
-    for (std::size_t s = 0, r = 0;;) {
-        const bool more = s < send.size() || r < receive.size();
-        std::int64_t number = static_cast<std::int64_t>(steps_.size());
-        if (plan.sync == SyncKind::barrier ? number >= groups : !more) break;
-        if (plan.sync != SyncKind::barrier)
-            number = step_number(
-                std::min(s < send.size() ? send[s] : INT32_MAX, r < receive.size() ? receive[r] : INT32_MAX));
-        Step step{number, s, s, r, r};
-        while (s < send.size() && step_number(send[s]) == number) step.send_end = ++s;
-        while (r < receive.size() && step_number(receive[r]) == number) step.receive_end = ++r;
-        steps_.push_back(step);
-    }
-}
-
-template <class Handle>
-void RankExecutor<Handle>::make_copies(const RankPlan& plan) {
-    const auto make = [&](Array<Copy>& copies, const RankCopies& given, std::byte* to) {
-        copies.reserve(given.bytes.size());
-        for (std::size_t k = 0; k < given.bytes.size(); ++k) {
-            const std::byte* from = given.work[k] != 0 ? work_.get() : buffers_.send;
-            copies.push_back({from + given.source[k], to + given.target[k], as_size(given.bytes[k])});
-        }
-    };
-    make(packs_, plan.packs, work_.get());
-    make(unpacks_, plan.unpacks, buffers_.receive);
-}
-
-// A run ends where its step does, and before a peer comes a second time.
-template <class Handle>
-void RankExecutor<Handle>::make_runs(Requests& requests, const RankOperations& operations, bool sends) {
-    const std::size_t count = operations.size();
-    requests.run_end.resize(count);
-    requests.ended.resize(count);
-    const auto most = std::max_element(operations.peer.begin(), operations.peer.end());
-    Array<std::size_t> last_run(count == 0 ? 0 : as_size(*most) + 1, 0);
-    std::size_t runs = 0;
-    for (const Step& step : steps_) {
-        const std::size_t end = sends ? step.send_end : step.receive_end;
-        for (std::size_t begin = sends ? step.send_begin : step.receive_begin, k = begin; begin < end; begin = k) {
-            for (++runs; k < end && last_run[operations.peer[k]] != runs; ++k) last_run[operations.peer[k]] = runs;
-            std::fill(requests.run_end.data() + begin, requests.run_end.data() + k, k);
-        }
-    }
+    if (running()) memory_.abandon();
 }
 
 template <class Handle>
@@ -105,21 +48,19 @@ template <class Handle>
 bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperations& operations, bool sends) {
     const auto& [mpi, comm] = world_;
     const auto& calls = mpi.calls;
-    const Handle byte = mpi.byte;
     requests.handles.reserve(operations.size());
     for (std::size_t k = 0; k < operations.size(); ++k) {
-        const std::int64_t offset = operations.offset[k];
-        const int count = static_cast<int>(operations.bytes[k]);
+        const bool typed = !operations.count.empty() && !operations.in_work(k);
+        const int count = typed ? operations.count[k] : static_cast<int>(operations.bytes[k]);
+        const Handle type = !typed ? mpi.byte : sends ? buffers_.send_type : buffers_.receive_type;
+        const int peer = operations.peer[k];
         Handle request{};
-        if (sends) {
-            const std::byte* from = (operations.in_work(k) ? work_.get() : buffers_.send) + offset;
-            if (!fine("MPI_Send_init", calls.send_init(from, count, byte, operations.peer[k], kData, comm, &request)))
-                return false;
-        } else {
-            std::byte* to = (operations.in_work(k) ? work_.get() : buffers_.receive) + offset;
-            if (!fine("MPI_Recv_init", calls.recv_init(to, count, byte, operations.peer[k], kData, comm, &request)))
-                return false;
-        }
+        const bool made =
+            sends ? fine("MPI_Send_init",
+                         calls.send_init(memory_.send_address(k), count, type, peer, kData, comm, &request))
+                  : fine("MPI_Recv_init",
+                         calls.recv_init(memory_.receive_address(k), count, type, peer, kData, comm, &request));
+        if (!made) return false;
         requests.handles.push_back(request);
     }
     return true;
@@ -183,7 +124,11 @@ bool RankExecutor<Handle>::startall(Array<Handle>& requests, std::size_t begin, 
 
 template <class Handle>
 ExchangeState RankExecutor<Handle>::start() {
-    if (steps_.empty()) return ExchangeState::ended;
+    memory_.begin();
+    if (steps_.empty()) {
+        memory_.finish();
+        return ExchangeState::ended;
+    }
     step_ = next_send_ = next_need_ = next_signal_ = next_receive_ = next_end_ = next_noticed_ = 0;
     open_.clear();
     std::fill(sends_.ended.begin(), sends_.ended.end(), std::uint8_t{0});
@@ -237,7 +182,7 @@ ExchangeState RankExecutor<Handle>::wait(double seconds, double nap_s) {
 
 template <class Handle>
 ExchangeState RankExecutor<Handle>::enter() {
-    const Step& step = steps_[step_];
+    const RankStep& step = steps_[step_];
     for (std::size_t k = step.receive_begin, end = k; k < step.receive_end; k = end) {
         end = receives_.run_end[k];
         if (!startall(receives_.handles, k, end)) return ExchangeState::failed;
@@ -271,9 +216,7 @@ ExchangeState RankExecutor<Handle>::receive_ended(std::size_t k) {
     if (!test(receives_.handles[k], ended)) return ExchangeState::failed;
     if (!ended) return ExchangeState::waiting;
     receives_.ended[k] = 1;
-    if (!unpacks_.empty())
-        for (std::int64_t c = plan_.unpacks.offsets[k]; c < plan_.unpacks.offsets[k + 1]; ++c)
-            std::memcpy(unpacks_[c].to, unpacks_[c].from, unpacks_[c].bytes);
+    memory_.after_receive(k);
     return ExchangeState::ended;
 }
 
@@ -326,9 +269,7 @@ ExchangeState RankExecutor<Handle>::start_sends() {
             if (state != ExchangeState::ended) break;
         }
         if (state == ExchangeState::failed) return state;
-        if (!packs_.empty())
-            for (std::int64_t c = plan_.packs.offsets[begin]; c < plan_.packs.offsets[end]; ++c)
-                std::memcpy(packs_[c].to, packs_[c].from, packs_[c].bytes);
+        memory_.before_sends(begin, end);
         if (!startall(sends_.handles, begin, end)) return ExchangeState::failed;
         if (plan_.in_flight != 0)
             for (std::size_t k = begin; k < end; ++k) open_.push_back(k);
@@ -356,6 +297,7 @@ ExchangeState RankExecutor<Handle>::end_sends() {
         ++step_;
         stage_ = Stage::enter;
     } else {
+        memory_.finish();
         stage_ = signals_out_.empty() ? Stage::idle : Stage::signals;
     }
     return ExchangeState::ended;
@@ -378,7 +320,7 @@ MissingPeers RankExecutor<Handle>::missing() {
     MissingPeers missing;
     if (!running()) return missing;
     missing.barrier = stage_ == Stage::barrier;
-    const Step& step = steps_[missing.barrier ? step_ - 1 : step_];
+    const RankStep& step = steps_[missing.barrier ? step_ - 1 : step_];
     missing.step = step.number;
     if (missing.barrier) return missing;
     for (std::size_t k = step.receive_begin; k < step.receive_end; ++k)
@@ -394,6 +336,27 @@ MissingPeers RankExecutor<Handle>::missing() {
     if (stage_ == Stage::signals)
         look(signals_out_, next_noticed_, signals_out_.size(), plan_.receives.peer, missing.noticed);
     return missing;
+}
+
+template <class Handle>
+std::string RankExecutor<Handle>::describe(const MissingPeers& missing) const {
+    std::string text = step_name(plan_, missing.step);
+    const char* between = ": ";
+    const auto add = [&](const char* what, const Array<std::int32_t>& peers) {
+        Array<std::int32_t> named;  // each once
+        for (const std::int32_t peer : peers) {
+            if (std::find(named.begin(), named.end(), peer) != named.end()) continue;
+            text += (named.empty() ? std::string(between) + what + " " : ", ") + std::to_string(peer);
+            named.push_back(peer);
+            between = "; ";
+        }
+    };
+    add("no data from", missing.data);
+    add("no signal from", missing.signals);
+    add("data not taken by", missing.taken);
+    add("signal not taken by", missing.noticed);
+    if (missing.barrier) text += std::string(between) + "other ranks not at the barrier";
+    return text;
 }
 
 template class RankExecutor<int>;

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import ExecutionError
+from conset.execution.buffers import Buffer
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -84,14 +85,15 @@ def _source_offset() -> int:
 
 
 def make_native(
-    comm: MPI.Comm, plan: _core.RankPlan, send: NDArray[np.uint8], receive: NDArray[np.uint8]
+    comm: MPI.Comm, plan: _core.RankPlan, items: _core.RankItems | None, send: Buffer, receive: Buffer
 ) -> NativeExecutor:
-    """The core's executor on `comm`, which is its alone; no requests are made yet.
+    """The core's executor on `comm`, which is its alone; no requests are made yet. It keeps the buffers alive.
 
     Raises:
         ExecutionError: mpi4py's library is of neither binary interface.
     """
     from mpi4py import MPI
 
-    native = library()
-    return _NATIVE[MPI._sizeof(MPI.Comm)](native, MPI._handleof(comm), plan, send, receive)
+    native, executor = library(), _NATIVE[MPI._sizeof(MPI.Comm)]
+    owner = (send.owner, receive.owner)
+    return executor(native, MPI._handleof(comm), plan, items, send.to_core(), receive.to_core(), owner)

@@ -26,7 +26,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execution.executor import Executor, require_size
+from conset.execution.exchange import Exchange, require_size
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
@@ -71,7 +71,7 @@ def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ran
     return int(wrong.size), text
 
 
-class Exchange(Protocol):
+class Variant(Protocol):
     """Anything that delivers the bytes of a plan."""
 
     def exchange(self) -> None:
@@ -155,15 +155,15 @@ class NeighborAlltoallv:
 
 def _baselines(
     comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter
-) -> dict[str, Exchange]:
+) -> dict[str, Variant]:
     """By the name in results."""
     if direct is None:
         own, runs = plan, [plan.pair_ranges(comm.rank)]
-        naive: Exchange = Naive(comm, plan, send, received, waiter)
+        naive: Variant = Naive(comm, plan, send, received, waiter)
     else:
         own, phases = direct, range(direct.phases)
         runs = [(PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k)) for k in phases]
-        naive = _executor(comm, direct, send, received, waiter)
+        naive = _exchange(comm, direct, send, received, waiter)
     return {
         "naive": naive,
         "alltoallv": Alltoallv(comm, runs, send, received),
@@ -171,8 +171,8 @@ def _baselines(
     }
 
 
-def _executor(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Executor:
-    return Executor(comm, plan, send, received, timeout_s=waiter.timeout_s, poll_interval_s=waiter.poll_interval_s)
+def _exchange(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Exchange:
+    return Exchange(comm, plan, send, received, timeout_s=waiter.timeout_s, poll_interval_s=waiter.poll_interval_s)
 
 
 def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
@@ -242,7 +242,7 @@ def measure_plan(
     send = fill_buffer(sends, int(plan.send_bytes[rank]), rank, sending=True)
     expected = fill_buffer(receives, int(plan.receive_bytes[rank]), rank, sending=False)
     received = np.empty_like(expected)
-    variants: dict[str, Exchange] = {"schedule": _executor(comm, plan, send, received, waiter)}
+    variants: dict[str, Variant] = {"schedule": _exchange(comm, plan, send, received, waiter)}
     variants |= _baselines(comm, plan, direct, send, received, waiter)
     clock = np.empty((2, repeat + 1, len(variants)))
     mismatches, first = 0, ""

@@ -8,7 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.errors import ExecutionError
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.plan import Plan
 from conset.execution.rank import abort
 
@@ -16,11 +16,11 @@ if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD
     plan = Plan.load(folder / "plan.npz")
     send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
-    executor = Executor(comm, plan, send, receive, timeout_s=1.0)
+    exchange = Exchange(comm, plan, send, receive, timeout_s=1.0)
     if comm.rank == 1:
         time.sleep(60)
     try:
-        executor.exchange()
+        exchange.exchange()
         time.sleep(60)  # a rank that needs nothing from rank 1 must not end the job before the others complain
     except ExecutionError as error:
         abort(comm, str(error), 4)

@@ -7,7 +7,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.errors import ExecutionError, InputError
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import Sync
 
@@ -51,25 +51,25 @@ if __name__ == "__main__":
     up, down = (rank + 1) % ranks, (rank - 1) % ranks
     send, receive = np.empty(12), np.empty(12)
     found = []
-    found.append(refused(Executor, comm, plan, send[:11], receive))
-    found.append(refused(Executor, comm, plan, send, receive.tobytes()))
-    found.append(refused(Executor, comm, plan, np.empty((12, 2))[:, 0], receive))
+    found.append(refused(Exchange, comm, plan, send[:11], receive))
+    found.append(refused(Exchange, comm, plan, send, receive.tobytes()))
+    found.append(refused(Exchange, comm, plan, np.empty((12, 2))[:, 0], receive))
     both = np.empty(23)
-    found.append(refused(Executor, comm, plan, send, send))
-    found.append(refused(Executor, comm, plan, both[:12], both[11:]))
-    with Executor(comm, plan, send, receive) as executor:
+    found.append(refused(Exchange, comm, plan, send, send))
+    found.append(refused(Exchange, comm, plan, both[:12], both[11:]))
+    with Exchange(comm, plan, send, receive) as exchange:
         for step in range(50):
             send[:] = rank * 1000 + step
             receive[:] = -1
             own = comm.irecv(source=down, tag=1)
-            executor.start()
+            exchange.start()
             if step == 0:
-                found.append(refused(executor.start))
-                found.append(refused(executor.close))
+                found.append(refused(exchange.start))
+                found.append(refused(exchange.close))
             comm.send(step, dest=up, tag=1)
-            while step % 2 and not executor.progress():
+            while step % 2 and not exchange.progress():
                 pass
-            executor.wait()
+            exchange.wait()
             expected = np.empty(12)
             sources = sorted(((down, 8), (up, 4)))
             expected[: sources[0][1]] = sources[0][0] * 1000 + step

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.plan import Plan
 
 
@@ -24,16 +24,16 @@ if __name__ == "__main__":
     wrong = {}
     for file in sorted(folder.glob("*.npz")):
         wrong[file.stem] = 0
-        with Executor(comm, Plan.load(file), send, receive, timeout_s=60) as executor:
+        with Exchange(comm, Plan.load(file), send, receive, timeout_s=60) as exchange:
             for repetition in range(3):
                 send[:] = np.where(repetition == 1, 255 - send, send)  # other bytes in the second exchange
                 expected[:] = np.where(repetition == 1, 255 - expected, expected)
                 np.bitwise_not(expected, out=receive)
                 comm.Barrier()
-                executor.start()
-                while repetition == 2 and not executor.progress():
+                exchange.start()
+                while repetition == 2 and not exchange.progress():
                     pass
-                executor.wait()
+                exchange.wait()
                 wrong[file.stem] += int((receive != expected).sum())
                 if repetition == 1:
                     send[:], expected[:] = 255 - send, 255 - expected

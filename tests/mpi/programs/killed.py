@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.plan import Plan
 
 if __name__ == "__main__":
@@ -18,6 +18,6 @@ if __name__ == "__main__":
     send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
     if comm.rank == 2:
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    with Executor(comm, plan, send, receive) as executor:
+    with Exchange(comm, plan, send, receive) as exchange:
         while True:
-            executor.exchange()
+            exchange.exchange()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.plan import Plan
 
 if __name__ == "__main__":
@@ -17,12 +17,12 @@ if __name__ == "__main__":
     for file in sorted(folder.glob("*.npz")):
         plan = Plan.load(file)
         send, receive = (np.zeros(size[comm.rank], np.uint8) for size in (plan.send_bytes, plan.receive_bytes))
-        with Executor(comm, plan, send, receive, timeout_s=20) as executor:
+        with Exchange(comm, plan, send, receive, timeout_s=20) as exchange:
             comm.Barrier()
             if comm.rank == who:
                 time.sleep(0.4)
             began = time.monotonic()
-            executor.exchange()
+            exchange.exchange()
             ended = time.monotonic()
             began = comm.bcast(began, root=who)
             late[file.stem] = ended >= began  # one machine, one clock

@@ -14,7 +14,7 @@ from mpi4py import MPI
 from conset import _core
 from conset.execution import binding
 from conset.execution.binding import entry_points
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_buffer
 from conset.execution.plan import Plan
 
@@ -89,8 +89,8 @@ def count(comm: MPI.Intracomm, plan: Plan) -> dict[str, Any]:
     received = np.zeros_like(expected)
     watched = Watched()
     binding.entry_points = watched.addresses
-    with Executor(comm, plan, send, received, timeout_s=20) as executor:
-        executor.exchange()
+    with Exchange(comm, plan, send, received, timeout_s=20) as exchange:
+        exchange.exchange()
     binding.entry_points = entry_points
     return watched.most | {"right": bool((received == expected).all()), "left": sum(map(len, watched.open.values()))}
 

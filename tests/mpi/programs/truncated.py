@@ -7,7 +7,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.errors import ExecutionError
-from conset.execution.executor import Executor
+from conset.execution.exchange import Exchange
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import Sync
 
@@ -17,9 +17,9 @@ if __name__ == "__main__":
     sends = Operations([0, 1, 1], one, one + 1, one, one + 64, one)  # type: ignore[arg-type]
     receives = Operations([0, 0, 1], one, one, one, one + 8, one)  # type: ignore[arg-type]
     size = np.full(2, 64)
-    executor = Executor(comm, Plan(1, Sync("none"), sends, receives, size, size), bytes(64), bytearray(64))
+    exchange = Exchange(comm, Plan(1, Sync("none"), sends, receives, size, size), bytes(64), bytearray(64))
     try:
-        executor.exchange()
+        exchange.exchange()
     except ExecutionError as error:
         Path(sys.argv[1], f"rank-{comm.rank}").write_text(str(error))
         comm.Abort(4)

@@ -10,7 +10,9 @@
 //               every message is expected. A rank without a message in a group takes part in its barrier.
 // Sends start in posting order; one that may not start yet holds those behind it: its target has not signalled, a
 // receive that it needs has not ended, or as many are open as may be (whichever ends first makes place). What a send
-// carries is packed just before it starts; what a receive brings is unpacked when it is seen to have ended.
+// carries is packed or gathered just before it starts; what a receive brings is unpacked or scattered when it is seen
+// to have ended (conset/execution/rank_memory.hpp). What a rank has for itself is copied when an exchange begins; a
+// message to itself is one like any other.
 //
 // Invariant: a rank starts the receives of a step and gives its signals before it waits, and it waits for nothing but
 // what the graph of conset/execution/check.py knows: a plan that passes there ends here, eager or rendezvous. No call
@@ -32,7 +34,9 @@
 #include <string>
 
 #include "conset/execution/mpi_calls.hpp"
+#include "conset/execution/rank_memory.hpp"
 #include "conset/execution/rank_plan.hpp"
+#include "conset/execution/rank_steps.hpp"
 
 namespace conset {
 
@@ -79,22 +83,14 @@ public:
     std::string describe(const MpiFailure& failure) const;
     // While an exchange runs; asks MPI again.
     MissingPeers missing();
+    // `phase 3, sync barrier: no data from 2, 5; data not taken by 1`
+    std::string describe(const MissingPeers& missing) const;
 
     // Frees the requests, also those of a `prepare` that failed. Only while MPI lives and no exchange is running.
     void release();
 
 private:
     enum class Stage : std::uint8_t { idle, enter, barrier, send, receives, sends, signals };
-    // Sends and receives from `begin` to `end` - 1; `number`: of its phase or group of phases.
-    struct Step {
-        std::int64_t number;
-        std::size_t send_begin, send_end, receive_begin, receive_end;
-    };
-    struct Copy {
-        const std::byte* from;
-        std::byte* to;
-        std::size_t bytes;
-    };
     // The requests of one kind; `run_end[k]`: up to where those from k on may be started by one call.
     struct Requests {
         Array<Handle> handles;
@@ -104,11 +100,7 @@ private:
 
     static constexpr int kData = 1, kSignal = 2;
 
-    std::int64_t step_number(std::int32_t phase) const;
-    void make_steps(const RankPlan& plan);
-    void make_copies(const RankPlan& plan);
     bool make_requests(Requests& requests, const RankOperations& operations, bool sends);
-    void make_runs(Requests& requests, const RankOperations& operations, bool sends);
     bool make_signals(Array<Handle>& signals, const RankOperations& operations, bool sends);
 
     bool fine(const char* call, int code);
@@ -131,14 +123,13 @@ private:
     const RankPlan plan_;
     const RankItems items_;
     const RankBuffers<Handle> buffers_;
-    std::unique_ptr<std::byte[]> work_;
+    RankMemory memory_;
     std::unique_ptr<std::byte[]> status_;
     MpiFailure failure_;
 
-    Array<Step> steps_;
+    Array<RankStep> steps_;
     Requests sends_, receives_;
     Array<Handle> signals_in_, signals_out_;  // one for each send, one for each receive
-    Array<Copy> packs_, unpacks_;
 
     // Where the exchange is. A cursor never goes back.
     Stage stage_ = Stage::idle;

@@ -1,0 +1,58 @@
+"""Agreement: what goes wrong on one rank of a collective call goes wrong on every one, so that none waits for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from conset.errors import ConsetError, ExecutionError, InputError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+@contextmanager
+def agreed(comm: MPI.Intracomm) -> Iterator[None]:
+    """Around what a rank does alone inside a collective call: all ranks leave it well, or all with an error.
+
+    >>> with agreed(comm):
+    ...     check(sendbuf)
+
+    Raises:
+        ConsetError: that of the lowest rank that has one, of its class and in its words behind `rank 2: `. Of any other
+            exception an `ExecutionError`, but on the rank itself, which goes on with its own.
+    """
+    error: Exception | None = None
+    try:
+        yield
+    except Exception as raised:  # whatever it is, the others must hear of it
+        error = raised
+    lowest = min(comm.allgather(comm.size if error is None else comm.rank))
+    if lowest == comm.size:
+        return
+    kind, text, options = comm.bcast(_described(error) if comm.rank == lowest else None, root=lowest)
+    if error is not None and not isinstance(error, ConsetError):
+        raise error
+    own = f"rank {lowest}: "
+    raise kind(text if text.startswith(own) else own + text, options=options) from None
+
+
+def require_same(comm: MPI.Intracomm, value: str, what: str) -> None:
+    """Checks that all ranks have the same.
+
+    Raises:
+        InputError: on every rank: one has not what rank 0 has; names the lowest.
+    """
+    values = comm.allgather(value)
+    for rank, other in enumerate(values):
+        if other != values[0]:
+            raise InputError(f"rank {rank}: {what} {other}, of rank 0 {values[0]}: must be the same on all ranks")
+
+
+def _described(error: Exception | None) -> tuple[type[ConsetError], str, tuple[str, ...]]:
+    if isinstance(error, ConsetError):
+        # a class with a constructor of its own travels as its base
+        kind = next(base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError)
+        return kind, str(error), error.options
+    return ExecutionError, f"{type(error).__name__}: {error}", ()

@@ -1,0 +1,116 @@
+"""Buffers: where an application's bytes are, on this machine or on a device, and what one element of them is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.errors import InputError
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One side of an exchange.
+
+    Attributes:
+        name: in messages.
+        address: of the first byte.
+        bytes: size [B].
+        item_bytes: of one row [B], an element of the first dimension.
+        dtype: of its elements.
+        writable: whether bytes may arrive there.
+        device: whether only the MPI library may reach it (`__cuda_array_interface__`).
+        owner: keeps it alive.
+    """
+
+    name: str
+    address: int
+    bytes: int
+    item_bytes: int
+    dtype: np.dtype[Any]
+    writable: bool
+    device: bool
+    owner: object
+
+    @property
+    def items(self) -> int:
+        """Rows."""
+        return self.bytes // self.item_bytes if self.item_bytes else 0
+
+    def overlaps(self, other: Buffer) -> bool:
+        """Whether they share a byte."""
+        shared = min(self.address + self.bytes, other.address + other.bytes) - max(self.address, other.address)
+        return bool(self.bytes and other.bytes and shared > 0)
+
+    def to_core(self) -> _core.Buffer:
+        """For the executor."""
+        return _core.Buffer(address=self.address, bytes=self.bytes)
+
+
+def find_buffer(given: Any, name: str) -> Buffer:
+    """The bytes of `given`: a NumPy array, anything with the buffer protocol, or an array of a device.
+
+    Raises:
+        InputError: it is none of these, not contiguous, or holds Python objects.
+    """
+    device = getattr(given, "__cuda_array_interface__", None)
+    if device is not None:
+        return _of_device(given, device, name)
+    array = given if isinstance(given, np.ndarray) else _from_protocol(given, name)
+    if array.dtype.hasobject:
+        raise InputError(f"{name}: has Python objects ({array.dtype}): numbers or bytes required")
+    if not array.flags.c_contiguous:
+        raise InputError(f"{name}: must be one contiguous buffer (shape {array.shape}, strides {array.strides})")
+    return Buffer(
+        name, array.ctypes.data, array.nbytes, _row_bytes(array.shape, array.dtype), array.dtype,
+        array.flags.writeable, False, given,
+    )  # fmt: skip
+
+
+def find_buffers(sendbuf: Any, recvbuf: Any) -> tuple[Buffer, Buffer]:
+    """Both sides of an exchange.
+
+    Raises:
+        InputError: see `find_buffer`; nothing may arrive in `recvbuf`, or both share bytes.
+    """
+    send, receive = find_buffer(sendbuf, "sendbuf"), find_buffer(recvbuf, "recvbuf")
+    if receive.bytes and not receive.writable:
+        raise InputError("recvbuf: must be writable")
+    if send.overlaps(receive):
+        raise InputError("recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent")
+    return send, receive
+
+
+def _from_protocol(given: Any, name: str) -> NDArray[Any]:
+    try:
+        view = memoryview(given)
+    except TypeError:
+        raise InputError(f"{name}: a contiguous buffer required, given {type(given).__name__}") from None
+    try:
+        return np.asarray(view)
+    except ValueError as error:
+        raise InputError(f"{name}: elements of format '{view.format}': {error}") from None
+
+
+def _of_device(given: Any, interface: Any, name: str) -> Buffer:
+    try:
+        shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+        address, read_only = interface["data"]
+        strides = interface.get("strides")
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: its __cuda_array_interface__ is incomplete: {error}") from None
+    dense = np.multiply.accumulate((dtype.itemsize, *shape[:0:-1]))[::-1].tolist() if shape else []
+    many = [(stride, step) for stride, step, count in zip(strides or (), dense, shape, strict=False) if count > 1]
+    if strides is not None and prod(shape) and any(stride != step for stride, step in many):
+        raise InputError(f"{name}: must be one contiguous buffer (shape {shape}, strides {tuple(strides)})")
+    size = prod(shape) * dtype.itemsize
+    return Buffer(name, int(address or 0), size, _row_bytes(shape, dtype), dtype, not read_only, True, given)
+
+
+def _row_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    return prod(shape[1:]) * dtype.itemsize

@@ -1,0 +1,231 @@
+"""Exchange: carries out one rank's part of a plan, again and again, on buffers that are the caller's.
+
+Problem. Move the bytes of a plan in its phases, kept apart as its policy says.
+Idea. Every message has a persistent request, made once on a duplicated communicator (the application's tags cannot
+    meet ours). What is started when, what waits for what and how waiting looks is the core's:
+    `cpp/include/conset/execution/rank_executor.hpp` says it, for every language. Here are buffers, names and errors.
+Invariant. A rank gives its signals before it waits, and waits for nothing but what the graph in `check` knows: a plan
+    that passes there ends here, eager or rendezvous. No wait is inside MPI.
+Cost. One call of MPI to start a message, or less (neighbours are started together), and one or two to see it end.
+Departure. Wang and Ranka wait for all signals of a phase before they send; here a message goes when its own came.
+Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860 (S1 is `ready`, S2 `none`).
+"""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conset.errors import ExecutionError, InputError
+from conset.execution.agreement import agreed
+from conset.execution.binding import NativeExecutor, make_native
+from conset.execution.buffers import Buffer, find_buffers
+from conset.execution.items import Layout, rank_items
+from conset.execution.plan import Plan
+from conset.execution.rank_plan import RankPlan
+from conset.execution.wait import POLL_INTERVAL_S, cores_and_ranks
+from conset.units import count_of
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from conset import _core
+
+_UNINTERRUPTED_S = 0.05
+"""Longest time in the core [s]: between two of them Python looks for signals (Ctrl-C) and the deadline."""
+
+
+class Exchange:
+    """One rank's part of a plan over MPI; a context manager that frees its requests.
+
+    >>> with conset.plan(schedule, comm).exchange(sendbuf, recvbuf) as exchange:
+    ...     for _ in range(steps):
+    ...         exchange.start()
+    ...         compute_interior()
+    ...         exchange.wait()
+
+    Where bytes lie in the buffers: see `conset.execution.plan`, or the lists of a layout. From `start` to the end of
+    `wait` the buffers belong to the exchange. Making and closing one is collective over its communicator; several may
+    run at once.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Intracomm,
+        plan: Plan | RankPlan,
+        sendbuf: Any,
+        recvbuf: Any,
+        *,
+        layout: Layout | None = None,
+        timeout_s: float | None = None,
+        poll_interval_s: float | None = None,
+    ) -> None:
+        """Makes the requests; what goes wrong on one rank is an error on all, and nothing is sent.
+
+        Args:
+            comm: as many ranks as the plan has; duplicated.
+            plan: what to execute, or this rank's part of it; one from `plan_schedule` has been checked to end.
+            sendbuf: a contiguous array or buffer, at least the plan's `send_bytes` of the rank; of a device by its
+                `__cuda_array_interface__`, for an MPI library that can reach it.
+            recvbuf: the same, writable, at least `receive_bytes`; shares no byte with `sendbuf`.
+            layout: which rows of the arrays are sent, and where what arrives is put or added; None: the arrays are the
+                plan's buffers, byte by byte.
+            timeout_s: longest time of one exchange [s]; None: no limit.
+            poll_interval_s: longest pause between polls [s]; None: 100 us where ranks on this machine exceed cores,
+                else 0.
+
+        Raises:
+            InputError: communicator, plan, buffers and layout do not fit each other, on this rank or another.
+            ExecutionError: MPI made no request.
+        """
+        with agreed(comm):
+            require_size(comm, plan)
+            part = plan if isinstance(plan, RankPlan) else RankPlan.of(plan, comm.rank)
+            native_plan = part.to_core()
+            send, receive = find_buffers(sendbuf, recvbuf)
+            items = None if layout is None else rank_items(layout, part, send, receive)
+            if items is None:
+                _require_bytes(part, send, receive)
+        if poll_interval_s is None:
+            cores, ranks, _ = cores_and_ranks(comm)
+            poll_interval_s = POLL_INTERVAL_S if ranks > cores else 0.0
+        self.plan = part
+        self.poll_interval_s = poll_interval_s
+        self.timeout_s = timeout_s
+        self._started_s: float | None = None
+        self._make(comm.Dup(), native_plan, items, send, receive)
+
+    def _make(
+        self, comm: MPI.Intracomm, plan: _core.RankPlan, items: _core.RankItems | None, send: Buffer, receive: Buffer
+    ) -> None:
+        """Makes the requests on `comm`, which is the exchange's alone and freed where that fails."""
+        from mpi4py import MPI
+
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.comm: MPI.Intracomm = comm
+        self._native: NativeExecutor | None = None
+        try:
+            with agreed(comm):
+                self._native = make_native(comm, plan, items, send, receive)
+                try:
+                    self._native.prepare()
+                except RuntimeError as error:
+                    raise self._failed(error) from None
+        except BaseException:
+            if self._native is not None:
+                self._native.release()
+            comm.Free()
+            raise
+
+    def start(self) -> None:
+        """Starts an exchange and returns; it goes on in `progress` and ends in `wait`.
+
+        Raises:
+            ExecutionError: the exchange before has not ended, or the exchange is closed.
+        """
+        native = self._open("start")
+        if self._started_s is not None:
+            raise ExecutionError("start: the exchange before has not ended, call wait first")
+        self._started_s = time.monotonic()
+        try:
+            native.start()
+        except RuntimeError as error:
+            raise self._failed(error) from None
+
+    def progress(self) -> bool:
+        """Goes on as far as possible without waiting; True when nothing of the exchange is left to do but `wait`.
+
+        Raises:
+            ExecutionError: no exchange was started, or MPI failed.
+        """
+        native = self._open("progress")
+        self._require_started("progress")
+        try:
+            return native.progress()
+        except RuntimeError as error:
+            raise self._failed(error) from None
+
+    def wait(self) -> None:
+        """Ends the exchange: the receive buffer is complete, the send buffer free.
+
+        Raises:
+            ExecutionError: no exchange was started, or the time-out has passed; names the phase and the peers that are
+                missing.
+        """
+        native = self._open("wait")
+        started_s = self._require_started("wait")
+        end_s = np.inf if self.timeout_s is None else started_s + self.timeout_s
+        try:
+            while not native.wait(min(_UNINTERRUPTED_S, end_s - time.monotonic()), self.poll_interval_s):
+                if time.monotonic() > end_s:
+                    waited = time.monotonic() - started_s
+                    raise ExecutionError(f"rank {self.comm.rank}: {native.missing()} after {waited:.1f} s")
+        except RuntimeError as error:
+            raise self._failed(error) from None
+        self._started_s = None
+
+    def exchange(self) -> None:
+        """One whole exchange: `start` and `wait`."""
+        self.start()
+        self.wait()
+
+    def close(self) -> None:
+        """Frees the requests and the communicator; collective. A closed exchange stays closed.
+
+        Raises:
+            ExecutionError: an exchange is running: its buffers are still MPI's.
+        """
+        if self._native is None:
+            return
+        if self._started_s is not None:
+            raise ExecutionError("close: an exchange is running, call wait first")
+        self._native.release()
+        self._native = None
+        self.comm.Free()
+
+    def _open(self, what: str) -> NativeExecutor:
+        if self._native is None:
+            raise ExecutionError(f"{what}: the exchange is closed")
+        return self._native
+
+    def _require_started(self, what: str) -> float:
+        if self._started_s is None:
+            raise ExecutionError(f"{what}: no exchange is running, call start first")
+        return self._started_s
+
+    def _failed(self, error: RuntimeError) -> ExecutionError:
+        # MPICH tells its stack, a line a call
+        return ExecutionError(f"rank {self.comm.rank}: {'; '.join(str(error).splitlines())}")
+
+    def __enter__(self) -> Exchange:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # after an error others may never come to a collective call, and running requests cannot be freed
+        if kind is None:
+            self.close()
+
+
+def require_size(comm: MPI.Comm, plan: Plan | RankPlan) -> None:
+    """Checks first of all that there are as many ranks as the plan has.
+
+    Raises:
+        InputError: another number; one rank means that launcher and library do not belong together.
+    """
+    if comm.size != plan.ranks:
+        hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
+        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the plan {plan.ranks}: must agree{hint}")
+
+
+def _require_bytes(plan: RankPlan, send: Buffer, receive: Buffer) -> None:
+    """Checks that plain buffers hold what the plan moves."""
+    for buffer, least in ((send, plan.send_bytes), (receive, plan.receive_bytes)):
+        if buffer.bytes < least:
+            raise InputError(f"{buffer.name} has {buffer.bytes} bytes: the plan needs at least {least}")
+        if buffer.device and plan.forwards:
+            raise InputError(f"{buffer.name}: of a device, which only MPI can reach, but the plan forwards messages")
