@@ -29,7 +29,7 @@ struct Outcome {
 // Thrown inside the library and nowhere beyond it.
 class Failure : public std::runtime_error {
 public:
-    Failure(Code code, const std::string& detail) : std::runtime_error(detail), code(code) {}
+    Failure(Code found, const std::string& detail) : std::runtime_error(detail), code(found) {}
     Code code;
 };
 
