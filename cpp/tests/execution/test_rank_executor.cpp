@@ -8,115 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "execution/toy_network.hpp"
+#include "execution/toy_exchange.hpp"
 
 namespace conset {
 namespace {
 
-using State = ExchangeState;
-
-struct Message {
-    int source, target;
-    std::int32_t phase;
-    int bytes;
-};
-
-// Buffers and plans of ranks that send each other messages, in the order of the list.
-struct Exchange {
-    std::vector<RankPlan> plans;
-    std::vector<std::vector<std::byte>> send, receive, expected;
-
-    Exchange(int ranks, const std::vector<Message>& messages, SyncKind sync, std::int64_t every, std::int64_t in_flight)
-        : plans(static_cast<std::size_t>(ranks)), send(plans.size()), receive(plans.size()), expected(plans.size()) {
-        std::int64_t phases = 0;
-        for (const Message& m : messages) phases = std::max<std::int64_t>(phases, m.phase + 1);
-        for (RankPlan& plan : plans) {
-            plan.phases = phases;
-            plan.sync = sync;
-            plan.every = every;
-            plan.in_flight = in_flight;
-        }
-        unsigned value = 1;
-        for (const Message& m : messages) {
-            add(plans[std::size_t(m.source)].sends, m.phase, m.target, send[std::size_t(m.source)].size(), m.bytes);
-            add(plans[std::size_t(m.target)].receives, m.phase, m.source, expected[std::size_t(m.target)].size(),
-                m.bytes);
-            for (int b = 0; b < m.bytes; ++b) {
-                value = value * 1103515245 + 12345;
-                send[std::size_t(m.source)].push_back(std::byte(value >> 16U));
-                expected[std::size_t(m.target)].push_back(std::byte(value >> 16U));
-            }
-        }
-        for (std::size_t r = 0; r < plans.size(); ++r) receive[r].resize(expected[r].size());
-    }
-
-    static void add(RankOperations& operations, std::int32_t phase, int peer, std::size_t offset, int bytes) {
-        operations.phase.push_back(phase);
-        operations.peer.push_back(peer);
-        operations.offset.push_back(static_cast<std::int64_t>(offset));
-        operations.bytes.push_back(bytes);
-    }
-
-    void spoil() {
-        for (std::size_t r = 0; r < plans.size(); ++r)
-            for (std::size_t b = 0; b < receive[r].size(); ++b) receive[r][b] = ~expected[r][b];
-    }
-};
-
-template <class Handle>
-std::vector<std::unique_ptr<RankExecutor<Handle>>> executors_of(Exchange& exchange) {
-    std::vector<std::unique_ptr<RankExecutor<Handle>>> executors;
-    for (std::size_t r = 0; r < exchange.plans.size(); ++r) {
-        const RankBuffers<Handle> buffers{exchange.send[r].data(), exchange.receive[r].data(), Handle{}, Handle{}};
-        executors.push_back(std::make_unique<RankExecutor<Handle>>(toy::world_of<Handle>(static_cast<int>(r)),
-                                                                   exchange.plans[r], RankItems{}, buffers));
-        EXPECT_TRUE(executors.back()->prepare());
-    }
-    return executors;
-}
-
-// Ranks take turns in a random order; false where they do not end.
-template <class Executors>
-bool run(Executors& executors, Random& random) {
-    std::vector<std::size_t> order(executors.size());
-    std::iota(order.begin(), order.end(), 0U);
-    random.shuffle(std::span(order));
-    for (const std::size_t r : order) EXPECT_NE(executors[r]->start(), State::failed);
-    for (int turn = 0; turn < 100000; ++turn) {
-        bool running = false;
-        random.shuffle(std::span(order));
-        for (const std::size_t r : order) {
-            if (random.below(3) != 0) {
-                EXPECT_NE(executors[r]->progress(), State::failed);
-            }
-            running = running || executors[r]->running();
-        }
-        if (!running) return true;
-    }
-    return false;
-}
+using toy::Exchange, toy::executors_of, toy::kPolicies, toy::Message, toy::messages_of, toy::run, toy::State;
 
 template <class Handle>
 class Executors : public ::testing::Test {};
 using Handles = ::testing::Types<int, void*>;
 TYPED_TEST_SUITE(Executors, Handles);
-
-std::vector<Message> messages_of(int ranks, int count, int phases, Random& random) {
-    std::vector<Message> messages;
-    for (int k = 0; k < count; ++k) {
-        const int source = int(random.below(ranks)), target = int(random.below(ranks));
-        const int bytes = random.below(2) != 0 ? 1 + int(random.below(20)) : 100 + int(random.below(200));
-        if (source != target) messages.push_back({source, target, std::int32_t(random.below(phases)), bytes});
-    }
-    std::stable_sort(messages.begin(), messages.end(), [](auto& a, auto& b) { return a.phase < b.phase; });
-    return messages;
-}
-
-constexpr struct {
-    SyncKind sync;
-    std::int64_t every;
-} kPolicies[] = {{SyncKind::none, 1},    {SyncKind::local, 1},   {SyncKind::ready, 1},
-                 {SyncKind::barrier, 1}, {SyncKind::barrier, 3}, {SyncKind::barrier, 100}};
 
 TYPED_TEST(Executors, EveryByteArrivesUnderEveryPolicy) {
     Random random(7);
@@ -221,6 +123,10 @@ TYPED_TEST(Executors, MissingPeersByPolicy) {
         EXPECT_EQ(missing.data, sync == SyncKind::barrier ? none : two);
         EXPECT_EQ(missing.signals, sync == SyncKind::ready ? two : none);
         EXPECT_EQ(missing.taken, sync == SyncKind::none ? two : none);
+        EXPECT_EQ(executors[0]->describe(missing),
+                  sync == SyncKind::none    ? "all phases, sync none: no data from 2; data not taken by 2"
+                  : sync == SyncKind::ready ? "phase 1, sync ready: no data from 2; no signal from 2"
+                                            : "phase 0, sync barrier: other ranks not at the barrier");
         executors[2]->start();
         for (int turn = 0; turn < 100; ++turn)
             for (auto& executor : executors) executor->progress();
@@ -241,6 +147,19 @@ TYPED_TEST(Executors, AFailureIsACodeAndLeavesNothing) {
     EXPECT_EQ(executor.describe(executor.failure()), "MPI_Send_init: toy error 15");
     executor.release();
     EXPECT_EQ(network.left(), 0U);
+}
+
+TYPED_TEST(Executors, EveryMissingPeerIsNamedOnce) {
+    // phases 0 to 2 are empty, and their barrier passes as soon as all have come
+    toy::Network network(4, 1, 64, 0);
+    Exchange exchange(4, {{2, 0, 4, 8}, {3, 0, 4, 8}, {2, 0, 5, 8}, {0, 1, 5, 8}}, SyncKind::barrier, 3, 0);
+    auto executors = executors_of<TypeParam>(exchange);
+    for (auto& executor : executors) EXPECT_EQ(executor->start(), State::waiting);
+    EXPECT_EQ(executors[0]->progress(), State::waiting);
+    EXPECT_EQ(executors[0]->describe(executors[0]->missing()), "phases 3 to 5, sync barrier:3: no data from 2, 3");
+    for (const std::size_t r : {1U, 2U, 3U, 0U}) EXPECT_EQ(executors[r]->wait(10, 0), State::ended);
+    EXPECT_EQ(exchange.receive, exchange.expected);
+    for (auto& executor : executors) executor->release();
 }
 
 // A program on a box of k × k ranks: rows, then columns. Every rank has `bytes` bytes for every other; what travels on

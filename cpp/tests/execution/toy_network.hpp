@@ -18,15 +18,35 @@
 
 namespace conset::toy {
 
+// A datatype: of every `extent` bytes the first `bytes` travel.
+struct Type {
+    int bytes, extent;
+};
+inline constexpr int kByte = 77, kSparse = 78;  // MPI_BYTE; 4 of 12 bytes
+
 struct Request {
     bool send;
     std::byte* buffer;
-    int count, peer, tag, rank;
+    Type type;
+    int elements, count;  // count: bytes that travel
+    int peer, tag, rank;
     bool persistent = true, active = false, freed = false, ended = false;
     bool barrier = false;
     std::size_t group = 0;   // of a barrier
     std::int64_t looks = 0;  // so many until it is seen to end, once it has
     std::vector<std::byte> on_its_way;
+
+    template <class Copy>
+    void each_element(Copy copy) const {
+        for (int k = 0; k < elements; ++k) copy(buffer + k * type.extent, static_cast<std::size_t>(k * type.bytes));
+    }
+    std::vector<std::byte> packed() const {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+        each_element([&](const std::byte* from, std::size_t at) {
+            std::copy_n(from, type.bytes, bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        });
+        return bytes;
+    }
 };
 
 struct Counters {
@@ -61,12 +81,16 @@ public:
                                                       [](const Request& r) { return r.persistent && !r.freed; }));
     }
 
-    int make(bool send, void* buffer, int count, int peer, int tag, int rank) {
+    int make(bool send, void* buffer, int elements, int type, int peer, int tag, int rank) {
         if (send && fail_after == 0) return -1;
         if (send && fail_after > 0) --fail_after;
+        if (type != kByte && type != kSparse) throw std::logic_error("a datatype that does not exist");
+        const Type found = type == kByte ? Type{1, 1} : Type{4, 12};
         requests_.push_back({send,
                              static_cast<std::byte*>(buffer),
-                             count,
+                             found,
+                             elements,
+                             elements * found.bytes,
                              peer,
                              tag,
                              rank,
@@ -93,6 +117,8 @@ public:
     int barrier(int rank) {
         requests_.push_back({true,
                              nullptr,
+                             {1, 1},
+                             0,
                              0,
                              -1,
                              0,
@@ -168,9 +194,11 @@ private:
         const auto key = request.send ? std::tuple(request.rank, request.peer, request.tag)
                                       : std::tuple(request.peer, request.rank, request.tag);
         auto& [sent, expected] = queues_[key];
-        if (request.send && request.count <= eager_) {
-            request.on_its_way.assign(request.buffer, request.buffer + request.count);
-            request.ended = true;  // at the sender; the copy travels
+        if (request.send) {
+            request.on_its_way = request.packed();
+            request.ended = request.count <= eager_;  // at the sender; the copy travels
+        } else {
+            request.each_element([&](std::byte* to, std::size_t) { std::fill_n(to, request.type.bytes, kUndefined); });
         }
         (request.send ? sent : expected).push_back(number);
         while (!sent.empty() && !expected.empty()) {
@@ -182,11 +210,15 @@ private:
 
     static void deliver(Request& send, Request& receive) {
         if (send.count != receive.count) throw std::logic_error("a message meets a receive of another size");
-        const std::byte* from = send.on_its_way.empty() ? send.buffer : send.on_its_way.data();
-        if (send.count > 0) std::memcpy(receive.buffer, from, static_cast<std::size_t>(send.count));
+        if (!send.ended && send.packed() != send.on_its_way)
+            throw std::logic_error("what is sent was changed before it had left");
+        const std::byte* from = send.on_its_way.data();
+        receive.each_element([&](std::byte* to, std::size_t at) { std::copy_n(from + at, receive.type.bytes, to); });
         send.on_its_way.clear();
         send.ended = receive.ended = true;
     }
+
+    static constexpr std::byte kUndefined{0xCD};  // in a receive's buffer until it has ended
 
     Random random_;
     int eager_, most_looks_;
@@ -195,20 +227,20 @@ private:
     std::map<std::tuple<int, int, int>, std::pair<std::deque<int>, std::deque<int>>> queues_;
 };
 
-// The table of the toy, in either binary interface. A communicator is the number of its rank and 1; MPI_BYTE is 77.
+// The table of the toy, in either binary interface. A communicator is the number of its rank and 1.
 template <class Handle>
 MpiWorld<Handle> world_of(int rank) {
     MpiCalls<Handle> calls{};
-    calls.send_init = [](const void* from, int count, Handle, int target, int tag, Handle comm, Handle* request) {
-        const int made =
-            Network::here()->make(true, const_cast<void*>(from), count, target, tag, Network::number(comm) - 1);
+    calls.send_init = [](const void* from, int count, Handle type, int target, int tag, Handle comm, Handle* request) {
+        const int made = Network::here()->make(true, const_cast<void*>(from), count, Network::number(type), target, tag,
+                                               Network::number(comm) - 1);
         if (made < 0) return 15;
         *request = Network::handle<Handle>(made);
         return 0;
     };
-    calls.recv_init = [](void* to, int count, Handle, int source, int tag, Handle comm, Handle* request) {
-        *request =
-            Network::handle<Handle>(Network::here()->make(false, to, count, source, tag, Network::number(comm) - 1));
+    calls.recv_init = [](void* to, int count, Handle type, int source, int tag, Handle comm, Handle* request) {
+        *request = Network::handle<Handle>(
+            Network::here()->make(false, to, count, Network::number(type), source, tag, Network::number(comm) - 1));
         return 0;
     };
     calls.startall = [](int count, Handle* requests) {
@@ -233,7 +265,7 @@ MpiWorld<Handle> world_of(int rank) {
         *length = static_cast<int>(said.size());
         return 0;
     };
-    return {{calls, Network::handle<Handle>(77), Handle{}, 24, 0, -1, 0}, Network::handle<Handle>(rank + 1)};
+    return {{calls, Network::handle<Handle>(kByte), Handle{}, 24, 0, -1, 0}, Network::handle<Handle>(rank + 1)};
 }
 
 }  // namespace conset::toy
