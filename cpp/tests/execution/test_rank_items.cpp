@@ -137,7 +137,7 @@ TEST(RankItems, EveryItemIsPutInItsPlaceAndNoOther) {
     Random random(5);
     for (const auto& [sync, every] : kPolicies)
         for (const int item_bytes : {1, 4, 8, 16, 24, 3})
-            for (int trial = 0; trial < 16; ++trial) {
+            for (int trial = 0; trial < 8; ++trial) {
                 const int ranks = 1 + int(random.below(5)), phases = 1 + int(random.below(4));
                 toy::Network network(ranks, random.next(), 64, 5);
                 Exchange exchange(ranks, messages_of_items(ranks, phases, item_bytes, random), sync, every,
@@ -149,7 +149,7 @@ TEST(RankItems, EveryItemIsPutInItsPlaceAndNoOther) {
                 for (int repetition = 0; repetition < 2; ++repetition) {
                     std::vector<Bytes> expected;
                     for (std::size_t r = 0; r < arrays.size(); ++r) {
-                        arrays[r].receive = random_bytes(arrays[r].receive.size(), random);
+                        std::ranges::copy(random_bytes(arrays[r].receive.size(), random), arrays[r].receive.begin());
                         expected.push_back(arrays[r].receive);
                         for (std::size_t k = 0; k < arrays[r].items.receive_items.size(); ++k)
                             std::memcpy(expected[r].data() + arrays[r].items.receive_items[k] * item_bytes,
@@ -201,7 +201,7 @@ TEST(RankItems, SumsAreTheSameWhateverArrivesFirst) {
 template <class Number>
 void check_sums(ItemType type, std::size_t numbers) {
     Random random(2);
-    Exchange exchange(3, {{1, 0, 0, 4 * 48}, {0, 0, 0, 2 * 48}, {2, 0, 0, 48}}, SyncKind::none, 1, 0);
+    Exchange exchange(3, {{1, 0, 0, 4 * 96}, {0, 0, 0, 2 * 96}, {2, 0, 0, 96}}, SyncKind::none, 1, 0);
     const auto item_bytes = static_cast<std::int64_t>(numbers * sizeof(Number));
     toy::Network network(3, 4, 64, 3);
     own(exchange);
