@@ -14,9 +14,11 @@ namespace {
 
 constexpr double kRelTol = 1 + 1e-9;         // times closer than this are one time
 constexpr double kEqual = 1.02;              // a model is not more exact than this (conset/compilation/ranking.py)
+constexpr double kClear = 4;                 // a formula is not more wrong than this
 constexpr std::size_t kSimulated = 1 << 12;  // messages that a model ranks; beyond them the formula does
-// Counted work of all simulations of a choice: for each message, at least, at most.
-constexpr std::int64_t kWorkPerMessage = 400, kLeastWork = 1 << 17, kMostWork = 1 << 20;
+// Counted work of all simulations of a choice: for each message, at least, at most. A visit to a flow takes less time
+// than an event of a header.
+constexpr std::int64_t kFlowWork = 500, kHeaderWork = 160, kLeastWork = 1 << 17, kMostWork = 1 << 20;
 constexpr std::int64_t kSearchWork = 1 << 22;  // prices that a negotiation may read
 constexpr std::array<std::int64_t, 3> kInFlight = {1, 2, 4};
 
@@ -28,14 +30,27 @@ struct Candidate {
     bool unequal;
 };
 constexpr std::array kCandidates{
-    Candidate{"lp", std::size_t{1} << 31, false},   Candidate{"coloring", std::size_t{1} << 21, false},
-    Candidate{"rs-n", std::size_t{1} << 17, false}, Candidate{"first-fit", std::size_t{1} << 17, false},
-    Candidate{"rs-nl", kSimulated, false},          Candidate{"event-list", 512, true},
+    Candidate{"coloring", std::size_t{1} << 21, false},
+    Candidate{"lp", std::size_t{1} << 31, false},
+    Candidate{"first-fit", std::size_t{1} << 17, false},
     Candidate{"negotiated", 2048, false},
+    Candidate{"rs-nl", kSimulated, false},
+    Candidate{"rs-n", std::size_t{1} << 17, false},
+    Candidate{"event-list", 256, true},
 };
 
-std::int64_t budget_of(std::size_t messages) {
-    return std::clamp(kWorkPerMessage * static_cast<std::int64_t>(messages), kLeastWork, kMostWork);
+std::int64_t budget_of(const MachineData& machine, std::size_t messages) {
+    const std::int64_t each = machine.costs.model == CostModel::flow ? kFlowWork : kHeaderWork;
+    return std::clamp(each * static_cast<std::int64_t>(messages), kLeastWork, kMostWork);
+}
+
+bool same(const Trial& one, const Trial& other) {
+    return one.base == other.base && one.policy == other.policy && one.in_flight == other.in_flight;
+}
+
+bool runs_under(const TimedSchedule& base, const SyncPolicy& policy) {
+    const Array<SyncPolicy> policies = base.policies();
+    return std::find(policies.begin(), policies.end(), policy) != policies.end();
 }
 
 // Whether the model says the same as of posting everything: bytes share rates, nothing takes messages one by one.
@@ -70,12 +85,15 @@ Array<Trial> trials_of(const TimedSchedule& base, std::optional<SyncPolicy> poli
     return trials;
 }
 
-// Limits of links worth a try: 0 is the method's own, 1 where it keeps any.
+// Limits of links worth a try: 0 is the method's own, 1 where it keeps any; what links carry without harm.
 Array<std::int32_t> link_limits(const Candidate& candidate, const MachineData& machine, std::size_t messages) {
     if (machine.network.link_slots() == 0 || !sweeps_links(candidate.method) || messages > kSimulated) return {0};
-    Array<std::int32_t> limits{0, 2, 4};
     const std::int64_t harmless = machine.costs.tolerance;
-    if (harmless == 3 || (harmless > 4 && harmless < 1 << 10)) limits.push_back(static_cast<std::int32_t>(harmless));
+    const bool cheap = candidate.method != "negotiated";
+    Array<std::int32_t> limits{0};
+    if (harmless > 1 && harmless < 1 << 10) limits.push_back(static_cast<std::int32_t>(harmless));
+    if (cheap || limits.size() == 1) limits.push_back(2);
+    if (cheap && candidate.method == "first-fit") limits.push_back(4);
     return limits;
 }
 
@@ -93,6 +111,10 @@ void make(const MachineData& machine, const RankMessages& messages, std::string_
         if (failure.code != Code::schedule) throw;
     }
     if (!phases) return;
+    // the partners of lp are for dense patterns: a sparse one pays nearly all of its phases
+    const bool sparse = method == "lp" && !bases.empty() &&
+                        static_cast<std::int64_t>(phases->offsets.size()) > 2 * bases.back().phase_count();
+    if (sparse) return;
     const MachineCosts* costs = &machine.costs_for(method);
     for (const TimedSchedule& base : bases)
         if (same_phases(base.phases(), *phases) && &machine.costs_for(base.method()) == costs) return;
@@ -110,17 +132,19 @@ void make_others(const MachineData& machine, const RankMessages& messages, std::
     if (bases.empty()) throw Failure(Code::schedule, "no method keeps the limits of " + machine.name);
 }
 
-// The first of each policy, then every schedule under the policy that was best.
-void run_by_policy(TrialSearch& search, const Array<Trial>& trials) {
-    Array<SyncPolicy> policies;
-    for (const Trial& trial : trials) {
-        if (std::find(policies.begin(), policies.end(), trial.policy) != policies.end()) continue;
-        policies.push_back(trial.policy);
-        search.run(trial);
+// A schedule that keeps links free and one that does not under every policy, then every schedule under the best of
+// them.
+void run_by_policy(TrialSearch& search, const std::deque<TimedSchedule>& bases, std::optional<SyncPolicy> policy) {
+    for (const std::string_view method : {"coloring", "first-fit"}) {
+        const auto base = std::find_if(bases.begin(), bases.end(), [&](const auto& b) { return b.method() == method; });
+        if (base == bases.end()) continue;
+        for (const SyncPolicy& each : policy ? Array<SyncPolicy>{*policy} : base->policies())
+            search.run({&*base, each, 0, 0, kUnlimited});
     }
     const auto best = search.best();
-    for (const Trial& trial : trials)
-        if (best && trial.policy == best->policy) search.run(trial);
+    const SyncPolicy chosen = best ? best->policy : policy ? *policy : bases.back().policies().front();
+    for (const TimedSchedule& base : bases)
+        if (policy || runs_under(base, chosen)) search.run({&base, chosen, 0, 0, kUnlimited});
 }
 
 // With fewer sends in flight than the machine's number.
@@ -141,8 +165,21 @@ Trial run_posted(TrialSearch& search, const MachineData& machine, const TimedSch
     const MachineCosts& costs = machine.costs;
     const bool plain = costs.blocking == 0 && costs.exchange_weight == 1 && machine.method_costs.empty();
     if (plain && policy.kind == SyncKind::none) search.set_floor(posted.predicted_s);
-    search.run(posted, 0.5);
+    search.run(posted, 1);
     return posted;
+}
+
+// Whether posting everything is the best by far: as its bytes share rates fairly, only barriers and waits tell the
+// others from it.
+bool posts_at_once(const MachineData& machine, const RankMessages& messages, const Trial& posted, std::uint64_t seed) {
+    if (!is_as_posted(posted, machine.costs) || !machine.method_costs.empty()) return false;
+    std::deque<TimedSchedule> other;
+    make(machine, messages, "coloring", 0, seed, other);
+    if (other.empty()) return false;
+    Array<Trial> trials;
+    for (const Trial& trial : trials_of(other.front(), std::nullopt))
+        if (!is_as_posted(trial, machine.costs)) trials.push_back(trial);
+    return !trials.empty() && least_predicted(trials).predicted_s > kClear * posted.predicted_s;
 }
 
 }  // namespace
@@ -169,10 +206,12 @@ std::optional<Trial> TrialSearch::best() const {
     return std::nullopt;
 }
 
+bool TrialSearch::ended(const Trial& trial) const {
+    return std::any_of(finished_.begin(), finished_.end(), [&](const Trial& other) { return same(trial, other); });
+}
+
 bool TrialSearch::tried(const Trial& trial) const {
-    return std::any_of(seen_.begin(), seen_.end(), [&](const Trial& other) {
-        return other.base == trial.base && other.policy == trial.policy && other.in_flight == trial.in_flight;
-    });
+    return std::any_of(seen_.begin(), seen_.end(), [&](const Trial& other) { return same(trial, other); });
 }
 
 Trial choose_policy(const TimedSchedule& schedule) {
@@ -180,6 +219,7 @@ Trial choose_policy(const TimedSchedule& schedule) {
     const std::size_t messages = schedule.phases().message.size();
     if (messages > kSimulated || trials.size() == 1) return least_predicted(trials);
     sort_by_prediction(trials);
+    if (trials[0].predicted_s * kClear < trials[1].predicted_s) return least_predicted(trials);
     TrialSearch search(std::numeric_limits<std::int64_t>::max());
     for (const Trial& trial : trials) search.run(trial, 1);
     return search.best().value_or(least_predicted(trials));
@@ -189,25 +229,30 @@ Trial choose_schedule(const MachineData& machine, const RankMessages& messages, 
                       std::uint64_t seed, std::deque<TimedSchedule>& bases) {
     make(machine, messages, "naive", 0, seed, bases);
     const TimedSchedule* naive = bases.empty() ? nullptr : &bases.front();
-    const bool simulates = messages.size() <= kSimulated;
-    TrialSearch search(budget_of(messages.size()));
+    TrialSearch search(budget_of(machine, messages.size()));
     std::optional<Trial> posted;
-    if (naive != nullptr && simulates) {
-        posted = run_posted(search, machine, *naive, policy.value_or(SyncPolicy{}));
+    if (naive != nullptr && messages.size() <= kSimulated) {
+        const SyncPolicy own = policy.value_or(SyncPolicy{});
+        const Trial trial{naive, own, 0, naive->predict(own), kUnlimited};
+        if (!policy && posts_at_once(machine, messages, trial, seed)) return least_predicted({trial});
+        posted = run_posted(search, machine, *naive, own);
         if (search.over() && search.best()) return *search.best();
     }
     make_others(machine, messages, seed, bases);
+    if (messages.size() <= kSimulated) {
+        run_by_policy(search, bases, policy);
+        if (const auto best = search.best()) run_in_flight(search, machine, *best);
+        if (posted) run_in_flight(search, machine, *posted);
+        const auto best = search.best();
+        // posting everything took too long to simulate, and promises more than what did not
+        if (posted && posted->predicted_s < search.best_s() && !search.ended(*posted))
+            return least_predicted({*posted});
+        if (best) return *best;
+    }
     Array<Trial> trials;
     for (const TimedSchedule& base : bases)
-        for (const Trial& trial : trials_of(base, policy))
-            if (&base == naive || !is_as_posted(trial, machine.costs_for(base.method()))) trials.push_back(trial);
-    if (!simulates) return least_predicted(trials);
-    sort_by_prediction(trials);
-    run_by_policy(search, trials);
-    if (const auto best = search.best()) run_in_flight(search, machine, *best);
-    if (posted) run_in_flight(search, machine, *posted);
-    for (const Trial& trial : trials) search.run(trial);
-    return search.best().value_or(least_predicted(trials));
+        for (const Trial& trial : trials_of(base, policy)) trials.push_back(trial);
+    return least_predicted(trials);
 }
 
 }  // namespace conset

@@ -39,6 +39,8 @@ public:
     // What no schedule beats [s]; 0: nothing is known.
     void set_floor(double seconds) { floor_s_ = seconds; }
     bool over() const;
+    // Whether a trial was simulated to its end.
+    bool ended(const Trial& trial) const;
 
 private:
     bool tried(const Trial& trial) const;
