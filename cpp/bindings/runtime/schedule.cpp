@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "checks.hpp"
+#include "conset/runtime/kept_schedule.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/schedule_time.hpp"
 
@@ -44,6 +45,51 @@ RankSchedule schedule(const MachineData& machine, std::int32_t ranks, In<std::in
     return schedule_messages(machine, messages_of(ranks, source, target, bytes), {method, sync, seed});
 }
 
+// A schedule under changes, made with its first messages.
+void keep(KeptSchedule* self, const MachineData& machine, std::int32_t ranks, In<std::int32_t> source,
+          In<std::int32_t> target, In<std::int64_t> bytes, const std::string& method, const std::string& sync,
+          std::uint64_t seed) {
+    nb::gil_scoped_release released;
+    RankMessages messages = messages_of(ranks, source, target, bytes);
+    const ScheduleOptions options{method, sync, seed};
+    const RankSchedule schedule = schedule_messages(machine, messages, options);
+    new (self) KeptSchedule(machine, std::move(messages), schedule, options);
+}
+
+KeptUpdate compare(KeptSchedule& kept, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes) {
+    nb::gil_scoped_release released;
+    return kept.update(messages_of(kept.messages().ranks, source, target, bytes));
+}
+
+KeptUpdate change(KeptSchedule& kept, In<std::int32_t> removed, In<std::int32_t> source, In<std::int32_t> target,
+                  In<std::int64_t> bytes, In<std::int32_t> resized, In<std::int64_t> resized_bytes) {
+    nb::gil_scoped_release released;
+    check_size("target", target.shape(0), source.shape(0));
+    check_size("bytes", bytes.shape(0), source.shape(0));
+    return kept.update(
+        {view(removed), messages_of(kept.messages().ranks, source, target, bytes), view(resized), view(resized_bytes)});
+}
+
+void bind_kept_schedule(nb::module_& module) {
+    nb::class_<KeptUpdate>(module, "KeptUpdate")
+        .def_ro("full", &KeptUpdate::full)
+        .def_ro("removed", &KeptUpdate::removed)
+        .def_ro("added", &KeptUpdate::added);
+    nb::class_<KeptSchedule>(module, "KeptSchedule")
+        .def("__init__", &keep, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
+             nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
+             nb::arg("sync"), nb::arg("seed"))
+        .def("update", &compare, nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+             nb::arg("bytes").noconvert())
+        .def("change", &change, nb::kw_only(), nb::arg("removed").noconvert(), nb::arg("source").noconvert(),
+             nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::arg("resized").noconvert(),
+             nb::arg("resized_bytes").noconvert())
+        .def("schedule", &KeptSchedule::schedule)
+        .def_prop_ro("source", [](const KeptSchedule& kept) { return look(kept.messages().source); })
+        .def_prop_ro("target", [](const KeptSchedule& kept) { return look(kept.messages().target); })
+        .def_prop_ro("bytes", [](const KeptSchedule& kept) { return look(kept.messages().bytes); });
+}
+
 }  // namespace
 
 void bind_schedule(nb::module_& module) {
@@ -75,10 +121,17 @@ void bind_schedule(nb::module_& module) {
         .def_prop_ro("sync", [](const RankSchedule& schedule) { return policy_text({schedule.sync, schedule.every}); })
         .def_ro("in_flight", &RankSchedule::in_flight)
         .def_ro("method", &RankSchedule::method)
+        .def_prop_ro("limits",
+                     [](const RankSchedule& schedule) {
+                         const Limits& limits = schedule.limits;
+                         return nb::make_tuple(limits.send, limits.receive, limits.link, limits.channels,
+                                               limits.exchange);
+                     })
         .def_ro("predicted_s", &RankSchedule::predicted_s);
     module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
                nb::arg("sync"), nb::arg("seed"));
+    bind_kept_schedule(module);
 }
 
 }  // namespace conset::bindings

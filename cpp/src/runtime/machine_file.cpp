@@ -18,16 +18,17 @@ public:
     explicit MachineFile(const std::string& path) : path_(path), file_(path, "conset/machine@1") {}
 
     MachineData machine() {
-        MachineData machine{.name = file_.text("name"),
-                            .shape = choice<Shape>("network", {"mesh", "torus", "ring", "hypercube", "crossbar", "graph"}),
-                            .wraps = false,
-                            .network = Network::crossbar(1),
-                            .width = file_.array<std::int32_t>("width"),
-                            .link_rate = {},
-                            .limits = limits(),
-                            .limits_methods = words("limits_methods"),
-                            .costs = costs(0),
-                            .method_costs = {}};
+        MachineData machine{
+            .name = file_.text("name"),
+            .shape = choice<Shape>("network", {"mesh", "torus", "ring", "hypercube", "crossbar", "graph"}),
+            .wraps = false,
+            .network = Network::crossbar(1),
+            .width = file_.array<std::int32_t>("width"),
+            .link_rate = {},
+            .limits = limits(),
+            .limits_methods = words("limits_methods"),
+            .costs = costs(0),
+            .method_costs = {}};
         const bool box = machine.shape <= Shape::ring;
         machine.wraps = box && machine.shape != Shape::mesh && flag("wraps");
         machine.network = box ? make_box(machine.wraps) : make_other(machine.shape);
@@ -47,8 +48,9 @@ private:
 
     std::int64_t count(const std::string& name, std::int64_t low, std::int64_t high) {
         const std::int64_t value = file_.integer(name);
-        require(value >= low && value <= high, name,
-                "must be from " + std::to_string(low) + " to " + std::to_string(high) + ", is " + std::to_string(value));
+        require(
+            value >= low && value <= high, name,
+            "must be from " + std::to_string(low) + " to " + std::to_string(high) + ", is " + std::to_string(value));
         return value;
     }
     std::int32_t limit(const std::string& name) {
@@ -215,7 +217,8 @@ private:
                 name + "_up_to", "must end without limit, with a time for each");
         for (std::size_t k = 0; k < steps.seconds.size(); ++k) {
             require(k == 0 || steps.up_to[k - 1] < steps.up_to[k], name + "_up_to", "must rise");
-            require(steps.seconds[k] >= 0 && steps.seconds[k] < kUnlimited, name + "_s", "must be at least 0 and finite");
+            require(steps.seconds[k] >= 0 && steps.seconds[k] < kUnlimited, name + "_s",
+                    "must be at least 0 and finite");
         }
     }
 

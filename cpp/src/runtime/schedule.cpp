@@ -13,7 +13,17 @@ namespace conset {
 
 namespace {
 
-void check(const MachineData& machine, const RankMessages& messages) {
+RankSchedule schedule_of(const MachineData& machine, const Trial& trial) {
+    const MachineCosts& costs = machine.costs_for(trial.base->method());
+    const std::int64_t in_flight = trial.in_flight > 0 ? trial.in_flight : costs.in_flight;
+    return {
+        trial.base->phases().offsets, trial.base->phases().message, trial.policy.kind, trial.policy.every, in_flight,
+        trial.base->method(),         trial.base->limits(),         trial.time_s};
+}
+
+}  // namespace
+
+void check_messages(const MachineData& machine, const RankMessages& messages) {
     if (messages.ranks > machine.endpoints())
         throw Failure(Code::argument, std::to_string(messages.ranks) + " ranks need as many nodes, " + machine.name +
                                           " has " + std::to_string(machine.endpoints()));
@@ -23,37 +33,25 @@ void check(const MachineData& machine, const RankMessages& messages) {
     for (std::size_t k = 0; k < size; ++k) {
         const std::int32_t source = messages.source[k], target = messages.target[k];
         const auto in_range = [&](std::int32_t rank) { return rank >= 0 && rank < messages.ranks; };
-        if (!in_range(source) || !in_range(target) || source == target || messages.bytes[k] < 0)
+        if (!in_range(source) || !in_range(target) || source == target || messages.bytes[k] < 0 ||
+            (k > 0 && messages.source[k - 1] > source))
             throw Failure(Code::argument, "message " + std::to_string(k) + " (" + std::to_string(source) + " to " +
                                               std::to_string(target) + ", " + std::to_string(messages.bytes[k]) +
-                                              " B): must join two of " + std::to_string(messages.ranks) + " ranks");
+                                              " B): must join two of " + std::to_string(messages.ranks) +
+                                              " ranks, sorted by source");
     }
 }
 
-RankSchedule schedule_of(const MachineData& machine, const Trial& trial) {
-    const MachineCosts& costs = machine.costs_for(trial.base->method());
-    const std::int64_t in_flight = trial.in_flight > 0 ? trial.in_flight : costs.in_flight;
-    return {trial.base->phases().offsets,
-            trial.base->phases().message,
-            trial.policy.kind,
-            trial.policy.every,
-            in_flight,
-            trial.base->method(),
-            trial.time_s};
-}
-
-}  // namespace
-
 RankSchedule schedule_messages(const MachineData& machine, const RankMessages& messages,
                                const ScheduleOptions& options) {
-    check(machine, messages);
+    check_messages(machine, messages);
     std::optional<SyncPolicy> policy;
     if (options.sync != "auto") policy = parse_policy(options.sync);
     std::deque<TimedSchedule> bases;
     if (options.method == "auto")
         return schedule_of(machine, choose_schedule(machine, messages, policy, options.seed, bases));
     const Limits limits = method_limits(options.method, machine);
-    bases.emplace_back(machine, messages, options.method,
+    bases.emplace_back(machine, messages, options.method, limits,
                        *phases_by(options.method, machine, messages, limits, options.seed));
     const TimedSchedule& base = bases.front();
     if (policy) return schedule_of(machine, {&base, *policy, 0, 0, base.predict(*policy)});

@@ -105,8 +105,10 @@ bool same_phases(const Phases& one, const Phases& other) {
 void make(const MachineData& machine, const RankMessages& messages, std::string_view method, std::int32_t link,
           std::uint64_t seed, std::deque<TimedSchedule>& bases) {
     std::optional<Phases> phases;
+    Limits limits;
     try {
-        phases = phases_by(method, machine, messages, method_limits(method, machine, link), seed, kSearchWork);
+        limits = method_limits(method, machine, link);
+        phases = phases_by(method, machine, messages, limits, seed, kSearchWork);
     } catch (const Failure& failure) {
         if (failure.code != Code::schedule) throw;
     }
@@ -118,7 +120,7 @@ void make(const MachineData& machine, const RankMessages& messages, std::string_
     const MachineCosts* costs = &machine.costs_for(method);
     for (const TimedSchedule& base : bases)
         if (same_phases(base.phases(), *phases) && &machine.costs_for(base.method()) == costs) return;
-    bases.emplace_back(machine, messages, method, std::move(*phases));
+    bases.emplace_back(machine, messages, method, limits, std::move(*phases));
 }
 
 void make_others(const MachineData& machine, const RankMessages& messages, std::uint64_t seed,

@@ -172,8 +172,12 @@ std::string policy_text(const SyncPolicy& policy) {
 }
 
 TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method,
-                             Phases phases)
-    : machine_(machine), costs_(machine.costs_for(method)), method_(method), phases_(std::move(phases)) {
+                             const Limits& limits, Phases phases)
+    : machine_(machine),
+      costs_(machine.costs_for(method)),
+      method_(method),
+      limits_(limits),
+      phases_(std::move(phases)) {
     for (const std::int32_t m : phases_.message) {
         source_.push_back(messages.source[m]);
         target_.push_back(messages.target[m]);

@@ -8,6 +8,7 @@
 #include "conset/array.hpp"
 #include "conset/execution/rank_plan.hpp"
 #include "conset/runtime/machine_data.hpp"
+#include "conset/scheduling/resources.hpp"
 
 namespace conset {
 
@@ -32,8 +33,13 @@ struct RankSchedule {
     std::int64_t every = 1;
     std::int64_t in_flight = 0;  // 0: all
     std::string method;          // what was chosen
+    Limits limits;               // what each phase keeps
     double predicted_s = 0;      // by the machine's model; 0: not asked
 };
+
+// Whether the machine can hold the ranks, and messages are of ranks that there are, sorted by source: throws Failure
+// (Code::argument) where not.
+void check_messages(const MachineData& machine, const RankMessages& messages);
 
 // Throws Failure: Code::argument (unknown words), Code::schedule (the method does not apply).
 RankSchedule schedule_messages(const MachineData& machine, const RankMessages& messages,

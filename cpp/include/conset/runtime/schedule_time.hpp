@@ -35,10 +35,12 @@ struct SimulatedTime {
 // Messages in the order of a schedule, with what its models make of the machine. The machine must outlive it.
 class TimedSchedule {
 public:
-    TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method, Phases phases);
+    TimedSchedule(const MachineData& machine, const RankMessages& messages, std::string_view method,
+                  const Limits& limits, Phases phases);
 
     const Phases& phases() const { return phases_; }
     const std::string& method() const { return method_; }
+    const Limits& limits() const { return limits_; }
     std::int64_t phase_count() const { return static_cast<std::int64_t>(phases_.offsets.size()) - 1; }
 
     // The policies it may run under, those without barriers first: only a barrier after every phase under hard limits.
@@ -61,6 +63,7 @@ private:
     const MachineData& machine_;
     const MachineCosts& costs_;
     std::string method_;
+    Limits limits_;
     Phases phases_;
     Array<std::int32_t> source_, target_;
     Array<std::int64_t> bytes_;

@@ -15,13 +15,16 @@ class Occupancy {
 public:
     std::int32_t rows() const { return static_cast<std::int32_t>(capacity_.size()); }
 
-    // A resource that `capacity` messages of a phase may take. All rows come before the first message.
+    // A resource that `capacity` messages of a phase may take. Rows are cheaper before the first message.
     std::int32_t add_row(std::int32_t capacity) {
         capacity_.push_back(capacity);
         first_open_.push_back(0);
         counter_.push_back(capacity > 1 ? counters_++ : kNoCounter);
-        if (capacity > 1)
-            planes_ = std::max(planes_, static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(capacity))));
+        if (capacity > 1) widen(static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(capacity))));
+        if (words_ > 0) {
+            full_.resize(capacity_.size() * stride(), 0);
+            used_.resize(static_cast<std::size_t>(counters_) * words_ * planes_, 0);
+        }
         return rows() - 1;
     }
 
@@ -50,6 +53,14 @@ public:
     // One more message takes `row` in `phase`, in which it must not be full.
     void take(std::int32_t row, std::int32_t phase) {
         if (capacity_[row] == 1 || count(row, phase)) mark(row, phase);
+    }
+
+    // One message less takes `row` in `phase`, in which it was taken.
+    void release(std::int32_t row, std::int32_t phase) {
+        const std::size_t word = word_of(phase);
+        if (capacity_[row] > 1) uncount(row, phase);
+        full_[cell(row, stride(), word)] &= ~bit_of(phase);
+        first_open_[row] = std::min(first_open_[row], static_cast<std::int32_t>(word));
     }
 
     // From now on `row` is full in `phase`.
@@ -84,6 +95,28 @@ private:
         for (std::size_t k = 0; k < planes_; ++k)
             if (((plane[k] & bit_of(phase)) != 0) != ((capacity >> k & 1U) != 0)) return false;
         return true;
+    }
+
+    // Counts down; the count is above 0.
+    void uncount(std::int32_t row, std::int32_t phase) {
+        std::uint64_t* plane =
+            used_.data() + (static_cast<std::size_t>(counter_[row]) * words_ + word_of(phase)) * planes_;
+        std::uint64_t borrow = bit_of(phase);
+        for (std::size_t k = 0; k < planes_ && borrow != 0; ++k) {
+            const std::uint64_t before = plane[k];
+            plane[k] ^= borrow;
+            borrow &= ~before;
+        }
+    }
+
+    // Counters of at least so many bits.
+    void widen(std::size_t planes) {
+        if (planes <= planes_) return;
+        Array<std::uint64_t> used(used_.size() / std::max<std::size_t>(planes_, 1) * planes, 0);
+        for (std::size_t k = 0; planes_ > 0 && k < used_.size() / planes_; ++k)
+            std::copy_n(used_.data() + k * planes_, planes_, used.data() + k * planes);
+        used_ = std::move(used);
+        planes_ = planes;
     }
 
     // Room for `words` words and a quarter more, rows copied one by one.

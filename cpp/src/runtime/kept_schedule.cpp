@@ -1,0 +1,255 @@
+#include "conset/runtime/kept_schedule.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "conset/runtime/outcome.hpp"
+
+namespace conset {
+
+namespace {
+
+constexpr std::int32_t kNew = -1, kNobody = -1, kNoRow = -1;
+constexpr double kStretch = 1.25;        // of phases, before all are scheduled anew
+constexpr std::size_t kFewestParts = 4;  // so is where more than one in so many messages changes
+
+}  // namespace
+
+std::int32_t KeptSchedule::Partners::at(const Array<std::int32_t>& partners, std::int32_t phase) {
+    return as_size(phase) < partners.size() ? partners[phase] : kNobody;
+}
+
+// With one send and one receive of a node in a phase: who sends to whom it receives from, or does one of both.
+bool KeptSchedule::Partners::fits(std::int32_t source, std::int32_t target, std::int32_t phase) const {
+    const std::int32_t back = at(from_[source], phase), forth = at(to_[target], phase);
+    return (back == kNobody || back == target) && (forth == kNobody || forth == source);
+}
+
+void KeptSchedule::Partners::join(std::int32_t source, std::int32_t target, std::int32_t phase) {
+    const auto set = [&](Array<std::int32_t>& partners, std::int32_t partner) {
+        if (as_size(phase) >= partners.size()) partners.resize(as_size(phase) + 1, kNobody);
+        partners[phase] = partner;
+    };
+    set(to_[source], target);
+    set(from_[target], source);
+}
+
+void KeptSchedule::Partners::leave(std::int32_t source, std::int32_t target, std::int32_t phase) {
+    to_[source][phase] = from_[target][phase] = kNobody;
+}
+
+KeptSchedule::KeptSchedule(MachineData machine, RankMessages messages, const RankSchedule& schedule,
+                           ScheduleOptions options)
+    : machine_(std::move(machine)),
+      messages_(std::move(messages)),
+      options_(std::move(options)),
+      partners_(machine_.network.nodes()) {
+    take_over(schedule);
+}
+
+Resources KeptSchedule::resources(const RankMessages& messages) const {
+    return {{machine_.network, messages.source, messages.target, {}, {}}, machine_.width, plain_.limits};
+}
+
+bool KeptSchedule::keepable() const {
+    return !plain_.limits.exchange || (plain_.limits.send == 1 && plain_.limits.receive == 1);
+}
+
+// Everything that a full schedule decides.
+void KeptSchedule::take_over(const RankSchedule& schedule) {
+    plain_ = schedule;
+    plain_.phase_offsets.clear();
+    plain_.message.clear();
+    const std::size_t size = messages_.size();
+    phase_.assign(size, 0);
+    turn_.assign(size, 0);
+    phases_ = static_cast<std::int32_t>(schedule.phase_offsets.size()) - 1;
+    turns_ = static_cast<std::int32_t>(size);
+    for (std::int32_t p = 0; p < phases_; ++p) {
+        for (std::int64_t k = schedule.phase_offsets[p]; k < schedule.phase_offsets[p + 1]; ++k) {
+            phase_[schedule.message[k]] = p;
+            turn_[schedule.message[k]] = static_cast<std::int32_t>(k);
+        }
+    }
+    occupancy_ = {};
+    partners_ = Partners(machine_.network.nodes());
+    const Resources all = resources(messages_);
+    row_of_.assign(as_size(all.count()), kNoRow);
+    load_.assign(as_size(all.count()), 0);
+    if (keepable())
+        for (std::size_t k = 0; k < size; ++k) join(all, k, phase_[k]);
+    const std::int32_t least = bound();
+    stretch_ = least > 0 ? std::max(1.0, static_cast<double>(phases_) / least) : 1.0;
+}
+
+// The rows of transfer k; a resource has one from its first transfer on.
+void KeptSchedule::collect(const Resources& resources, std::size_t k) {
+    rows_.clear();
+    resources.each(k, [&](std::int32_t resource) {
+        if (row_of_[resource] == kNoRow) row_of_[resource] = occupancy_.add_row(resources.capacity(resource));
+        rows_.push_back(row_of_[resource]);
+    });
+}
+
+void KeptSchedule::join(const Resources& resources, std::size_t k, std::int32_t phase) {
+    collect(resources, k);
+    for (const std::int32_t row : rows_) occupancy_.take(row, phase);
+    resources.each(k, [&](std::int32_t resource) { ++load_[resource]; });
+    if (plain_.limits.exchange) partners_.join(resources.routes().source[k], resources.routes().target[k], phase);
+}
+
+void KeptSchedule::leave(const Resources& resources, std::size_t k, std::int32_t phase) {
+    resources.each(k, [&](std::int32_t resource) {
+        occupancy_.release(row_of_[resource], phase);
+        --load_[resource];
+    });
+    if (plain_.limits.exchange) partners_.leave(resources.routes().source[k], resources.routes().target[k], phase);
+}
+
+std::int32_t KeptSchedule::place(const Resources& resources, std::size_t k) {
+    collect(resources, k);
+    const std::int32_t source = resources.routes().source[k], target = resources.routes().target[k];
+    std::int32_t phase = occupancy_.find(rows_, 0);
+    while (plain_.limits.exchange && !partners_.fits(source, target, phase)) phase = occupancy_.find(rows_, phase + 1);
+    phase = std::min(phase, phases_);  // new phases begin at the end, without a gap
+    phases_ = std::max(phases_, phase + 1);
+    join(resources, k, phase);
+    return phase;
+}
+
+std::int32_t KeptSchedule::bound() const {
+    const Resources all = resources(messages_);
+    std::int32_t least = messages_.size() > 0 ? 1 : 0;
+    for (std::int32_t resource = 0; resource < all.count(); ++resource)
+        if (load_[resource] > 0) least = std::max(least, (load_[resource] - 1) / all.capacity(resource) + 1);
+    return least;
+}
+
+bool KeptSchedule::grown_too_far() const {
+    return static_cast<double>(phases_) > kStretch * stretch_ * std::max(1, bound());
+}
+
+void KeptSchedule::schedule_anew(RankMessages now) {
+    const RankSchedule schedule = schedule_messages(machine_, now, options_);
+    messages_ = std::move(now);
+    take_over(schedule);
+}
+
+// `before[m]` is the index before of message m of `now`, or kNew.
+KeptUpdate KeptSchedule::apply(RankMessages now, const Array<std::int32_t>& before,
+                               const Array<std::int32_t>& removed) {
+    check_messages(machine_, now);
+    const auto added = static_cast<std::size_t>(std::count(before.begin(), before.end(), kNew));
+    const KeptUpdate update{false, removed.size(), added};
+    if (!keepable() || (added + removed.size()) * kFewestParts > std::max(messages_.size(), now.size())) {
+        schedule_anew(std::move(now));
+        return {true, update.removed, update.added};
+    }
+    const Resources old = resources(messages_);
+    for (const std::int32_t m : removed) leave(old, as_size(m), phase_[m]);
+    Array<std::int32_t> phase(now.size()), turn(now.size());
+    for (std::size_t m = 0; m < now.size(); ++m) {
+        if (before[m] == kNew) continue;
+        phase[m] = phase_[before[m]];
+        turn[m] = turn_[before[m]];
+    }
+    messages_ = std::move(now);
+    const Resources all = resources(messages_);
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+        if (before[m] != kNew) continue;
+        phase[m] = place(all, m);
+        turn[m] = turns_++;
+    }
+    phase_ = std::move(phase);
+    turn_ = std::move(turn);
+    if (!grown_too_far()) return update;
+    schedule_anew(std::move(messages_));
+    return {true, update.removed, update.added};
+}
+
+KeptUpdate KeptSchedule::update(const MessageChanges& changes) {
+    constexpr std::int32_t gone = -2;
+    Array<std::int32_t> state(messages_.size(), 0);
+    const auto known = [&](std::int32_t m) { return m >= 0 && as_size(m) < state.size() && state[m] != gone; };
+    for (const std::int32_t m : changes.removed) {
+        if (!known(m)) throw Failure(Code::argument, "removed message " + std::to_string(m) + " is not there");
+        state[m] = gone;
+    }
+    RankMessages now{messages_.ranks, {}, {}, {}};
+    Array<std::int32_t> before;
+    const RankMessages& added = changes.added;
+    if (!std::is_sorted(added.source.begin(), added.source.end()))
+        throw Failure(Code::argument, "added messages must be sorted by source");
+    Array<std::int64_t> bytes = messages_.bytes;
+    if (changes.bytes.size() != changes.resized.size())
+        throw Failure(Code::argument, "resized messages: one size each is required");
+    for (std::size_t k = 0; k < changes.resized.size(); ++k) {
+        if (!known(changes.resized[k]))
+            throw Failure(Code::argument, "resized message " + std::to_string(changes.resized[k]) + " is not there");
+        bytes[changes.resized[k]] = changes.bytes[k];
+    }
+    const auto append = [&](std::int32_t source, std::int32_t target, std::int64_t size, std::int32_t from) {
+        now.source.push_back(source);
+        now.target.push_back(target);
+        now.bytes.push_back(size);
+        before.push_back(from);
+    };
+    std::size_t next = 0;
+    const auto append_added = [&](std::int64_t below) {
+        for (; next < added.size() && added.source[next] < below; ++next)
+            append(added.source[next], added.target[next], added.bytes[next], kNew);
+    };
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+        append_added(messages_.source[m]);
+        if (state[m] != gone) append(messages_.source[m], messages_.target[m], bytes[m], static_cast<std::int32_t>(m));
+    }
+    append_added(std::numeric_limits<std::int64_t>::max());
+    return apply(std::move(now), before, {changes.removed.begin(), changes.removed.end()});
+}
+
+KeptUpdate KeptSchedule::update(RankMessages now) {
+    check_messages(machine_, now);
+    // of one source at a time: the messages before to each target, as lists in their order
+    Array<std::int32_t> first(as_size(std::max(now.ranks, messages_.ranks)), kNobody), next(messages_.size(), kNobody);
+    Array<std::int32_t> before(now.size(), kNew), removed;
+    std::size_t end = 0, m = 0;
+    for (std::int32_t source = 0; source < static_cast<std::int32_t>(first.size()); ++source) {
+        const std::size_t begin = end;
+        while (end < messages_.size() && messages_.source[end] == source) ++end;
+        for (std::size_t k = end; k-- > begin;)
+            next[k] = std::exchange(first[messages_.target[k]], static_cast<std::int32_t>(k));
+        for (; m < now.size() && now.source[m] == source; ++m) {
+            std::int32_t& head = first[now.target[m]];
+            if (head == kNobody) continue;
+            before[m] = head;
+            head = next[head];
+        }
+        for (std::size_t k = begin; k < end; ++k) {
+            std::int32_t& head = first[messages_.target[k]];
+            for (; head != kNobody; head = next[head]) removed.push_back(head);
+        }
+    }
+    return apply(std::move(now), before, removed);
+}
+
+RankSchedule KeptSchedule::schedule() const {
+    RankSchedule schedule = plain_;
+    Array<std::int64_t> offsets(as_size(phases_) + 1, 0);
+    for (const std::int32_t p : phase_) ++offsets[p + 1];
+    schedule.phase_offsets.assign(1, 0);
+    for (std::int32_t p = 0; p < phases_; ++p) {
+        offsets[p + 1] += offsets[p];
+        if (offsets[p + 1] > offsets[p]) schedule.phase_offsets.push_back(offsets[p + 1]);
+    }
+    schedule.message.resize(messages_.size());
+    for (std::size_t m = 0; m < messages_.size(); ++m)
+        schedule.message[offsets[phase_[m]]++] = static_cast<std::int32_t>(m);
+    if (schedule.method == "event-list")  // whose order of posting is what it found
+        std::sort(schedule.message.begin(), schedule.message.end(),
+                  [&](std::int32_t one, std::int32_t other) { return turn_[one] < turn_[other]; });
+    schedule.predicted_s = 0;
+    return schedule;
+}
+
+}  // namespace conset
