@@ -16,6 +16,7 @@ void bind_merge(nb::module_& module);
 void bind_loads(nb::module_& module);
 void bind_methods(nb::module_& module);
 void bind_placement(nb::module_& module);
+void bind_plan_file(nb::module_& module);
 void bind_profile(nb::module_& module);
 void bind_rank_executor(nb::module_& module);
 void bind_schedule(nb::module_& module);
@@ -44,6 +45,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_loads(module);
     conset::bindings::bind_methods(module);
     conset::bindings::bind_placement(module);
+    conset::bindings::bind_plan_file(module);
     conset::bindings::bind_profile(module);
     conset::bindings::bind_rank_executor(module);
     conset::bindings::bind_schedule(module);

@@ -21,7 +21,7 @@ from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.partition import Graph, pattern_from_graph
+from conset.pattern.readers.partition import Graph, partition_rows
 from conset.program import Paths, direct
 
 FLAT = "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out=10GB/s,port_in=none"
@@ -89,7 +89,7 @@ def fem_rows(shared_data: Path) -> Pattern:
     joined.eliminate_zeros()
     joined.sort_indices()
     graph = Graph(joined.indptr.astype(np.int64), joined.indices.astype(np.int64))
-    return pattern_from_graph(graph, 64, 8, 0, "sf10", "sf10")
+    return partition_rows(graph, 64, 8, 0, "sf10", "sf10").pattern
 
 
 def bundles(paths: Paths) -> int:

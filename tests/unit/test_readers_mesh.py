@@ -76,7 +76,7 @@ def test_halo_of_a_mesh_against_the_definition(monkeypatch: pytest.MonkeyPatch) 
     part = random.integers(4, size=15)
     monkeypatch.setattr(partition, "partition_graph", lambda *_: part)
     mesh = Cells(np.arange(16) * 3, np.concatenate(cells), np.full(15, 3), 2)
-    matrix = partition.pattern_from_cells(mesh, 4, 8, 0, "x", "x").matrix()
+    matrix = partition.partition_cells(mesh, 4, 8, 0, "x", "x").pattern.matrix()
     nodes = [{int(n) for cell, p in zip(cells, part, strict=True) if p == a for n in cell} for a in range(4)]
     for a in range(4):
         for b in range(4):
@@ -90,7 +90,7 @@ def test_halo_of_a_graph_against_the_definition(monkeypatch: pytest.MonkeyPatch)
     part = random.integers(3, size=20)
     monkeypatch.setattr(partition, "partition_graph", lambda *_: part)
     graph = Graph(np.concatenate([[0], np.cumsum(joined.sum(axis=1))]), np.nonzero(joined)[1])
-    matrix = partition.pattern_from_graph(graph, 3, 8, 0, "x", "x").matrix()
+    matrix = partition.partition_rows(graph, 3, 8, 0, "x", "x").pattern.matrix()
     for a in range(3):
         for b in range(3):
             sent = sum(1 for v in np.flatnonzero(part == a) if joined[v, part == b].any())

@@ -54,6 +54,14 @@ ChosenSyncOption = Annotated[
     str | None,
     typer.Option("--sync", metavar="S", help="none, local, ready, barrier, barrier:K; auto: the fastest by --rank-by."),
 ]
+InFlightOption = Annotated[
+    str | None,
+    typer.Option(
+        "--in-flight",
+        metavar="N",
+        help="Sends a rank keeps open at once, or all. Default: the schedule's, else its machine's, else all.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
 TimetableOption = Annotated[
     str | None,

@@ -29,14 +29,7 @@ def command(
         Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json).")
     ],
     sync: o.SyncOption = None,
-    in_flight: Annotated[
-        str | None,
-        typer.Option(
-            "--in-flight",
-            metavar="N",
-            help="Sends a rank keeps open at once, or all. Default: the schedule's, else its machine's, else all.",
-        ),
-    ] = None,
+    in_flight: o.InFlightOption = None,
     repeat: Annotated[int, typer.Option("--repeat", metavar="R", help="Repetitions that are timed.", min=1)] = 20,
     mpiexec: Annotated[
         str | None,
@@ -48,6 +41,7 @@ def command(
 ) -> None:
     """Execute a schedule or a program over MPI beside its baselines, every byte checked."""
     from conset.cli.output import console, print_json
+    from conset.cli.verified import read_verified
     from conset.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
     from conset.report.outcome import run_table, run_text
@@ -57,7 +51,7 @@ def command(
     job = find_job()
     try:
         _refuse_ranks(mpiexec)
-        what = _verified(file)
+        what = read_verified(file)
         flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
         with _ended_by_signals():
             result = _execute(what, sync, flight, repeat, mpiexec)
@@ -122,32 +116,6 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _verified(file: Path) -> Schedule | Program:
-    """What is in a file, verified before it may run."""
-    from conset.cli.output import progress
-    from conset.errors import VerificationError
-    from conset.formats.program import read_program_document, to_program
-    from conset.formats.schedule import read_document, to_schedule
-    from conset.formats.sniff import sniff
-    from conset.units import count_of
-    from conset.verification import verify_document, verify_program
-
-    is_program = sniff(file).form == "program"
-    with progress("verifying"):
-        if is_program:
-            program = read_program_document(file)
-            verdict = verify_program(program)
-        else:
-            document = read_document(file)
-            verdict = verify_document(document)
-    if not verdict.ok:
-        first = verdict.violations[0].text
-        raise VerificationError(
-            f"{file}: does not verify, {count_of(len(verdict.violations), 'violation')}, the first: {first}"
-        )
-    return to_program(program) if is_program else to_schedule(document)
 
 
 def _execute(

@@ -21,6 +21,7 @@ struct RankOperations {
 
     std::size_t size() const { return phase.size(); }
     bool in_work(std::size_t k) const { return !work.empty() && work[k] != 0; }
+    bool operator==(const RankOperations&) const = default;
 };
 
 // Copies of operation k are offsets[k] to offsets[k + 1] - 1; no offsets: none.
@@ -28,11 +29,13 @@ struct RankCopies {
     Array<std::int64_t> offsets;
     Array<std::uint8_t> work;
     Array<std::int64_t> source, target, bytes;
+    bool operator==(const RankCopies&) const = default;
 };
 
 // What a rank has for itself: copied from its send to its receive buffer within an exchange [B].
 struct RankOwnCopies {
     Array<std::int64_t> source, target, bytes;
+    bool operator==(const RankOwnCopies&) const = default;
 };
 
 struct RankPlan {
@@ -46,6 +49,7 @@ struct RankPlan {
     Array<std::int64_t> need_offsets;  // by send; empty: none
     Array<std::int32_t> needs;         // receives
     RankOwnCopies own;
+    bool operator==(const RankPlan&) const = default;
 };
 
 enum class ItemType : std::uint8_t { bytes, int32, int64, float32, float64, complex64, complex128 };

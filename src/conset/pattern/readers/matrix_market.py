@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, UsageError, shortened
+from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located, require_ranks, require_square, whole_bytes
-from conset.pattern.readers.partition import Graph, pattern_from_graph
+from conset.pattern.readers.halo import ghost_layout
+from conset.pattern.readers.partition import Graph, partition_rows
 
 _BANNER = re.compile(rb"%%?MatrixMarket[ \t]+matrix[ \t]+(\w+)[ \t]+([\w-]+)[ \t]+([\w-]+)[ \t]*", re.IGNORECASE)
 _SIZES = re.compile(rb"([0-9]{1,19})(?:[ \t]+([0-9]{1,19}))(?:[ \t]+([0-9]{1,19}))?")
@@ -40,10 +42,7 @@ _MAX_ROWS = 2**27
 
 
 def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
-    """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` see `halo_of_rows`.
-
-    With `parts` the rows are the vertices of a graph, joined where an entry stands on either side of the diagonal,
-    which METIS partitions; see `pattern_from_graph`.
+    """Entry (i, j) is what rank i - 1 sends to rank j - 1 [B], or with `rows_to` or `parts` see `partition_matrix`.
 
     A symmetric matrix is expanded; entries of a matrix without values count one word each; repeated entries add up.
 
@@ -52,20 +51,12 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
         InputError: no Matrix Market file, truncated, not square, or an entry that is no whole number of bytes.
         MissingExtraError: METIS is not installed.
     """
-    if options.rows_to is not None and options.parts is not None:
-        raise UsageError(
-            f"{path}: rows_to and parts exclude each other: rows in order, or METIS on the graph",
-            options=["rows_to", "parts"],
-        )
+    if options.parts is not None:
+        return partition_matrix(path, options).pattern
     rows, columns, values, shape = _read_entries(path)
     ranks = require_square(shape, str(path))
     if options.rows_to is not None:
         return halo_of_rows(path, rows, columns, ranks, options.rows_to, options.word)
-    if options.parts is not None:
-        if ranks > _MAX_ROWS:
-            raise InputError(f"{path}: parts: {ranks} rows: must be at most {_MAX_ROWS}", options=["parts"])
-        graph = graph_of_entries(rows, columns, ranks)
-        return pattern_from_graph(graph, options.parts, options.word, options.seed, str(path), path.name)
     require_ranks(ranks, str(path))
     if values is None:
         size = np.full(rows.size, options.word, np.int64)
@@ -76,6 +67,36 @@ def read_matrix_market(path: Path, options: ReadOptions) -> Pattern:
             way = "rows_to N or parts N distributes a matrix over N ranks"
             raise InputError(f"{error}; entries are sizes here, {way}", options=["rows_to", "parts"]) from None
     return located(str(path), lambda: Pattern.from_messages(rows, columns, size, ranks, name=path.name))
+
+
+def partition_matrix(path: Path, options: ReadOptions) -> Partition:
+    """A sparse matrix whose rows are distributed: with `rows_to` in order, see `halo_of_rows`.
+
+    With `parts` the rows are the vertices of a graph, joined where an entry stands on either side of the diagonal,
+    which METIS partitions; see `partition_rows`.
+
+    Raises:
+        UsageError: both `rows_to` and `parts`, or none of them.
+        InputError: no Matrix Market file, truncated, not square, or more ranks than rows.
+        MissingExtraError: METIS is not installed.
+    """
+    if (options.rows_to is None) == (options.parts is None):
+        rule = "exclude each other" if options.parts is not None else "one of them is required"
+        raise UsageError(
+            f"{path}: rows_to and parts: {rule}: rows in order, or METIS on the graph", options=["rows_to", "parts"]
+        )
+    rows, columns, _, shape = _read_entries(path)
+    size = require_square(shape, str(path))
+    if size > _MAX_ROWS:
+        raise InputError(f"{path}: {size} rows: must be at most {_MAX_ROWS} to be distributed with a layout")
+    if options.parts is not None:
+        graph = graph_of_entries(rows, columns, size)
+        return partition_rows(graph, options.parts, options.word, options.seed, str(path), path.name)
+    assert options.rows_to is not None
+    begin = _first_rows(path, size, options.rows_to)
+    part = np.repeat(np.arange(options.rows_to, dtype=np.int32), np.diff(begin))
+    layout = ghost_layout(rows, columns, part, options.rows_to, options.word)
+    return Partition(layout.pattern(path.name), layout)
 
 
 def graph_of_entries(rows: NDArray[np.int64], columns: NDArray[np.int64], size: int) -> Graph:
@@ -98,10 +119,7 @@ def halo_of_rows(
     Raises:
         InputError: more ranks than rows, or than a pattern may have.
     """
-    if ranks > size:
-        raise InputError(f"{path}: rows_to {ranks}: must be at most its {size} rows", options=["rows_to"])
-    require_ranks(ranks, f"{path}: rows_to", options=["rows_to"])
-    begin = np.arange(ranks + 1) * (size // ranks) + np.minimum(np.arange(ranks + 1), size % ranks)
+    begin = _first_rows(path, size, ranks)
     user = np.searchsorted(begin, rows, side="right") - 1
     used = np.arange(0)
     if ranks * size >= 2**63:  # number the columns that occur, so that a key of rank and column fits
@@ -116,6 +134,14 @@ def halo_of_rows(
     return located(
         str(path), lambda: Pattern.from_messages(pair // ranks, pair % ranks, count * word, ranks, name=path.name)
     )
+
+
+def _first_rows(path: Path, size: int, ranks: int) -> NDArray[np.int64]:
+    """shape=(ranks + 1): where the rows of each rank begin."""
+    if ranks > size:
+        raise InputError(f"{path}: rows_to {ranks}: must be at most its {size} rows", options=["rows_to"])
+    require_ranks(ranks, f"{path}: rows_to", options=["rows_to"])
+    return np.arange(ranks + 1) * (size // ranks) + np.minimum(np.arange(ranks + 1), size % ranks)
 
 
 def _read_entries(path: Path) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None, tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Meshes (Gmsh, VTK, METIS) to patterns: one adapter, cells in and the halo exchange of their parts out."""
+"""Meshes and graphs (Gmsh, VTK, METIS …), partitioned: one adapter, cells in, the halo exchange of their parts out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from conset.errors import InputError, MissingExtraError, UsageError
-from conset.pattern.pattern import Pattern
+from conset.pattern.layout import Partition
 from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mesh
-from conset.pattern.readers.partition import Cells, pattern_from_cells, pattern_from_graph
+from conset.pattern.readers.partition import Cells, partition_cells, partition_rows
 
 _CORNERS = {
     "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "pyramid": 5, "wedge": 6, "hexahedron": 8,
@@ -50,7 +50,7 @@ def _parts(path: Path, options: ReadOptions) -> int:
     return options.parts
 
 
-def read_gmsh(path: Path, options: ReadOptions) -> Pattern:
+def partition_gmsh(path: Path, options: ReadOptions) -> Partition:
     """The halo exchange of a Gmsh mesh (versions 2.2, 4.0, 4.1; text or binary).
 
     Raises:
@@ -72,13 +72,13 @@ def _require_gmsh_end(path: Path) -> None:
         raise InputError(f"{path}: no Gmsh mesh, or truncated: its last line must be $End…")
 
 
-def read_vtk(path: Path, options: ReadOptions) -> Pattern:
-    """The halo exchange of a VTK mesh; raises what `read_gmsh` raises."""
+def partition_vtk(path: Path, options: ReadOptions) -> Partition:
+    """The halo exchange of a VTK mesh; raises what `partition_gmsh` raises."""
     return _read_cells(path, "vtk", options)
 
 
-def read_vtu(path: Path, options: ReadOptions) -> Pattern:
-    """The halo exchange of a VTK mesh in XML; raises what `read_gmsh` raises."""
+def partition_vtu(path: Path, options: ReadOptions) -> Partition:
+    """The halo exchange of a VTK mesh in XML; raises what `partition_gmsh` raises."""
     with path.open("rb") as handle:
         head = handle.read(_HEAD)
     if b"<!DOCTYPE" in head.partition(b"<VTKFile")[0]:  # a few entities that name each other fill any memory
@@ -86,8 +86,8 @@ def read_vtu(path: Path, options: ReadOptions) -> Pattern:
     return _read_cells(path, "vtu", options)
 
 
-def read_mesh(path: Path, options: ReadOptions) -> Pattern:
-    """The halo exchange of a mesh of `MESHES`; raises what `read_gmsh` raises."""
+def partition_mesh(path: Path, options: ReadOptions) -> Partition:
+    """The halo exchange of a mesh of `MESHES`; raises what `partition_gmsh` raises."""
     if path.suffix.lower() == ".off":
         _require_off_counts(path)
     return _read_cells(path, MESHES[path.suffix.lower()][0], options)
@@ -101,7 +101,7 @@ def _require_off_counts(path: Path) -> None:
             raise InputError(f"{path}: no OFF mesh, or truncated: no line of counts")
 
 
-def read_metis_mesh(path: Path, options: ReadOptions) -> Pattern:
+def partition_metis_mesh(path: Path, options: ReadOptions) -> Partition:
     """The halo exchange of a METIS mesh.
 
     Raises:
@@ -110,10 +110,10 @@ def read_metis_mesh(path: Path, options: ReadOptions) -> Pattern:
         MissingExtraError: METIS is not installed.
     """
     parts = _parts(path, options)
-    return pattern_from_cells(parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name)
+    return partition_cells(parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name)
 
 
-def read_metis_graph(path: Path, options: ReadOptions) -> Pattern:
+def partition_metis_graph(path: Path, options: ReadOptions) -> Partition:
     """The halo exchange of a METIS graph.
 
     Raises:
@@ -122,13 +122,13 @@ def read_metis_graph(path: Path, options: ReadOptions) -> Pattern:
         MissingExtraError: METIS is not installed.
     """
     parts = _parts(path, options)
-    return pattern_from_graph(parse_metis_graph(path), parts, options.word, options.seed, str(path), path.name)
+    return partition_rows(parse_metis_graph(path), parts, options.word, options.seed, str(path), path.name)
 
 
-def _read_cells(path: Path, file_format: str, options: ReadOptions) -> Pattern:
+def _read_cells(path: Path, file_format: str, options: ReadOptions) -> Partition:
     parts = _parts(path, options)
     cells = cells_of_blocks(_read_meshio(path, file_format), path)
-    return pattern_from_cells(cells, parts, options.word, options.seed, str(path), path.name)
+    return partition_cells(cells, parts, options.word, options.seed, str(path), path.name)
 
 
 def _read_meshio(path: Path, file_format: str) -> Any:

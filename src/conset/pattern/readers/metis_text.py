@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.files import read_text
@@ -108,12 +107,10 @@ def parse_metis_mesh(path: Path) -> Cells:
         element = int(np.searchsorted(offsets, np.argmin(nodes), side="right")) - 1
         raise InputError(f"{path}: element {element + 1}: node 0: nodes are counted from 1")
     first = np.array([row[0] for row in rows], np.int64) if weights else None
-    return Cells(offsets, _renumbered(nodes), np.diff(offsets), _common(int(np.diff(offsets).min())), first)
-
-
-def _renumbered(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Nodes as dense numbers: a file may name any, and arrays are as long as the largest."""
-    return np.unique(nodes, return_inverse=True)[1].reshape(-1)
+    # a file may name any nodes, and arrays are as long as the largest
+    numbers, dense = np.unique(nodes, return_inverse=True)
+    common = _common(int(np.diff(offsets).min()))
+    return Cells(offsets, dense.reshape(-1), np.diff(offsets), common, first, numbers)
 
 
 def _common(nodes: int) -> int:

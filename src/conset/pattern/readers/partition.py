@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError, MissingExtraError
+from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
+from conset.pattern.readers.halo import ghost_layout, shared_layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,7 @@ class Cells:
             by corners only, nodes on the middle of an edge are shared all the same.
         common: corners that two cells next to each other share at least.
         weights: shape=(cells), int64: work of a cell; None: all equal.
+        numbers: int64, ascending: what the file calls each node, from 0; None: the same.
     """
 
     offsets: NDArray[np.int64]
@@ -34,6 +37,7 @@ class Cells:
     corners: NDArray[np.int64]
     common: int
     weights: NDArray[np.int64] | None = None
+    numbers: NDArray[np.int64] | None = None
 
     @property
     def count(self) -> int:
@@ -63,30 +67,24 @@ class Graph:
         return int(self.offsets.size - 1)
 
 
-def pattern_from_cells(cells: Cells, parts: int, word: int, seed: int, where: str, name: str) -> Pattern:
+def partition_cells(cells: Cells, parts: int, word: int, seed: int, where: str, name: str) -> Partition:
     """The halo exchange of a mesh: part a sends part b one word for every node that both have.
 
     Raises:
         InputError: fewer cells than parts.
         MissingExtraError: METIS is not installed.
     """
-    return halo_exchange(cells, partition_graph(dual_graph(cells), parts, seed, where), parts, word, name)
+    part = partition_graph(dual_graph(cells), parts, seed, where)
+    layout = shared_layout(cells.offsets, cells.nodes, part, parts, word, cells.numbers)
+    return Partition(layout.pattern(name), layout)
 
 
 def halo_exchange(cells: Cells, part: NDArray[np.int64], parts: int, word: int, name: str) -> Pattern:
     """What parts that are given exchange: `part[c]` is the part of cell c; one word for every node that two have."""
-    from scipy.sparse import coo_matrix
-
-    owner = np.repeat(part, np.diff(cells.offsets))
-    key = np.unique(cells.nodes * parts + owner)  # the distinct pairs (node, part that has it)
-    node, part = key // parts, key % parts
-    has = coo_matrix((np.ones(node.size, np.int64), (node, part)), shape=(int(node.max()) + 1, parts)).tocsr()
-    shared = coo_matrix(has.T @ has)
-    apart = shared.row != shared.col
-    return Pattern.from_messages(shared.row[apart], shared.col[apart], shared.data[apart] * word, parts, name=name)
+    return shared_layout(cells.offsets, cells.nodes, part, parts, word).pattern(name)
 
 
-def pattern_from_graph(graph: Graph, parts: int, word: int, seed: int, where: str, name: str) -> Pattern:
+def partition_rows(graph: Graph, parts: int, word: int, seed: int, where: str, name: str) -> Partition:
     """The halo exchange of a graph: part a sends part b one word for every vertex of a with a neighbour in b.
 
     Raises:
@@ -95,10 +93,8 @@ def pattern_from_graph(graph: Graph, parts: int, word: int, seed: int, where: st
     """
     part = partition_graph(graph, parts, seed, where)
     vertex = np.repeat(np.arange(graph.count), np.diff(graph.offsets))
-    other = part[graph.neighbor]
-    cut = part[vertex] != other
-    key = np.unique(vertex[cut] * parts + other[cut])
-    return Pattern.from_messages(part[key // parts], key % parts, np.full(key.size, word), parts, name=name)
+    layout = ghost_layout(vertex, graph.neighbor, part, parts, word)
+    return Partition(layout.pattern(name), layout)
 
 
 def dual_graph(cells: Cells) -> Graph:

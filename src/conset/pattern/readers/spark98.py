@@ -10,12 +10,14 @@ length; per subdomain the words it sends; for each i, for each j a count and tha
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError
+from conset.pattern.layout import Layout, Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located
 
@@ -24,12 +26,68 @@ _NO_NUMBER = re.compile(rb"(?<!\S)(?![+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE
 scripts, nan and inf. (No possessive quantifiers: before Python 3.11.5 a group that fails keeps what it took.)"""
 
 
+@dataclass(frozen=True, eq=False)
+class _Pack:
+    """What a file says.
+
+    Attributes:
+        nodes: global numbers of each subdomain's nodes.
+        elements: of its elements.
+        shared: (i, j) → the nodes of i that it shares with j, by their places in the list of i.
+    """
+
+    nodes: list[NDArray[np.int64]]
+    elements: list[NDArray[np.int64]]
+    shared: dict[tuple[int, int], NDArray[np.int64]]
+
+
 def read_spark98(path: Path, options: ReadOptions) -> Pattern:
     """Subdomain i sends subdomain j one word for every node they share.
 
     Raises:
         InputError: a token that is no number, a file that ends early or late, counts that contradict each other.
     """
+    pack = _read_pack(path)
+    pairs = [pair for pair, local in pack.shared.items() if local.size]
+    source, target = np.array(pairs, np.int64).reshape(-1, 2).T
+    size = np.array([pack.shared[pair].size for pair in pairs], np.int64) * options.word
+    return located(str(path), lambda: Pattern.from_messages(source, target, size, len(pack.nodes), name=path.name))
+
+
+def partition_spark98(path: Path, options: ReadOptions) -> Partition:
+    """The partition that a file carries, nodes and elements numbered from 0; raises what `read_spark98` raises.
+
+    Values travel by ascending number of their nodes, whatever the order of the lists.
+
+    Raises:
+        InputError: two subdomains share other nodes by the list of the one than by the list of the other, or an element
+            is in two subdomains or in none.
+    """
+    pack = _read_pack(path)
+    parts = len(pack.nodes)
+    element = np.concatenate(pack.elements)
+    part = np.repeat(np.arange(parts), [own.size for own in pack.elements])
+    if not np.array_equal(np.sort(element), np.arange(1, element.size + 1)):
+        raise InputError(f"{path}: elements must be numbered from 1 to {element.size}, each in one subdomain")
+    sent = {pair: np.sort(pack.nodes[pair[0]][local]) - 1 for pair, local in pack.shared.items() if local.size}
+    for (i, j), numbers in sent.items():
+        if i == j or not np.array_equal(numbers, sent.get((j, i))):
+            raise InputError(f"{path}: subdomains {i} and {j} share other nodes one way than the other: must agree")
+    source, target = np.array([*sent], np.int64).reshape(-1, 2).T
+    layout = located(str(path), lambda: Layout(
+        "shared", part[np.argsort(element)], options.word,
+        _offsets(pack.nodes), np.concatenate([np.sort(own) - 1 for own in pack.nodes]),
+        np.zeros(parts + 1, np.int64), np.zeros(0, np.int64),
+        source, target, _offsets([*sent.values()]), np.concatenate([np.zeros(0, np.int64), *sent.values()]),
+    ))  # fmt: skip
+    return Partition(layout.pattern(path.name), layout)
+
+
+def _offsets(rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *(row.size for row in rows)], dtype=np.int64)
+
+
+def _read_pack(path: Path) -> _Pack:
     tokens = _Tokens(path)
     dimension = tokens.take(2, "nodes and dimension")[1]
     corners = tokens.take(2, "elements and corners")[1]
@@ -37,24 +95,23 @@ def read_spark98(path: Path, options: ReadOptions) -> Pattern:
     if parts < 1:
         raise InputError(f"{path}: {parts} subdomains: must be at least 1")
     nodes = tokens.take(3 * parts, "nodes of subdomains").reshape(parts, 3)[:, 0]
-    tokens.take(int(nodes.sum()) * int(1 + dimension), "nodes", whole=False)
+    numbers = tokens.numbers(nodes, int(1 + dimension), "nodes")
     elements = tokens.take(parts, "numbers of elements")
-    tokens.take(int(elements.sum()) * int(1 + corners), "elements")
+    own = tokens.numbers(elements, int(1 + corners), "elements")
     lengths = tokens.take(2 * parts, "lengths of matrices").reshape(parts, 2)[:, 0]
     tokens.take(2 * int(lengths.sum()), "entries of matrices")
     words = tokens.take(parts, "words of subdomains")
     shared = _shared_nodes(tokens, nodes)
     tokens.end()
-    _check_shared(path, shared, words)
-    source, target = np.nonzero(shared)
-    size = shared[source, target] * options.word
-    return located(str(path), lambda: Pattern.from_messages(source, target, size, parts, name=path.name))
+    counts = np.array([local.size for local in shared.values()], np.int64).reshape(parts, parts)
+    _check_shared(path, counts, words)
+    return _Pack(numbers, own, shared)
 
 
-def _shared_nodes(tokens: _Tokens, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """shape=(parts, parts): how many nodes i and j share, by the lists of i."""
+def _shared_nodes(tokens: _Tokens, nodes: NDArray[np.int64]) -> dict[tuple[int, int], NDArray[np.int64]]:
+    """(i, j) → the nodes of i that it shares with j, by the lists of i."""
     parts = nodes.size
-    shared = np.zeros((parts, parts), np.int64)
+    shared = {}
     for i in range(parts):
         for j in range(parts):
             count = int(tokens.take(1, f"shared nodes of subdomains {i} and {j}")[0])
@@ -62,7 +119,7 @@ def _shared_nodes(tokens: _Tokens, nodes: NDArray[np.int64]) -> NDArray[np.int64
             if count and local.max() >= nodes[i]:
                 where = f"{tokens.path}: shared nodes of subdomains {i} and {j}"
                 raise InputError(f"{where}: node {local.max()}: must be below {nodes[i]}")
-            shared[i, j] = count
+            shared[i, j] = local
     return shared
 
 
@@ -95,6 +152,13 @@ class _Tokens:
             raise InputError(f"{path}: number {k + 1} of the file: '{text}' is no number")
         self._numbers = np.array(words, np.float64)
         self._next = 0
+
+    def numbers(self, counts: NDArray[np.int64], stride: int, what: str) -> list[NDArray[np.int64]]:
+        """The first of every `stride` numbers, as lists of these lengths; the others may be any."""
+        begin = self._next
+        self.take(int(counts.sum()) * stride, what, whole=False)
+        ends = np.cumsum(counts)[:-1] * stride
+        return [block[::stride].astype(np.int64) for block in np.split(self._numbers[begin : self._next], ends)]
 
     def take(self, count: int, what: str, *, whole: bool = True) -> NDArray[np.int64]:
         """shape=(count): the next numbers; unless `whole` is off they must be whole and not negative."""

@@ -6,21 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.csv import read_csv
 from conset.pattern.readers.entries import ReadOptions
-from conset.pattern.readers.matrix_market import read_matrix_market
+from conset.pattern.readers.matrix_market import partition_matrix, read_matrix_market
 from conset.pattern.readers.mesh import (
     MESHES,
-    read_gmsh,
-    read_mesh,
-    read_metis_graph,
-    read_metis_mesh,
-    read_vtk,
-    read_vtu,
+    partition_gmsh,
+    partition_mesh,
+    partition_metis_graph,
+    partition_metis_mesh,
+    partition_vtk,
+    partition_vtu,
 )
 from conset.pattern.readers.npz import read_npz
-from conset.pattern.readers.spark98 import read_spark98
+from conset.pattern.readers.spark98 import partition_spark98, read_spark98
 
 
 @dataclass(frozen=True)
@@ -31,26 +32,36 @@ class Reader:
         function: file and options to pattern.
         summary: what the file holds, one line.
         takes: options of the command line that matter; others are refused.
+        partition: file and options to the pattern with who owns what; None: the file says what is sent, nothing else.
     """
 
     function: Callable[[Path, ReadOptions], Pattern]
     summary: str
     takes: tuple[str, ...] = ()
+    partition: Callable[[Path, ReadOptions], Partition] | None = None
+
+
+def _parted(partition: Callable[[Path, ReadOptions], Partition], summary: str) -> Reader:
+    """Of a mesh or graph, which is a pattern once it is partitioned."""
+    return Reader(lambda path, options: partition(path, options).pattern, summary, ("parts",), partition)
 
 
 READERS: Mapping[str, Reader] = {
     ".mtx": Reader(
-        read_matrix_market, "Matrix Market: entries are bytes, or a matrix that is distributed", ("rows_to", "parts")
+        read_matrix_market, "Matrix Market: entries are bytes, or a matrix that is distributed", ("rows_to", "parts"),
+        partition_matrix,
     ),
     ".npz": Reader(read_npz, "NumPy archive: matrix, or source, target, bytes"),
     ".csv": Reader(read_csv, "a square matrix, or messages under source,target,bytes[,after]"),
-    ".pack": Reader(read_spark98, "Spark98: a partitioned mesh with its communication"),
-    ".msh": Reader(read_gmsh, "Gmsh mesh", ("parts",)),
-    ".vtk": Reader(read_vtk, "VTK mesh", ("parts",)),
-    ".vtu": Reader(read_vtu, "VTK mesh, XML", ("parts",)),
-    **{suffix: Reader(read_mesh, f"{name} mesh", ("parts",)) for suffix, (_, name) in MESHES.items()},
-    ".mesh": Reader(read_metis_mesh, "METIS mesh: elements by their nodes", ("parts",)),
-    ".graph": Reader(read_metis_graph, "METIS graph: vertices by their neighbours", ("parts",)),
-    ".mgraph": Reader(read_metis_graph, "METIS graph", ("parts",)),
-}
+    ".pack": Reader(
+        read_spark98, "Spark98: a partitioned mesh with its communication", partition=partition_spark98
+    ),
+    ".msh": _parted(partition_gmsh, "Gmsh mesh"),
+    ".vtk": _parted(partition_vtk, "VTK mesh"),
+    ".vtu": _parted(partition_vtu, "VTK mesh, XML"),
+    **{suffix: _parted(partition_mesh, f"{name} mesh") for suffix, (_, name) in MESHES.items()},
+    ".mesh": _parted(partition_metis_mesh, "METIS mesh: elements by their nodes"),
+    ".graph": _parted(partition_metis_graph, "METIS graph: vertices by their neighbours"),
+    ".mgraph": _parted(partition_metis_graph, "METIS graph"),
+}  # fmt: skip
 """Suffix → reader."""

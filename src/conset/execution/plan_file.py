@@ -1,0 +1,101 @@
+"""Plan files: what every rank executes, for programs without Python (`conset/plan@1` of `docs/flat-files.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from conset.errors import UsageError, unknown_name
+from conset.execution.plan import Plan
+from conset.files import require_replaceable
+from conset.formats.flat import PLAN_FILE, FlatValue, write_flat
+from conset.pattern.layout import Layout
+from conset.pattern.pattern import Pattern
+
+ELEMENTS = {"bytes": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+"""Type of an element of an application's array → its size [B]."""
+_DEFAULT_ELEMENTS = {8: "float64", 4: "float32"}
+"""Bytes of a word → what it is where nothing is said."""
+
+
+def require_plan_path(path: str | Path) -> Path:
+    """`path`, if its name is that of a plan file and it may be written.
+
+    Raises:
+        UsageError: another suffix. InputError: a directory or a device.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".plan":
+        raise UsageError(f"{path}: a plan file ends in .plan, not in '{path.suffix}'")
+    require_replaceable(path)
+    return path
+
+
+def write_plan_file(plan: Plan, path: str | Path, items: dict[str, FlatValue] | None = None) -> None:
+    """Writes what every rank executes; `items` (of `plan_items`): where the bytes lie in arrays of the application.
+
+    Raises:
+        UsageError: another suffix than `.plan`.
+        InputError: the file cannot be written.
+    """
+    require_plan_path(path)
+    phase_transfers = np.bincount(plan.sends.phase, minlength=plan.phases).astype(np.int32)
+    entries: dict[str, FlatValue] = {
+        "ranks": plan.ranks, "phases": plan.phases, "sync": str(plan.sync), "in_flight": plan.in_flight or 0,
+        "phase_transfers": phase_transfers, "send_bytes": plan.send_bytes, "receive_bytes": plan.receive_bytes,
+    }  # fmt: skip
+    if plan.work_bytes is not None:
+        entries["work_bytes"] = plan.work_bytes
+    for name in ("sends", "receives", "packs", "unpacks", "needs"):
+        part = getattr(plan, name)
+        for each in () if part is None else fields(part):
+            values = getattr(part, each.name)
+            if values is not None and each.name != "transfer":  # a number of the schedule's, no part of the execution
+                entries[f"{name}_{each.name}"] = values
+    write_flat(path, PLAN_FILE, entries | (items or {}))
+
+
+def plan_items(pattern: Pattern, layout: Layout, element: str | None = None) -> dict[str, FlatValue]:
+    """Where the bytes of a plan of `pattern` lie in the arrays of an application that is laid out so.
+
+    Args:
+        pattern: what the plan delivers.
+        layout: whose messages it is.
+        element: a key of `ELEMENTS`, what the array is made of; None: float64 where a word has 8 bytes, float32 where
+            it has 4.
+
+    Raises:
+        InputError: the layout is of other messages.
+        UsageError: no such element, one that a word is no whole number of, or a word without a default.
+    """
+    layout.require_pattern(pattern)
+    name = _element(layout, element)
+    lists = [layout.local(rank) for rank in range(layout.ranks)]
+    entries: dict[str, FlatValue] = {"item_bytes": layout.word, "item_type": name, "add": int(layout.add)}
+    for side, key in enumerate(("send_items", "receive_items")):
+        rows = [pair[side] for pair in lists]
+        entries[f"{key}_offsets"] = np.cumsum([0, *(row.size for row in rows)], dtype=np.int64)
+        entries[key] = np.concatenate(rows)
+    return entries
+
+
+def _element(layout: Layout, element: str | None) -> str:
+    """The element's name, checked."""
+    if element is None:
+        if layout.word not in _DEFAULT_ELEMENTS:
+            raise UsageError(
+                f"element: required where a word has {layout.word} B: one of {', '.join(ELEMENTS)}", options=["element"]
+            )
+        return _DEFAULT_ELEMENTS[layout.word]
+    if element not in ELEMENTS:
+        raise unknown_name("element", element, ELEMENTS)
+    if layout.word % ELEMENTS[element]:
+        raise UsageError(
+            f"element {element}: has {ELEMENTS[element]} B, a word of the layout {layout.word}: must be whole elements",
+            options=["element"],
+        )
+    if layout.add and element == "bytes":
+        raise UsageError("element bytes: cannot be added, as the layout's shared nodes are", options=["element"])
+    return element

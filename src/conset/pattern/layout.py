@@ -1,0 +1,283 @@
+"""Layout: who owns what of a mesh, graph or matrix that is distributed, and what each message of its pattern carries.
+
+*Ghost* (sparse rows, graphs): every row has one owner; a rank has its own rows and copies of those of others that its
+rows refer to, its ghosts; a receive stores. *Shared* (meshes): every element has one owner; a node that elements of
+several ranks have exists on each of them, and a receive adds, in the order of the sources.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import ValueObject, check_offsets, check_range, frozen_ints
+from conset.errors import InputError, UsageError
+from conset.pattern.pattern import Pattern
+
+Kind = Literal["ghost", "shared"]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout(ValueObject):
+    """Who owns what, by global numbers of the file, from 0.
+
+    Attributes:
+        kind: `ghost` or `shared`.
+        part: shape=(rows or elements), int32: the rank of each.
+        word: of an item of an application's arrays [B].
+        own_offsets: shape=(ranks + 1), int64.
+        own_numbers: int64: rank r has `own_numbers[own_offsets[r]:own_offsets[r + 1]]`, ascending: rows, or the nodes
+            of its elements.
+        ghost_offsets: shape=(ranks + 1), int64.
+        ghost_numbers: int64: rows of others that a rank has copies of, by owner, then number; kind `shared`: none.
+        source: shape=(messages), int32: messages as in the pattern, by source, then target.
+        target: shape=(messages), int32.
+        item_offsets: shape=(messages + 1), int64.
+        item_numbers: int64: message m carries the values of `item_numbers[item_offsets[m]:item_offsets[m + 1]]`, in
+            that order.
+    """
+
+    kind: Kind
+    part: NDArray[np.int32]
+    word: int
+    own_offsets: NDArray[np.int64]
+    own_numbers: NDArray[np.int64]
+    ghost_offsets: NDArray[np.int64]
+    ghost_numbers: NDArray[np.int64]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    item_offsets: NDArray[np.int64]
+    item_numbers: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InputError(f"kind must be ghost or shared, is '{self.kind}'")
+        if self.word < 1:
+            raise InputError(f"word = {self.word}: must be at least 1 B")
+        for name in ("part", "source", "target"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
+        for name in ("own_offsets", "own_numbers", "ghost_offsets", "ghost_numbers", "item_offsets", "item_numbers"):
+            object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
+        check_offsets("own_offsets", self.own_offsets, None, self.own_numbers.size, "rows or nodes")
+        check_offsets("ghost_offsets", self.ghost_offsets, self.ranks, self.ghost_numbers.size, "ghosts")
+        check_offsets("item_offsets", self.item_offsets, self.source.size, self.item_numbers.size, "items")
+        check_range("part", self.part, self.ranks)
+        check_range("source", self.source, self.ranks)
+        check_range("target", self.target, self.ranks)
+        most = self.part.size if self.kind == "ghost" else 2**62 // self.ranks
+        for name in ("own_numbers", "ghost_numbers", "item_numbers"):
+            check_range(name, getattr(self, name), most)
+        self._check_messages()
+        self._check_places()
+
+    def _check_messages(self) -> None:
+        if self.target.shape != self.source.shape:
+            raise InputError(f"target has {self.target.size} entries, source {self.source.size}: must agree")
+        if (self.source == self.target).any():
+            m = int(np.argmax(self.source == self.target))
+            raise InputError(f"message {m}: from rank {self.source[m]} to itself")
+        if (np.diff(self.source.astype(np.int64) * self.ranks + self.target) <= 0).any():
+            raise InputError("messages: must be sorted by source, then target, one for each pair")
+
+    def _check_places(self) -> None:
+        """Every item is where it is sent from and where it is received."""
+        if not _rise(self.own_offsets, self.own_numbers):
+            raise InputError(f"{self.own_name}_r: numbers must rise")
+        if self.kind == "ghost":
+            self._check_ghosts()
+        elif self.ghost_numbers.size:
+            raise InputError("ghost_r: there are none where nodes are shared")
+        item_of = np.repeat(np.arange(self.messages), np.diff(self.item_offsets))
+        self._check_held("source", self.source, self.own_offsets, self.own_numbers, item_of)
+        self._check_held("target", self.target, *self._received_in, item_of)
+        if self.kind == "ghost" and self.item_numbers.size != self.ghost_numbers.size:
+            raise InputError(
+                f"items: {self.item_numbers.size} are sent, there are {self.ghost_numbers.size} ghosts: must agree"
+            )
+
+    def _check_ghosts(self) -> None:
+        own_counts = np.bincount(self.part, minlength=self.ranks)
+        if not np.array_equal(own_counts, np.diff(self.own_offsets)) or (
+            self.part[self.own_numbers] != _rank_of(self.own_offsets)
+        ).any():
+            raise InputError("owned_r: must be the rows that part gives to rank r")
+        owner = self.part[self.ghost_numbers]
+        if (
+            not _rise(self.ghost_offsets, owner * np.int64(self._most) + self.ghost_numbers)
+            or (owner == _rank_of(self.ghost_offsets)).any()
+        ):
+            raise InputError("ghost_r: must be rows of other ranks, by owner, then number, each once")
+
+    def _check_held(
+        self,
+        end: str,
+        rank: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        item_of: NDArray[np.int64],
+    ) -> None:
+        """Every item is among the numbers of the rank at one end of its message."""
+        held = np.sort(_rank_of(offsets) * self._most + numbers)
+        wrong = np.flatnonzero(~np.isin(rank[item_of] * np.int64(self._most) + self.item_numbers, held))
+        if wrong.size:
+            k = int(wrong[0])
+            m = int(item_of[k])
+            raise InputError(f"items_{m}: {self.item_numbers[k]} is not with its {end}, rank {rank[m]}")
+
+    @property
+    def _most(self) -> int:
+        """Numbers are below it."""
+        return max(int(array.max(initial=0)) for array in (self.own_numbers, self.ghost_numbers, self.item_numbers)) + 1
+
+    @property
+    def _received_in(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(offsets, numbers) of the arrays that receives go to."""
+        return (
+            (self.ghost_offsets, self.ghost_numbers) if self.kind == "ghost" else (self.own_offsets, self.own_numbers)
+        )
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.own_offsets.size - 1)
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return int(self.source.size)
+
+    @property
+    def add(self) -> bool:
+        """Whether a receive adds to what is there."""
+        return self.kind == "shared"
+
+    @property
+    def own_name(self) -> str:
+        """What files call the rows, or nodes, of a rank."""
+        return "owned" if self.kind == "ghost" else "nodes"
+
+    def owned(self, rank: int) -> NDArray[np.int64]:
+        """The rows of a rank, ascending; raises UsageError where nodes are shared."""
+        return self._own(rank, "ghost", "owned")
+
+    def nodes(self, rank: int) -> NDArray[np.int64]:
+        """The nodes of a rank's elements, ascending; raises UsageError where rows are owned."""
+        return self._own(rank, "shared", "nodes")
+
+    def _own(self, rank: int, kind: Kind, name: str) -> NDArray[np.int64]:
+        self._require_rank(rank)
+        if self.kind != kind:
+            raise UsageError(f"{name}: is of kind {kind}, the layout is of kind {self.kind}")
+        return self.own_numbers[self.own_offsets[rank] : self.own_offsets[rank + 1]]
+
+    def ghost(self, rank: int) -> NDArray[np.int64]:
+        """The ghosts of a rank, by owner, then number; none where nodes are shared."""
+        self._require_rank(rank)
+        return self.ghost_numbers[self.ghost_offsets[rank] : self.ghost_offsets[rank + 1]]
+
+    def items(self, message: int) -> NDArray[np.int64]:
+        """What a message carries, in the order in which it travels."""
+        if not 0 <= message < self.messages:
+            raise UsageError(f"message {message}: must be from 0 to {self.messages - 1}")
+        return self.item_numbers[self.item_offsets[message] : self.item_offsets[message + 1]]
+
+    def local(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the items of a rank's messages are in its own arrays: what it sends, what it receives.
+
+        Positions of sends count in `owned(rank)` or `nodes(rank)`, those of receives in the ghosts or in `nodes(rank)`;
+        both lists are in the order of a plan's buffers: sends by target, receives by source, then as the items travel.
+        """
+        self._require_rank(rank)
+        first, last = np.searchsorted(self.source, [rank, rank + 1])
+        sent = self.item_numbers[self.item_offsets[first] : self.item_offsets[last]]
+        own = self.own_numbers[self.own_offsets[rank] : self.own_offsets[rank + 1]]
+        order, ends = self._by_target
+        arrived = [self.items(m) for m in order[ends[rank] : ends[rank + 1]].tolist()]
+        received = np.concatenate([np.zeros(0, np.int64), *arrived])
+        offsets, numbers = self._received_in
+        held = numbers[offsets[rank] : offsets[rank + 1]]
+        sorter = np.argsort(held, kind="stable")
+        return np.searchsorted(own, sent), sorter[np.searchsorted(held, received, sorter=sorter)]
+
+    @cached_property
+    def _by_target(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(messages by target, then source; where those of each target begin)."""
+        order = np.argsort(self.target, kind="stable")
+        return order, np.searchsorted(self.target[order], np.arange(self.ranks + 1))
+
+    def _require_rank(self, rank: int) -> None:
+        if not 0 <= rank < self.ranks:
+            raise UsageError(f"rank {rank}: must be from 0 to {self.ranks - 1}")
+
+    def pattern(self, name: str = "pattern") -> Pattern:
+        """The messages, a word for every item."""
+        return Pattern.from_messages(
+            self.source, self.target, np.diff(self.item_offsets) * self.word, self.ranks, name=name
+        )
+
+    def require_pattern(self, pattern: Pattern) -> None:
+        """Checks that a pattern's messages are those of the layout.
+
+        Raises:
+            InputError: they are not; names the first that differs.
+        """
+        if (pattern.ranks, pattern.messages) != (self.ranks, self.messages):
+            raise InputError(
+                f"layout: is of {self.ranks} ranks and {self.messages} messages, the pattern has {pattern.ranks} and "
+                f"{pattern.messages}: must agree"
+            )
+        size = np.diff(self.item_offsets) * self.word
+        wrong = np.flatnonzero(
+            (pattern.source != self.source) | (pattern.target != self.target) | (pattern.size != size)
+        )
+        if wrong.size:
+            m = int(wrong[0])
+            raise InputError(
+                f"layout: message {m} is {self.source[m]} → {self.target[m]} with {size[m]} B, the pattern's "
+                f"{pattern.source[m]} → {pattern.target[m]} with {pattern.size[m]} B: must agree"
+            )
+
+    def write(self, path: str | Path) -> None:
+        """Writes an `.npz`: `kind`, `part`, per rank `owned_r` and `ghost_r` or `nodes_r`, per message `items_m`.
+
+        Also `word`, and `source` and `target` of the messages. The same layout gives the same bytes.
+
+        Raises:
+            UsageError: another suffix.
+            InputError: the file cannot be written.
+        """
+        from conset.pattern.layout_file import write_layout
+
+        write_layout(self, path)
+
+    def __repr__(self) -> str:
+        return f"Layout({self.kind}, ranks={self.ranks}, messages={self.messages}, items={self.item_numbers.size})"
+
+
+@dataclass(frozen=True, eq=False)
+class Partition(ValueObject):
+    """A mesh, graph or matrix distributed: what is sent, and who owns what.
+
+    Attributes:
+        pattern: the messages.
+        layout: of the same messages.
+    """
+
+    pattern: Pattern
+    layout: Layout
+
+
+def _rank_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rank of every entry of arrays that stand one after the other."""
+    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+
+
+def _rise(offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> bool:
+    """Whether the numbers of every rank rise."""
+    follows = np.diff(_rank_of(offsets)) == 0
+    return not (follows & (np.diff(numbers) <= 0)).any()
