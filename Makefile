@@ -64,7 +64,7 @@ test-cpp-sanitized: ## the same with address and undefined-behaviour sanitizers
 
 # The interpreter itself with the packages of the environment, without its .pth files: one of them would find the
 # extension that is not sanitized.
-test-core-sanitized: $(LINT) ## malformed arguments and nouns, with the extension built with sanitizers
+test-core-sanitized: $(LINT) ## malformed arguments, nouns and plan files, with the extension built with sanitizers
 	$(BIN)/cmake -S cpp -B $(SANITIZED) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCONSET_PYTHON=ON \
 		-DCONSET_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(abspath $(BIN)/python) >/dev/null
 	$(BIN)/cmake --build $(SANITIZED)
@@ -74,7 +74,8 @@ test-core-sanitized: $(LINT) ## malformed arguments and nouns, with the extensio
 		ASAN_OPTIONS=detect_leaks=0 \
 		PYTHONPATH="$(SANITIZED)/packages:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" \
 		"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -m pytest -q --capture=sys \
-		tests/properties/test_malformed_arguments.py tests/properties/test_malformed_nouns.py
+		tests/properties/test_malformed_arguments.py tests/properties/test_malformed_nouns.py \
+		tests/properties/test_plan_files.py
 
 core: $(READY) ## build the C++ extension again after an edit (incremental)
 

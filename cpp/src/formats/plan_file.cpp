@@ -118,7 +118,7 @@ void PlanReader::read_policy(RankPlan& plan) {
     if (sync == "barrier") return;
     const std::string_view every = std::string_view(sync).substr(std::min<std::size_t>(sync.size(), 8));
     const auto [end, error] = std::from_chars(every.data(), every.data() + every.size(), plan.every);
-    if (sync.rfind("barrier:", 0) != 0 || error != std::errc{} || end != every.data() + every.size() || plan.every < 1)
+    if (!sync.starts_with("barrier:") || error != std::errc{} || end != every.data() + every.size() || plan.every < 1)
         refuse("sync must be none, local, ready, barrier or barrier:K");
 }
 
@@ -188,15 +188,12 @@ void PlanReader::read_needs(RankPlan& plan, Rows sends, Rows receives) {
     }
 }
 
-// A byte of a work area is written at most once, so it has no more than what is copied and received there.
+// A work area holds what a rank packs and what it receives, each byte once.
 void PlanReader::check_work(const RankPlan& plan) const {
-    std::int64_t left = plan.work_bytes;
-    for (std::size_t k = 0; k < plan.receives.size(); ++k)
-        if (plan.receives.in_work(k)) left -= std::min(left, plan.receives.bytes[k]);
-    for (const std::int64_t bytes : plan.packs.bytes) left -= std::min(left, bytes);
-    if (left > 0)
-        refuse("rank " + std::to_string(rank_) + ": work_bytes = " + std::to_string(plan.work_bytes) + ": " +
-               std::to_string(plan.work_bytes - left) + " of them are written");
+    std::int64_t most = 0;
+    for (const auto* const sizes : {&plan.receives.bytes, &plan.packs.bytes})
+        for (const std::int64_t bytes : *sizes) most += std::min(bytes, kMost - most);
+    require("work_bytes", plan.work_bytes, 0, most);
 }
 
 void PlanReader::read_item_type(RankItems& items) {

@@ -30,7 +30,9 @@ def command(
     element: Annotated[
         str | None,
         typer.Option(
-            "--element", metavar="T", help="What these arrays are made of: float64, int32 … Default: by the word's size."
+            "--element",
+            metavar="T",
+            help="What these arrays are made of: float64, int32 … Default: by the word's size.",
         ),
     ] = None,
     output: Annotated[

@@ -102,9 +102,10 @@ class Layout(ValueObject):
 
     def _check_ghosts(self) -> None:
         own_counts = np.bincount(self.part, minlength=self.ranks)
-        if not np.array_equal(own_counts, np.diff(self.own_offsets)) or (
-            self.part[self.own_numbers] != _rank_of(self.own_offsets)
-        ).any():
+        if (
+            not np.array_equal(own_counts, np.diff(self.own_offsets))
+            or (self.part[self.own_numbers] != _rank_of(self.own_offsets)).any()
+        ):
             raise InputError("owned_r: must be the rows that part gives to rank r")
         owner = self.part[self.ghost_numbers]
         if (
