@@ -12,9 +12,11 @@ Functions; patterns and machines are nouns, specs or files:
     compile       A schedule of a pattern on a machine.
     load_machine  A machine from a preset, a network with options, or a file.
     load_pattern  A pattern from a spec or a file.
+    partition     A mesh, graph or matrix distributed over ranks: its pattern, and who owns what.
     plan          What each rank executes.
     predict       The time a schedule takes, with its terms.
     read          The schedule in a file.
+    read_layout   Who owns what, of `compile --layout` or `Layout.write`.
     run           Executes a schedule or a program over MPI beside its baselines, every byte checked.
     simulate      When every message is delivered, event by event.
     verify        All violations of a schedule or of a schedule file.
@@ -23,6 +25,8 @@ Functions; patterns and machines are nouns, specs or files:
 Nouns, which are values: compared by what they say, read-only, checked where they are made:
 
     Pattern       Messages between ranks.
+    Layout        Who owns what of a mesh, graph or matrix, and what each message carries.
+    Partition     A pattern with its layout: of `partition`.
     Topology      Nodes and links of a network.
     Routing       The rule for paths.
     Costs         How long things take.
@@ -79,12 +83,13 @@ if TYPE_CHECKING:
     from conset.execution.exchange import Exchange
     from conset.execution.job import RunResult
     from conset.execution.plan import Plan
-    from conset.inputs import load_machine, load_pattern
+    from conset.inputs import load_machine, load_pattern, partition, read_layout
     from conset.machine.costs import Costs
     from conset.machine.limits import Limits
     from conset.machine.machine import Machine
     from conset.network.routing import Routing
     from conset.network.topology import Topology
+    from conset.pattern.layout import Layout, Partition
     from conset.pattern.pattern import Pattern
     from conset.schedule.schedule import Schedule
     from conset.simulation.timeline import Timeline
@@ -95,7 +100,7 @@ _HOMES = {
     **dict.fromkeys(
         ("bound", "compare", "compile", "plan", "predict", "read", "run", "simulate", "verify", "write"), "conset.api"
     ),
-    **dict.fromkeys(("load_machine", "load_pattern"), "conset.inputs"),
+    **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
     **dict.fromkeys(
         (
             "ArgumentError", "ConsetError", "ExecutionError", "InputError", "MissingExtraError", "NoScheduleError",
@@ -108,8 +113,10 @@ _HOMES = {
     "Comparison": "conset.comparison.rows",
     "Costs": "conset.machine.costs",
     "Exchange": "conset.execution.exchange",
+    "Layout": "conset.pattern.layout",
     "Limits": "conset.machine.limits",
     "Machine": "conset.machine.machine",
+    "Partition": "conset.pattern.layout",
     "Pattern": "conset.pattern.pattern",
     "Plan": "conset.execution.plan",
     "Routing": "conset.network.routing",
@@ -124,10 +131,10 @@ _HOMES = {
 
 __all__ = [
     "ArgumentError", "Bounds", "CommPlan", "Comparison", "ConsetError", "Costs", "Exchange", "ExecutionError",
-    "InputError", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Pattern", "Plan", "Routing",
-    "RunResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError", "Verification", "VerificationError",
-    "Workload", "__version__", "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict",
-    "read", "run", "simulate", "verify", "write",
+    "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Partition", "Pattern", "Plan",
+    "Routing", "RunResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError", "Verification",
+    "VerificationError", "Workload", "__version__", "bound", "compare", "compile", "load_machine", "load_pattern",
+    "partition", "plan", "predict", "read", "read_layout", "run", "simulate", "verify", "write",
 ]  # fmt: skip
 
 

@@ -16,8 +16,9 @@ from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import machine_of_topology, parse_machine
 from conset.network.topology import Topology
+from conset.pattern.layout import Layout, Partition
 from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_pattern
+from conset.pattern.spec import parse_partition, parse_pattern
 
 PatternLike = Pattern | str | Path
 """A pattern, a spec such as `random:degree=16,size=4KiB`, or the name of a file."""
@@ -79,6 +80,37 @@ def load_pattern(
     if ranks is None and topology is not None:
         ranks = topology.endpoints * ranks_per_node
     return parse_pattern(str(text), topology=topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word)
+
+
+@python_interface
+def partition(
+    path: str | Path, *, parts: int | None = None, rows_to: int | None = None, word: int = 8, seed: int = 0
+) -> Partition:
+    """A mesh, graph or sparse matrix distributed over ranks: what they exchange, and who owns what.
+
+    >>> partition("cube.msh", parts=16).layout.nodes(3)  # doctest: +SKIP
+    array([...])
+
+    Args:
+        path: a mesh or graph (with `parts`), `.mtx` (with `parts` or `rows_to`), `.pack` (as it is partitioned).
+        parts: parts to cut a mesh, graph or matrix into, by METIS.
+        rows_to: ranks to distribute a sparse matrix over, by rows in order.
+        word: of a row or node in an application's arrays [B].
+        seed: of METIS.
+
+    Raises:
+        UsageError: neither `parts` nor `rows_to`, or one that the file does not take.
+        InputError: a missing or broken file, or one without rows, nodes or elements.
+    """
+    return parse_partition(str(path), parts=parts, rows_to=rows_to, word=word, seed=seed)
+
+
+@python_interface
+def read_layout(path: str | Path) -> Layout:
+    """The layout in a file of `Layout.write` or `compile --layout`; raises InputError where there is none."""
+    from conset.pattern import layout_file
+
+    return layout_file.read_layout(path)
 
 
 def pattern_on(pattern: PatternLike, machine: Machine, ranks_per_node: int = 1, seed: int = 0) -> Pattern:

@@ -10,7 +10,9 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
-    pass
+    from conset.machine.machine import Machine
+    from conset.pattern.layout import Layout
+    from conset.pattern.pattern import Pattern
 
 
 def command(
@@ -35,11 +37,12 @@ def command(
     parts: o.PartsOption = None,
     rows_to: o.RowsToOption = None,
     word: o.WordOption = "8",
+    layout: o.LayoutOption = None,
     output: o.OutputOption = None,
     json: o.JsonOption = False,
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
-    from conset.cli.inputs import manifest_of, read_inputs, reading_options
+    from conset.cli.inputs import manifest_of, reading_options
     from conset.cli.output import console, print_json, progress
     from conset.cli.programs import combine_to_file, compile_to_file
     from conset.cli.signals import STOPPED, interruptible
@@ -47,11 +50,15 @@ def command(
     from conset.compilation.pipeline import compile_pattern
     from conset.compilation.summary import summarize
     from conset.errors import UsageError, VerificationError
+    from conset.files import require_replaceable
     from conset.formats.schedule import require_writable, write_schedule
+    from conset.pattern.layout_file import require_layout_path
     from conset.report.outcome import compile_text
 
     if output is not None:
         require_writable(output)
+    if layout is not None:
+        require_replaceable(require_layout_path(layout))
     options = CompileOptions(
         method=method, contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort, timetable=timetable, router=router,
@@ -62,15 +69,16 @@ def command(
     if Path(pattern).suffix == ".toml":
         if combine != "none":
             raise UsageError(f"--combine {combine}: is for patterns, {pattern} is a program of blocks")
+        if layout is not None:
+            raise UsageError(f"--layout: is for meshes, graphs and matrices, {pattern} is a program of blocks")
         compile_to_file(pattern, on, options, given, output, json)
         return
     with progress("reading"):
-        traffic, machine = read_inputs(
-            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
-        )
+        traffic, machine, owned = _read(pattern, on, layout is not None, ranks_per_node, seed, parts, rows_to, word)
     manifest = manifest_of("compile", pattern, on, seed, given)
     if combine != "none":
         combine_to_file(traffic, machine, options, combine, manifest, output, json)
+        _write_layout(owned, layout)
         return
     with interruptible(), progress(f"scheduling by {method}", search=True):
         schedule = compile_pattern(traffic, machine, options, manifest=manifest)
@@ -83,8 +91,39 @@ def command(
     if output is not None:
         with progress("writing"):
             write_schedule(schedule, output)
+    _write_layout(owned, layout)
     if json:
         print_json("conset/compile@1", summary, manifest)
     console(json).print(compile_text(schedule, summary))
     if summary["stopped_early"]:
         raise typer.Exit(STOPPED)
+
+
+def _read(
+    pattern: str,
+    on: str,
+    partitioned: bool,
+    ranks_per_node: int,
+    seed: int,
+    parts: int | None,
+    rows_to: int | None,
+    word: str,
+) -> tuple[Pattern, Machine, Layout | None]:
+    """(pattern, machine, who owns what where it is asked for)."""
+    from conset.cli.inputs import read_inputs, read_partition
+
+    if not partitioned:
+        traffic, machine = read_inputs(
+            pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
+        )
+        return traffic, machine, None
+    partition, machine = read_partition(pattern, on, seed=seed, parts=parts, rows_to=rows_to, word=word)
+    return partition.pattern, machine, partition.layout
+
+
+def _write_layout(owned: Layout | None, path: Path | None) -> None:
+    from conset.cli.output import progress
+
+    if owned is not None and path is not None:
+        with progress("writing the layout"):
+            owned.write(path)

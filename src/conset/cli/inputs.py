@@ -12,6 +12,7 @@ from conset.units import parse_size
 
 if TYPE_CHECKING:
     from conset.machine.machine import Machine
+    from conset.pattern.layout import Partition
     from conset.pattern.pattern import Pattern
 
 
@@ -39,6 +40,17 @@ def read_inputs(
         pattern, topology=machine.topology, ranks=ranks, seed=seed, parts=parts, rows_to=rows_to, word=word_bytes
     )
     return traffic, machine
+
+
+def read_partition(
+    pattern: str, on: str, *, seed: int = 0, parts: int | None = None, rows_to: int | None = None, word: str = "8"
+) -> tuple[Partition, Machine]:
+    """The partition and the machine that the words name: a mesh, graph, matrix or packfile."""
+    from conset.machine.spec import parse_machine
+    from conset.pattern.spec import parse_partition
+
+    word_bytes = parse_size(word, "--word")
+    return parse_partition(pattern, parts=parts, rows_to=rows_to, word=word_bytes, seed=seed), parse_machine(on)
 
 
 def reading_options(parts: int | None, rows_to: int | None, word: str) -> dict[str, Any]:

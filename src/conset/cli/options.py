@@ -76,6 +76,14 @@ RowsToOption = Annotated[
 WordOption = Annotated[
     str, typer.Option("--word", metavar="SIZE", help="Bytes per entry or node where a file counts words.")
 ]
+LayoutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--layout",
+        metavar="FILE.npz",
+        help="Where to write who owns what of a mesh, graph or matrix, for applications.",
+    ),
+]
 RouterOption = Annotated[
     str | None,
     typer.Option("--router", metavar="R", help="Of connections: sequential, negotiated, orbits or closed-form."),

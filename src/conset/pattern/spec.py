@@ -20,9 +20,10 @@ from conset.files import require_file
 from conset.network.topology import Topology
 from conset.pattern.generators.partners import Setting
 from conset.pattern.generators.table import COMMON, GENERATORS, Argument, Generator
+from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import MAX_RANKS, ReadOptions
-from conset.pattern.readers.table import READERS
+from conset.pattern.readers.table import READERS, Reader
 from conset.units import MAX_SIZE_B, parse_size
 
 DISTRIBUTIONS: Mapping[str, tuple[tuple[str, str], str]] = {
@@ -70,12 +71,36 @@ def parse_pattern(
     if path is None:
         _refuse_options(f"pattern '{text}'", options, ())
         return _generate(text, topology, ranks, seed)
+    return _reader(path, options).function(path, options)
+
+
+def parse_partition(
+    text: str, *, parts: int | None = None, rows_to: int | None = None, word: int = 8, seed: int = 0
+) -> Partition:
+    """A file that is a mesh, graph, matrix or packfile, partitioned: its pattern and who owns what.
+
+    Raises:
+        UsageError: no `parts` or `rows_to` where the file needs one, or one that it does not take.
+        InputError: a spec, a file that says what is sent and not who owns what, or a missing or broken file.
+    """
+    options = ReadOptions(None, parts, rows_to, word, seed)
+    path = input_path(text)
+    if path is None:
+        raise InputError(f"pattern '{text}': has no layout: a mesh, graph or matrix that is partitioned is required")
+    reader = _reader(path, options)
+    if reader.partition is None:
+        raise InputError(f"{path}: has no layout: it says what is sent, and not who owns what")
+    return reader.partition(path, options)
+
+
+def _reader(path: Path, options: ReadOptions) -> Reader:
+    """The reader of a file that is there and takes the options."""
     suffix = path.suffix.lower()
     if suffix not in READERS and os.path.exists(path) and not os.path.isdir(path):
         raise InputError(f"{path}: unknown suffix '{path.suffix}', known: {' '.join(READERS)}")
     require_file(path)
     _refuse_options(str(path), options, READERS[suffix].takes)
-    return READERS[suffix].function(path, options)
+    return READERS[suffix]
 
 
 def input_path(text: str) -> Path | None:
