@@ -11,6 +11,35 @@ from conset.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 
+PACK = """4 2
+2 3
+2 2
+3 3 1
+3 1 1
+1 0 0
+2 1 0
+3 0 1
+2 1 0
+3 0 1
+4 1 1
+1
+1
+1 0 1 2
+2 1 2 0
+2 9
+1 9
+0 0
+0 1
+1 1
+2
+2
+0
+2 1 2
+2 0 1
+0
+"""
+"""Two triangles over four nodes, a subdomain each. Nodes 2 and 3 are shared: local 1, 2 of one, 0, 1 of the other."""
+
 
 def read(folder: Path, name: str, content: str | bytes, **options: Any) -> Pattern:
     path = folder / name

@@ -7,36 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reading import messages, read, refused
-
-PACK = """4 2
-2 3
-2 2
-3 3 1
-3 1 1
-1 0 0
-2 1 0
-3 0 1
-2 1 0
-3 0 1
-4 1 1
-1
-1
-1 0 1 2
-2 1 2 0
-2 9
-1 9
-0 0
-0 1
-1 1
-2
-2
-0
-2 1 2
-2 0 1
-0
-"""
-"""Two triangles over four nodes, a subdomain each. Nodes 2 and 3 are shared: local 1, 2 of one, 0, 1 of the other."""
+from reading import PACK, messages, read, refused
 
 
 def test_pack(tmp_path: Path) -> None:

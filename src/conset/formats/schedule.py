@@ -76,8 +76,8 @@ def read_document(path: str | Path) -> Document:
         InputError: no file, or none of this form; names the file and the place.
     """
     path = require_file(path)
-    read = _form(path, _READERS)
     require_form(path, "schedule")
+    read = _form(path, _READERS)
     try:
         document: Document = read(path)
     except InputError as error:

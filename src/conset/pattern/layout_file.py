@@ -36,7 +36,7 @@ def require_layout_path(path: str | Path) -> Path:
     """`path`, if its name is that of a layout file; raises UsageError."""
     path = Path(path)
     if path.suffix.lower() != ".npz":
-        raise UsageError(f"{path}: a layout file ends in .npz, not in '{path.suffix}'", options=["layout"])
+        raise UsageError(f"{path}: a layout file ends in .npz, not in '{path.suffix}'")
     return path
 
 
