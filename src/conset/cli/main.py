@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "compile", "verify", "bound", "predict", "simulate", "run", "plan", "show", "compare", "reproduce", "methods",
-    "patterns", "machines", "doctor",
+    "patterns", "machines", "config", "doctor",
 )  # fmt: skip
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 

@@ -50,6 +50,11 @@ def print_markdown(text: str, as_json: bool = False) -> None:
     console(as_json).print(text, markup=False, end="")
 
 
+def print_plain(text: str) -> None:
+    """Text for other programs: as it is, however long its lines."""
+    print(text)  # noqa: T201
+
+
 def print_json(schema: str, body: Mapping[str, Any], manifest: Manifest) -> None:
     """One object on stdout: `schema`, the body, `manifest`."""
     print(json.dumps({"schema": schema, **body, "manifest": manifest.to_object()}, indent=1))  # noqa: T201

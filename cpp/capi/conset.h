@@ -1,0 +1,340 @@
+/* conset: message exchanges that follow a schedule of a communication compiler.
+ *
+ *     #include <mpi.h>
+ *     #include <conset.h>
+ *
+ *     conset_exchange *exchange;
+ *     int code = conset_alltoallv_init(sendbuf, sendcounts, sdispls, MPI_DOUBLE, recvbuf, recvcounts, rdispls,
+ *                                      MPI_DOUBLE, MPI_COMM_WORLD, "machine=torus:4x4", &exchange);
+ *     for (...) {
+ *         conset_start(exchange);         // sendbuf and recvbuf are the exchange's until it has ended
+ *         ...                             // compute meanwhile; conset_progress now and then
+ *         code = conset_wait(exchange);
+ *     }
+ *     conset_free(&exchange);
+ *
+ * Every function returns CONSET_SUCCESS or another code of `conset_code`; conset_error_string says what a code means,
+ * conset_error_detail who and where. Nothing ends the program. What MPI itself does when it fails is the caller's to
+ * choose on its own communicator; conset works on a duplicate of it, with errors returned.
+ *
+ * "Collective" is meant as in MPI: all ranks of the communicator call it, in the same order. Making is agreed: if it
+ * fails on one rank it fails on all, and each has a code and NULL for what was to be made.
+ *
+ * One exchange, or plan, is used by one thread at a time; several of them at once as the level of MPI allows.
+ *
+ * Compile with `conset config --cflags`, link with `conset config --libs` (or pkg-config, or CMake's
+ * find_package(conset)). The functions below that take handles of MPI are compiled into the program, with its mpi.h;
+ * the library itself knows no MPI. So the same libconset.so serves MPICH, Open MPI and MPI's standard ABI. C99 or later,
+ * or C++.
+ */
+#ifndef CONSET_H
+#define CONSET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(MPI_VERSION) && !defined(CONSET_WITHOUT_MPI)
+#error "conset.h: include <mpi.h> before it"
+#elif defined(MPI_VERSION) && MPI_VERSION < 3
+#error "conset.h: needs MPI 3.0 or newer"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What functions return. */
+typedef enum conset_code {
+    CONSET_SUCCESS = 0,
+    CONSET_ERR_ARGUMENT = 1, /* an argument or option is wrong */
+    CONSET_ERR_FILE = 2,     /* a file cannot be read, or is none of conset's */
+    CONSET_ERR_MISMATCH = 3, /* ranks do not agree: bytes sent and received, number of ranks */
+    CONSET_ERR_STATE = 4,    /* started twice, freed, still running */
+    CONSET_ERR_SCHEDULE = 5, /* no schedule within the limits, or a method that does not apply */
+    CONSET_ERR_TIMEOUT = 6,  /* the deadline has passed */
+    CONSET_ERR_MPI = 7,      /* a call of MPI failed */
+    CONSET_ERR_MEMORY = 8,   /* memory is used up */
+    CONSET_ERR_INTERNAL = 9  /* a fault of conset's */
+} conset_code;
+
+/* Messages between ranks, their buffers and their schedule: started again and again. */
+typedef struct conset_exchange conset_exchange;
+/* What a plan file holds for this rank, and its communicator. */
+typedef struct conset_plan conset_plan;
+
+/* How an exchange was made. Times are this rank's, in seconds; 0 of what was not done. */
+typedef struct conset_info {
+    char method[32]; /* of the schedule: "lp", "first-fit", ...; "plan" of a plan file */
+    char sync[32];   /* "none", "local", "ready", "barrier" or "barrier:<k>" */
+    int64_t phases;
+    double rows_s;     /* telling the others what this rank sends */
+    double schedule_s; /* computing the schedule */
+    double plan_s;     /* this rank's part, and its requests */
+} conset_info;
+
+/* ---- Making an exchange ---------------------------------------------------------------------------------------- */
+
+/* conset_alltoallv_init: every rank sends sendcounts[r] elements to rank r and receives recvcounts[r] from it.
+ * conset_neighbor_alltoallv_init: the same with the neighbours of a distributed graph (MPI_Dist_graph_create...), in the
+ * order of its lists. Both are defined below, since they take handles:
+ *
+ *     int conset_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+ *                               void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+ *                               MPI_Comm comm, const char *options, conset_exchange **exchange);
+ *
+ * Collective; nothing of the buffers is sent. Counts and displacements are elements of the types, as in MPI_Alltoallv,
+ * and are read here only; buffers must stay at their place until conset_free. Zero counts are no messages. A buffer may
+ * be NULL where nothing is sent, or received; no memory may be of both. The types may be derived ones (committed) and
+ * may be freed after it.
+ *
+ * recvcounts == NULL, on all ranks: what comes is not known and is learned from those who send; blocks then lie in
+ * recvbuf by source, without gaps, and rdispls is not read. recvbuf must hold them: where it is NULL, or too small, ask
+ * conset_exchange_receives and hand over another by conset_alltoallv_update.
+ *
+ * options: NULL, or pairs that end with `;`, in any order (the last may lack it):
+ *     machine=torus:4x4   mesh:, torus:, hypercube:, ring:, crossbar:, or a file that `conset machines X -o x.machine`
+ *                         wrote; default crossbar:<ranks>
+ *     method=auto         lp, rs-n, rs-nl, coloring, first-fit, decreasing, negotiated, event-list, naive, auto
+ *     sync=auto           none, local, ready, barrier, barrier:<k>, auto
+ *     timeout=10s         a wait that takes longer ends with CONSET_ERR_TIMEOUT; default none
+ *     seed=0
+ *     compute=auto        all (every rank computes the schedule), one (rank 0 does), auto
+ *
+ * Errors: CONSET_ERR_ARGUMENT (NULL where it may not be, a negative count, an unknown option, no graph),
+ * CONSET_ERR_MISMATCH (what one sends and the other expects, in bytes; recvcounts NULL on some ranks only),
+ * CONSET_ERR_SCHEDULE, CONSET_ERR_FILE (the machine), CONSET_ERR_MPI, CONSET_ERR_MEMORY. */
+
+/* conset_alltoallv_update: other blocks for an exchange that one of the two above made; what did not change stays in
+ * its phase where the limits allow. Collective; not while the exchange runs. Arguments as for the function that made it.
+ * Where it fails, all ranks keep the exchange as it was.
+ *
+ *     int conset_alltoallv_update(conset_exchange *exchange, const void *sendbuf, const int sendcounts[],
+ *                                 const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+ *                                 const int rdispls[], MPI_Datatype recvtype);
+ */
+
+/* conset_plan_read: this rank's part of the file that `conset plan FILE -o x.plan` wrote of a schedule or program.
+ * Collective; every rank reads the file.
+ *
+ *     int conset_plan_read(const char *path, MPI_Comm comm, conset_plan **plan);
+ *
+ * Errors: CONSET_ERR_FILE, CONSET_ERR_MISMATCH (a plan of another number of ranks). */
+
+/* The least sizes of this rank's buffers [B]; either pointer may be NULL. Local. */
+int conset_plan_buffers(const conset_plan *plan, int64_t *send_bytes, int64_t *receive_bytes);
+
+/* The deadline of exchanges that are made of the plan from now on, in seconds; 0 (the default): none. Local. */
+int conset_plan_timeout(conset_plan *plan, double seconds);
+
+/* An exchange as the plan says. Collective. The buffers have conset_plan_buffers' sizes at least: messages one after the
+ * other, sends by target, receives by source, then by message; or, of a plan with a layout, the rank's items. They must
+ * stay at their place until conset_free; one may be NULL where it is of 0 bytes. The plan may be freed before. */
+int conset_exchange_init(conset_plan *plan, const void *sendbuf, void *recvbuf, conset_exchange **exchange);
+
+/* Frees the plan and sets *plan to NULL; a NULL *plan is fine. Collective. */
+int conset_plan_free(conset_plan **plan);
+
+/* ---- Using it -------------------------------------------------------------------------------------------------- */
+
+/* Begins the exchange and goes on as far as possible without waiting. Not collective, though it ends only when all that
+ * this rank talks to have started too. CONSET_ERR_STATE: it is running. */
+int conset_start(conset_exchange *exchange);
+
+/* Goes on as far as possible without waiting; *done: 1 once the exchange has ended (and where none was started),
+ * else 0. After an error the exchange cannot go on: the caller ends its job, as with an MPI error. */
+int conset_progress(conset_exchange *exchange, int *done);
+
+/* Waits until the exchange has ended; returns at once where it has, or where none was started. CONSET_ERR_TIMEOUT: the
+ * deadline (of options, counted from here) has passed; the detail says phase and peers that are missing. The exchange
+ * still runs then: waiting again is possible, freeing it is not. */
+int conset_wait(conset_exchange *exchange);
+
+/* Frees the exchange and sets *exchange to NULL; a NULL *exchange is fine. Collective. CONSET_ERR_STATE: it is running
+ * (it stays as it is), or MPI has ended. */
+int conset_free(conset_exchange **exchange);
+
+/* ---- Asking ---------------------------------------------------------------------------------------------------- */
+
+/* How the exchange was made. Local. */
+int conset_exchange_info(const conset_exchange *exchange, conset_info *info);
+
+/* What this rank receives, by source: block k are counts[k] elements of the receive type from sources[k], from element
+ * displs[k] of recvbuf on. *blocks: how many. Arrays may be NULL: ask for *blocks first, then for the rest. Of the two
+ * exchanges that are made of counts (CONSET_ERR_STATE for one of a plan); of use where recvcounts was NULL. Local. */
+int conset_exchange_receives(const conset_exchange *exchange, int *blocks, int sources[], int counts[], int displs[]);
+
+/* What a code means; never NULL. */
+const char *conset_error_string(int code);
+
+/* One line on the last error in this thread: rank, peer, phase. Empty where there was none; valid until the next. */
+const char *conset_error_detail(void);
+
+/* The version of the library: "0.1.0". */
+const char *conset_version(void);
+
+/* ---- Between a program and the library: not to be called by others ----------------------------------------------- */
+
+/* The calls of MPI that the library makes. */
+#define CONSET_LIB_CALLS(call)                                                                                        \
+    call(MPI_Send_init) call(MPI_Recv_init) call(MPI_Startall) call(MPI_Test) call(MPI_Request_free) call(MPI_Issend) \
+    call(MPI_Irecv) call(MPI_Iprobe) call(MPI_Get_count) call(MPI_Ibarrier) call(MPI_Ibcast) call(MPI_Iallgather)     \
+    call(MPI_Iallgatherv) call(MPI_Igatherv) call(MPI_Iscatterv) call(MPI_Comm_rank) call(MPI_Comm_size)              \
+    call(MPI_Comm_dup) call(MPI_Comm_free) call(MPI_Comm_set_errhandler) call(MPI_Dist_graph_neighbors_count)         \
+    call(MPI_Dist_graph_neighbors) call(MPI_Type_size) call(MPI_Type_get_extent) call(MPI_Type_get_envelope)          \
+    call(MPI_Error_string)
+#define CONSET_LIB_COUNT_(name) +1
+enum { CONSET_LIB_CALL_COUNT = 0 CONSET_LIB_CALLS(CONSET_LIB_COUNT_) };
+
+/* Which calls, in which order: changes with what stands in conset_lib_mpi. */
+enum { CONSET_LIB_INTERFACE = 1 };
+
+/* The program's MPI: addresses, bits of handles, constants of mpi.h. */
+typedef struct conset_lib_mpi {
+    uint64_t interface_number; /* CONSET_LIB_INTERFACE */
+    uint64_t calls[CONSET_LIB_CALL_COUNT];
+    uint64_t finalized; /* MPI_Finalized */
+    uint64_t byte, errors_return, datatype_null;
+    uint64_t handle_bytes, status_bytes, source_at;
+    int64_t any_source, named;
+    const void *in_place;
+} conset_lib_mpi;
+
+/* Arguments of an alltoallv. */
+typedef struct conset_lib_blocks {
+    const void *sendbuf;
+    const int *sendcounts, *sdispls;
+    void *recvbuf;
+    const int *recvcounts, *rdispls;
+    uint64_t sendtype, recvtype;
+} conset_lib_blocks;
+
+/* What a communicator is. */
+enum { CONSET_LIB_NULL = 0, CONSET_LIB_INTER = 1, CONSET_LIB_GRAPH = 2, CONSET_LIB_PLAIN = 3 };
+typedef struct conset_lib_comm {
+    uint64_t bits;
+    int kind;
+} conset_lib_comm;
+
+int conset_lib_alltoallv_init(const conset_lib_mpi *mpi, conset_lib_comm comm, int neighbor,
+                              const conset_lib_blocks *blocks, const char *options, conset_exchange **exchange);
+int conset_lib_alltoallv_update(conset_exchange *exchange, const conset_lib_blocks *blocks);
+int conset_lib_plan_read(const conset_lib_mpi *mpi, conset_lib_comm comm, const char *path, conset_plan **plan);
+
+#ifdef MPI_VERSION
+
+#ifdef __cplusplus
+#define CONSET_LIB_CALL_(function) reinterpret_cast<void (*)()>(&function)
+#else
+#define CONSET_LIB_CALL_(function) ((void (*)(void))(&function))
+#endif
+
+/* The bits of a handle or address, of an int or a pointer, as an unsigned number. */
+static inline uint64_t conset_lib_bits(const void *value, size_t size) {
+    uint32_t narrow = 0;
+    uint64_t wide = 0;
+    if (size == sizeof narrow) {
+        memcpy(&narrow, value, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, value, size < sizeof wide ? size : sizeof wide);
+    return wide;
+}
+
+static inline uint64_t conset_lib_address(void (*call)(void)) { return conset_lib_bits(&call, sizeof call); }
+static inline uint64_t conset_lib_datatype(MPI_Datatype type) { return conset_lib_bits(&type, sizeof type); }
+
+static inline conset_lib_comm conset_lib_communicator(MPI_Comm comm) {
+    conset_lib_comm described;
+    int inter = 0, topology = MPI_UNDEFINED;
+    described.bits = conset_lib_bits(&comm, sizeof comm);
+    described.kind = CONSET_LIB_NULL;
+    if (comm == MPI_COMM_NULL) return described;
+    if (MPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && MPI_Topo_test(comm, &topology) == MPI_SUCCESS)
+        described.kind = inter ? CONSET_LIB_INTER : topology == MPI_DIST_GRAPH ? CONSET_LIB_GRAPH : CONSET_LIB_PLAIN;
+    return described;
+}
+
+/* The MPI of this program, as its mpi.h has it. */
+static inline conset_lib_mpi conset_lib_this_mpi(void) {
+#define CONSET_LIB_ADDRESS_(name) conset_lib_address(CONSET_LIB_CALL_(name)),
+    const uint64_t calls[] = {CONSET_LIB_CALLS(CONSET_LIB_ADDRESS_)};
+#undef CONSET_LIB_ADDRESS_
+    const MPI_Errhandler errors_return = MPI_ERRORS_RETURN;
+    conset_lib_mpi mpi;
+    memset(&mpi, 0, sizeof mpi);
+    mpi.interface_number = CONSET_LIB_INTERFACE;
+    memcpy(mpi.calls, calls, sizeof calls);
+    mpi.finalized = conset_lib_address(CONSET_LIB_CALL_(MPI_Finalized));
+    mpi.byte = conset_lib_datatype(MPI_BYTE);
+    mpi.errors_return = conset_lib_bits(&errors_return, sizeof errors_return);
+    mpi.datatype_null = conset_lib_datatype(MPI_DATATYPE_NULL);
+    mpi.handle_bytes = sizeof(MPI_Comm);
+    mpi.status_bytes = sizeof(MPI_Status);
+    mpi.source_at = offsetof(MPI_Status, MPI_SOURCE);
+    mpi.any_source = MPI_ANY_SOURCE;
+    mpi.named = MPI_COMBINER_NAMED;
+    mpi.in_place = MPI_IN_PLACE;
+    return mpi;
+}
+#undef CONSET_LIB_CALL_
+
+static inline conset_lib_blocks conset_lib_arguments(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                                                     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                                                     const int rdispls[], MPI_Datatype recvtype) {
+    conset_lib_blocks blocks;
+    blocks.sendbuf = sendbuf;
+    blocks.sendcounts = sendcounts;
+    blocks.sdispls = sdispls;
+    blocks.sendtype = conset_lib_datatype(sendtype);
+    blocks.recvbuf = recvbuf;
+    blocks.recvcounts = recvcounts;
+    blocks.rdispls = rdispls;
+    blocks.recvtype = conset_lib_datatype(recvtype);
+    return blocks;
+}
+
+/* Documented above, "Making an exchange". */
+static inline int conset_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                                        MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                                        const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, const char *options,
+                                        conset_exchange **exchange) {
+    const conset_lib_mpi mpi = conset_lib_this_mpi();
+    const conset_lib_blocks blocks =
+        conset_lib_arguments(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
+    return conset_lib_alltoallv_init(&mpi, conset_lib_communicator(comm), 0, &blocks, options, exchange);
+}
+
+/* Documented above, "Making an exchange". */
+static inline int conset_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                                                 MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                                                 const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                 const char *options, conset_exchange **exchange) {
+    const conset_lib_mpi mpi = conset_lib_this_mpi();
+    const conset_lib_blocks blocks =
+        conset_lib_arguments(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
+    return conset_lib_alltoallv_init(&mpi, conset_lib_communicator(comm), 1, &blocks, options, exchange);
+}
+
+/* Documented above, "Making an exchange". */
+static inline int conset_alltoallv_update(conset_exchange *exchange, const void *sendbuf, const int sendcounts[],
+                                          const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                                          const int recvcounts[], const int rdispls[], MPI_Datatype recvtype) {
+    const conset_lib_blocks blocks =
+        conset_lib_arguments(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
+    return conset_lib_alltoallv_update(exchange, &blocks);
+}
+
+/* Documented above, "Making an exchange". */
+static inline int conset_plan_read(const char *path, MPI_Comm comm, conset_plan **plan) {
+    const conset_lib_mpi mpi = conset_lib_this_mpi();
+    return conset_lib_plan_read(&mpi, conset_lib_communicator(comm), path, plan);
+}
+
+#endif /* MPI_VERSION */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CONSET_H */
