@@ -10,7 +10,6 @@ works in finite precision computations, 2002, https://eudml.org/doc/123279.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,7 +59,6 @@ class Solution:
         errors: |e| / |x| in the energy norm before the first iteration and after each, estimated `DELAY` later.
         falls: of |e|² in each iteration.
         iterates: the first ones.
-        elapsed_s: of all iterations and what comes before the first [s].
     """
 
     x: Vector
@@ -68,7 +66,6 @@ class Solution:
     errors: list[float] = field(default_factory=list)
     falls: list[float] = field(default_factory=list)
     iterates: list[Vector] = field(default_factory=list)
-    elapsed_s: float = 0.0
 
     @property
     def iterations(self) -> int:
@@ -94,7 +91,6 @@ def conjugate_gradients(
         most: iterations at most.
         keep: how many iterates are kept.
     """
-    began = time.perf_counter()
     x, r = np.zeros_like(b), b.copy()
     z = r / diagonal
     p = z.copy()
@@ -118,5 +114,4 @@ def conjugate_gradients(
             solution.errors.append((sum(solution.falls[-DELAY:]) / sum(solution.falls)) ** 0.5)
         if solution.iterations <= keep:
             solution.iterates.append(x.copy())
-    solution.elapsed_s = time.perf_counter() - began
     return solution

@@ -21,12 +21,32 @@ from scipy.sparse import csr_array, diags_array
 
 @dataclass
 class Times:
-    """Where a rank's time went [s]: the product, the exchange as far as it was waited for, reductions."""
+    """Where a rank's time went, one entry for each product, which begins an iteration [s].
 
-    product_s: float = 0.0
-    exchange_s: float = 0.0
-    reduction_s: float = 0.0
-    products: int = 0
+    Attributes:
+        began: by the clock.
+        product: computation of the product.
+        exchange: the halo exchange, as far as nothing was computed meanwhile.
+        reduction: inner products over all ranks, from this product to the next.
+    """
+
+    began: list[float] = field(default_factory=list)
+    product: list[float] = field(default_factory=list)
+    exchange: list[float] = field(default_factory=list)
+    reduction: list[float] = field(default_factory=list)
+
+    def medians(self) -> tuple[float, float, float, float, float]:
+        """Product, exchange, reductions, what is left of an iteration, and all of it [s].
+
+        Of medians: where ranks share cores, an iteration now and then is long by another rank's turn.
+        """
+        if len(self.began) < 2:
+            return 0.0, 0.0, 0.0, 0.0, 0.0
+        shares = np.array([self.product, self.exchange, self.reduction])[:, :-1]  # the last iteration has no end
+        iteration = np.diff(self.began)
+        rows = np.vstack([shares, iteration - shares.sum(axis=0), iteration])
+        product, exchange, reduction, rest, whole = np.median(rows, axis=1).tolist()
+        return product, exchange, reduction, rest, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +112,6 @@ class DistributedMatrix:
         inside[self.shared] = False
         self._inside = np.flatnonzero(inside)
         self._border_rows, self._inside_rows = self.matrix[self.shared], self.matrix[self._inside]
-        self._packed = np.zeros(0)
 
     def multiply(self, x: Vector) -> Vector:
         """The product, on every rank's nodes; the array is the exchange's and changes with the next product."""
@@ -110,9 +129,10 @@ class DistributedMatrix:
         halo.wait()
         ended = time.perf_counter()
         halo.receive[self._inside] = inside  # not before: the receive buffer belongs to the exchange
-        times.product_s += border_done - began + inside_done - started + time.perf_counter() - ended
-        times.exchange_s += started - border_done + ended - inside_done
-        times.products += 1
+        times.began.append(began)
+        times.product.append(border_done - began + inside_done - started + time.perf_counter() - ended)
+        times.exchange.append(started - border_done + ended - inside_done)
+        times.reduction.append(0.0)
         return halo.receive
 
     def add(self, values: Vector) -> Vector:
@@ -128,5 +148,6 @@ class DistributedMatrix:
         found = np.array([(a * self.counted) @ b for a, b in pairs])
         began = time.perf_counter()
         self.comm.Allreduce(MPI.IN_PLACE, found)
-        self.times.reduction_s += time.perf_counter() - began
+        if self.times.reduction:
+            self.times.reduction[-1] += time.perf_counter() - began
         return found.tolist()

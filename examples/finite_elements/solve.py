@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from conjugate_gradients import OneRank, Solution, Vector, conjugate_gradients
@@ -94,9 +93,9 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Way → medians over `repeat` rounds in which the ways take turns; the same on every rank.
 
-    Times are a rank's mean of an iteration, and of ranks the mean [s]; `iteration_s` is the slowest rank's. `mflops` is
-    the sum of the ranks' own rates in the product; `bandwidth_Bps` as in the ConSet text: ranks times the bytes of the
-    rank that sends most, over the time of the exchange.
+    Times are a rank's median of its iterations, and of ranks the mean [s]; `iteration_s` is the slowest rank's.
+    `mflops` is the sum of the ranks' own rates in the product; `bandwidth_Bps` as in the ConSet text: ranks times the
+    bytes of the rank that sends most, over the time of the exchange.
     """
     rounds: dict[str, list[tuple[float, ...]]] = {way: [] for way in WAYS}
     for _ in range(repeat):
@@ -105,25 +104,23 @@ def measure(
                 solve(matrix, system, part, tolerance=0.0, most=1)  # connections open
                 matrix.times = Times()
                 comm.Barrier()
-                found = solve(matrix, system, part, tolerance=0.0, most=iterations)
-                rounds[way].append(_means(comm, matrix, found))
-    most = np.bincount(shares.pattern.source, shares.pattern.size, comm.size).max(initial=0)
+                solve(matrix, system, part, tolerance=0.0, most=iterations)
+                rounds[way].append(_over_ranks(comm, matrix))
     if not repeat:
         return {}
+    most = np.bincount(shares.pattern.source, shares.pattern.size, comm.size).max(initial=0)
     return {way: _row(np.median(rounds[way], axis=0), comm.size * float(most)) for way in WAYS}
 
 
-def _means(comm: MPI.Intracomm, matrix: DistributedMatrix, found: Solution) -> tuple[float, ...]:
-    times, count = matrix.times, max(found.iterations, 1)
-    rate = 2 * matrix.matrix.nnz * times.products / times.product_s if times.product_s else 0.0
-    own = (times.product_s / count, times.exchange_s / count, times.reduction_s / count, found.elapsed_s / count, rate)
-    product, exchange, reduction, elapsed, _ = (comm.allreduce(value) / comm.size for value in own)
-    slowest = comm.allreduce(found.elapsed_s / count, op=MPI.MAX)
-    return product, exchange, reduction, elapsed - product - exchange - reduction, slowest, comm.allreduce(rate)
+def _over_ranks(comm: MPI.Intracomm, matrix: DistributedMatrix) -> tuple[float, ...]:
+    own = matrix.times.medians()
+    product, exchange, reduction, rest, _ = (comm.allreduce(value) / comm.size for value in own)
+    rate = comm.allreduce(2 * matrix.matrix.nnz / own[0] if own[0] else 0.0)
+    return product, exchange, reduction, rest, comm.allreduce(own[-1], op=MPI.MAX), rate
 
 
-def _row(medians: Any, sent: float) -> dict[str, float]:
-    product, exchange, reduction, vectors, iteration, rate = (float(value) for value in medians)
+def _row(medians: NDArray[np.float64], sent: float) -> dict[str, float]:
+    product, exchange, reduction, vectors, iteration, rate = medians.tolist()
     return {
         "product_s": product, "mflops": rate / 1e6, "exchange_s": exchange,
         "bandwidth_Bps": sent / exchange if exchange else 0.0, "reduction_s": reduction, "vectors_s": vectors,
