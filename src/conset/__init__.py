@@ -18,6 +18,7 @@ Functions; patterns and machines are nouns, specs or files:
     read          The schedule in a file.
     read_layout   Who owns what, of `compile --layout` or `Layout.write`.
     run           Executes a schedule or a program over MPI beside its baselines, every byte checked.
+    run_at_run_time  What scheduling inside a program costs, and after how many uses it has paid.
     simulate      When every message is delivered, event by event.
     verify        All violations of a schedule or of a schedule file.
     write         Writes a schedule.
@@ -43,6 +44,7 @@ Nouns, which are values: compared by what they say, read-only, checked where the
     CommPlan      A plan that the ranks of a communicator execute: of `plan(…, comm)`.
     Exchange      One rank's part of a plan over MPI, again and again.
     RunResult     Measured times and checked bytes: of `run`.
+    RunTimeResult  Costs of scheduling at run time: of `run_at_run_time`.
 
 Errors, each of one line:
 
@@ -65,7 +67,7 @@ from conset.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # nothing is imported here: the command line begins with this module, before it hears Ctrl-C
 if TYPE_CHECKING:
-    from conset.api import bound, compare, compile, plan, predict, read, run, simulate, verify, write
+    from conset.api import bound, compare, compile, plan, predict, read, run, run_at_run_time, simulate, verify, write
     from conset.bounds.bounds import Bounds
     from conset.comparison.rows import Comparison
     from conset.comparison.times import Timing
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from conset.network.topology import Topology
     from conset.pattern.layout import Layout, Partition
     from conset.pattern.pattern import Pattern
+    from conset.runtime.job import RunTimeResult
     from conset.schedule.schedule import Schedule
     from conset.simulation.timeline import Timeline
     from conset.simulation.workload import Workload
@@ -98,7 +101,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **dict.fromkeys(
-        ("bound", "compare", "compile", "plan", "predict", "read", "run", "simulate", "verify", "write"), "conset.api"
+        (
+            "bound", "compare", "compile", "plan", "predict", "read", "run", "run_at_run_time", "simulate", "verify",
+            "write",
+        ),
+        "conset.api",
     ),
     **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
     **dict.fromkeys(
@@ -121,6 +128,7 @@ _HOMES = {
     "Plan": "conset.execution.plan",
     "Routing": "conset.network.routing",
     "RunResult": "conset.execution.job",
+    "RunTimeResult": "conset.runtime.job",
     "Schedule": "conset.schedule.schedule",
     "Timeline": "conset.simulation.timeline",
     "Timing": "conset.comparison.times",
@@ -132,9 +140,9 @@ _HOMES = {
 __all__ = [
     "ArgumentError", "Bounds", "CommPlan", "Comparison", "ConsetError", "Costs", "Exchange", "ExecutionError",
     "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Partition", "Pattern", "Plan",
-    "Routing", "RunResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError", "Verification",
+    "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError", "Verification",
     "VerificationError", "Workload", "__version__", "bound", "compare", "compile", "load_machine", "load_pattern",
-    "partition", "plan", "predict", "read", "read_layout", "run", "simulate", "verify", "write",
+    "partition", "plan", "predict", "read", "read_layout", "run", "run_at_run_time", "simulate", "verify", "write",
 ]  # fmt: skip
 
 

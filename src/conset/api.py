@@ -12,6 +12,7 @@ An unknown argument is an `ArgumentError` (a `TypeError` too), which names the n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
@@ -25,6 +26,8 @@ from conset.compilation.pipeline import compile_pattern
 from conset.errors import UsageError
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
 from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.stopping import keyboard_interrupts
@@ -39,12 +42,13 @@ if TYPE_CHECKING:
     from conset.execution.job import RunResult
     from conset.execution.plan import Plan
     from conset.program import Program
+    from conset.runtime.job import RunTimeResult
     from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 
 __all__ = [
-    "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict", "read", "run", "simulate",
-    "verify", "write",
+    "bound", "compare", "compile", "load_machine", "load_pattern", "plan", "predict", "read", "run",
+    "run_at_run_time", "simulate", "verify", "write",
 ]  # fmt: skip
 
 
@@ -533,3 +537,76 @@ def run(
     if isinstance(found, Program):
         return run_program(found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
     return run_schedule(found, sync=sync, in_flight=in_flight, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+
+
+@python_interface
+def run_at_run_time(
+    pattern: PatternLike,
+    machine: MachineLike,
+    *,
+    methods: str | Sequence[str] | None = None,
+    ranks: int | None = None,
+    predict: Sequence[int] = (),
+    repeat: int = 20,
+    seed: int = 0,
+    mpiexec: str | None = None,
+    timeout: float | None = None,
+    parts: int | None = None,
+    rows_to: int | None = None,
+    word: int = 8,
+) -> RunTimeResult:
+    """What it costs to schedule a pattern inside the program that uses it, and after how many uses that has paid.
+
+    Starts a job in which every rank knows its own row only; inside a running MPI job every rank calls this and takes
+    part. Every received byte is checked.
+
+    Args:
+        pattern: what is sent; a spec where other numbers of ranks are to be predicted, or a file that is cut.
+        machine: what schedules are made for; rank r lives on node r.
+        methods: beside posting everything: names, `auto` among them; None: `rs-n`, `rs-nl`, `lp`, `coloring`,
+            `first-fit`.
+        ranks: of the job; None: the machine's, or no job where `predict` is given.
+        predict: numbers of ranks for which the scheduling is computed here and all else predicted by the machine's
+            model, on a machine of the same kind with as many nodes.
+        repeat: repetitions that count; one more goes before and is dropped.
+        seed: of every random choice.
+        mpiexec: another launcher, as a shell would split it.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and messages.
+        parts: parts to cut a mesh or graph into; a prediction cuts it into its own number.
+        rows_to: ranks to distribute a sparse matrix over; as `parts`.
+        word: bytes of an entry or node where a file counts words [B].
+
+    Raises:
+        UsageError: an unknown method, no launcher, a launcher inside a job, a number of ranks that the machine's kind
+            or the pattern cannot have. InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline
+            passed.
+    """
+    from conset.runtime.job import METHODS, RunTimeResult, measure_job
+    from conset.runtime.predicted import predict_costs
+    from conset.runtime.scaled import scaled_machine
+
+    target = load_machine(machine)
+    names = METHODS if methods is None else tuple(name.strip() for name in inputs.listed(methods))
+
+    def traffic(on: Machine, count: int) -> Pattern:
+        if isinstance(pattern, Pattern):
+            found = pattern
+        else:
+            found = load_pattern(
+                pattern, on, ranks=count, seed=seed, word=word, parts=parts and count, rows_to=rows_to and count
+            )
+        if found.ranks != count:
+            raise UsageError(f"{found.name} has {found.ranks} ranks: {count} were asked for", options=["ranks"])
+        return found
+
+    result = RunTimeResult(None)
+    if ranks is not None or not predict:
+        count = ranks or parts or rows_to or target.topology.endpoints
+        result = measure_job(
+            traffic(target, count), target, methods=names, repeat=repeat, seed=seed, mpiexec=mpiexec, timeout=timeout
+        )
+    predicted = []
+    for count in predict:
+        on = scaled_machine(target, count)
+        predicted.append(predict_costs(traffic(on, count), on, names, seed=seed))
+    return replace(result, predicted=tuple(predicted))

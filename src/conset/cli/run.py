@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conset.cli import options as o
+from conset.cli import run_time as r
 
 if TYPE_CHECKING:
     from conset.execution.job import RunResult
@@ -26,7 +27,11 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 def command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz) or a program file (.json).")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A schedule file (.json or .npz) or a program file (.json); with --at-run-time a pattern.",
+        ),
     ],
     sync: o.SyncOption = None,
     in_flight: o.InFlightOption = None,
@@ -37,45 +42,75 @@ def command(
             "--mpiexec", metavar="CMD", help="Another launcher than the wheel's: 'mpiexec --oversubscribe', srun."
         ),
     ] = None,
+    at_run_time: r.AtRunTimeOption = False,
+    on: r.OnOption = None,
+    methods: r.MethodsOption = None,
+    ranks: r.RanksOption = None,
+    predict: r.PredictOption = None,
+    seed: r.SeedOption = None,
+    parts: o.PartsOption = None,
+    rows_to: o.RowsToOption = None,
+    word: o.WordOption = "8",
+    output: r.TableOption = None,
     json: o.JsonOption = False,
 ) -> None:
     """Execute a schedule or a program over MPI beside its baselines, every byte checked."""
-    from conset.cli.output import console, print_json
-    from conset.cli.verified import read_verified
     from conset.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
+
+    reading = {"parts": parts, "rows_to": rows_to, "word": word}
+    needs = {"on": on, "methods": methods, "ranks": ranks, "predict": predict, "seed": seed, "output": output}
+    needs |= {name: value for name, value in reading.items() if value != "8"}
+    r.check_kind(at_run_time=at_run_time, needs=needs, others={"sync": sync, "in_flight": in_flight})
+    job = find_job()
+    speaks = job is None or job[0] == 0  # of the ranks of a running job one says what came of it
+    try:
+        _refuse_ranks(mpiexec)
+        with _ended_by_signals():
+            if at_run_time:
+                mismatches = r.run_pattern(
+                    file, on or "", methods=methods, ranks=ranks, predict=predict, repeat=repeat, seed=seed or 0,
+                    mpiexec=mpiexec, reading=reading, output=output, as_json=json, speaks=speaks,
+                ).mismatches  # fmt: skip
+            else:
+                mismatches = _run_file(Path(file), sync, in_flight, repeat, mpiexec, json, speaks)
+    except ConsetError as error:
+        if not speaks:
+            raise typer.Exit(error.exit_code) from None
+        raise
+    if mismatches:
+        # not an error object: the result, which has been printed, says it in full
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _run_file(
+    file: Path, sync: str | None, in_flight: str | None, repeat: int, mpiexec: str | None, as_json: bool, speaks: bool
+) -> int:
+    """Executes a schedule or a program, and prints; the number of wrong bytes."""
+    from conset.cli.output import console, print_json
+    from conset.cli.verified import read_verified
     from conset.report.outcome import run_table, run_text
     from conset.schedule.manifest import Manifest, sha256_of
     from conset.simulation.settings import parse_count
 
-    job = find_job()
-    try:
-        _refuse_ranks(mpiexec)
-        what = read_verified(file)
-        flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
-        with _ended_by_signals():
-            result = _execute(what, sync, flight, repeat, mpiexec)
-    except ConsetError as error:
-        if job is not None and job[0] != 0:  # every rank of a running job comes here; one of them says it
-            raise typer.Exit(error.exit_code) from None
-        raise
-    if job is None or job[0] == 0:
-        parts = [f"--sync {result.sync}", f"--repeat {repeat}"]
-        flight = flight or result.in_flight
-        parts += [] if flight is None else [f"--in-flight {flight}"]
-        manifest = Manifest(" ".join(["conset run", file.name, *parts]), what.manifest.seed, sha256_of(file))
-        if json:
-            print_json("conset/run@1", result.to_object(), manifest)
-        text = console(json)
-        text.print(run_text(result))
-        text.print(run_table(result))
-        for note in result.notes:
-            text.print(note, markup=False)
-        if result.mismatches:
-            text.print(f"wrong bytes: {'; '.join(result.wrong)}", style="bold red", markup=False)
+    what = read_verified(file)
+    flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
+    result = _execute(what, sync, flight, repeat, mpiexec)
+    if not speaks:
+        return result.mismatches
+    flight = flight or result.in_flight
+    words = [f"--sync {result.sync}", f"--repeat {repeat}", *([] if flight is None else [f"--in-flight {flight}"])]
+    manifest = Manifest(" ".join(["conset run", file.name, *words]), what.manifest.seed, sha256_of(file))
+    if as_json:
+        print_json("conset/run@1", result.to_object(), manifest)
+    text = console(as_json)
+    text.print(run_text(result))
+    text.print(run_table(result))
+    for note in result.notes:
+        text.print(note, markup=False)
     if result.mismatches:
-        # not an error object: the result, which has been printed, says it in full
-        raise typer.Exit(VerificationError.exit_code)
+        text.print(f"wrong bytes: {'; '.join(result.wrong)}", style="bold red", markup=False)
+    return result.mismatches
 
 
 def _refuse_ranks(mpiexec: str | None) -> None:

@@ -263,12 +263,12 @@ def measure_plan(
     waiter.barrier(comm)
     for variant in variants.values():
         variant.close()
-    times = _times(comm, clock, one_machine)
+    times = times_over_ranks(comm, clock, one_machine)
     found = comm.gather((expected.size, mismatches, first))
     if found is None:
         return None
     return Measurement(
-        mpi=_library(),
+        mpi=library_name(),
         ranks=comm.size,
         cores=cores,
         local_ranks=local,
@@ -280,7 +280,7 @@ def measure_plan(
     )
 
 
-def _times(comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool) -> NDArray[np.float64]:
+def times_over_ranks(comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool) -> NDArray[np.float64]:
     """shape=(repetitions, variants) [s], over all ranks; CLOCK_MONOTONIC is one clock on one machine only."""
     shape = clock.shape[1:]
     first, last, longest = np.empty(shape), np.empty(shape), np.empty(shape)
@@ -293,6 +293,7 @@ def _times(comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool) -
     return longest
 
 
-def _library() -> str:
+def library_name() -> str:
+    """Name and version of the MPI library."""
     name, version = MPI.get_vendor()
     return f"{name} {'.'.join(str(part) for part in version)}"

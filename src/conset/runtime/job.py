@@ -1,0 +1,216 @@
+"""Job: measures run-time scheduling over MPI, in a job of its own or in the running one."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conset.errors import ConsetError, InputError, UsageError
+from conset.execution.job import count_cores
+from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.execution.plan import MAX_BYTES
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.runtime.costs import RunTimeCosts, RunTimeRow
+from conset.runtime.machine_words import machine_word
+from conset.runtime.row import MESSAGES, ORDERS, RESULT, RankRow, save_messages
+
+METHODS = ("naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit")
+"""Measured and predicted unless others are named."""
+DEFAULT_REPEAT = 20
+_ENTRY = ("-m", "conset.runtime.rank")
+
+
+@dataclass(frozen=True)
+class RunTimeResult:
+    """What scheduling at run time costs: measured in a job, predicted for other numbers of ranks.
+
+    Attributes:
+        measured: in the job; None: none was started.
+        predicted: a table for each number of ranks.
+        repeat: repetitions that were timed; 0: no job.
+        cores: that the ranks of a machine share.
+        local_ranks: ranks on that machine.
+        one_machine: whether these are all.
+        bytes_checked: received bytes compared, over ranks, variants, executions and repetitions.
+        mismatches: of these.
+        wrong: the first wrong byte of each rank that has one, in words.
+        elapsed_s: the whole, start-up included [s].
+    """
+
+    measured: RunTimeCosts | None
+    predicted: tuple[RunTimeCosts, ...] = ()
+    repeat: int = 0
+    cores: int = 0
+    local_ranks: int = 0
+    one_machine: bool = True
+    bytes_checked: int = 0
+    mismatches: int = 0
+    wrong: tuple[str, ...] = ()
+    elapsed_s: float = 0.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the times do and do not say, in sentences."""
+        notes = []
+        if self.measured is not None and self.one_machine:
+            notes.append("On one machine there is no network to contend for; posting everything is usually fastest.")
+        if self.local_ranks > self.cores:
+            notes.append(
+                f"{self.local_ranks} ranks share {count_cores(self.cores)}: where every rank computes, a core computes "
+                "several times over, and waiting measures the operating system's scheduler."
+            )
+        if self.measured is not None and not self.one_machine:
+            notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")
+        return tuple(notes)
+
+    def to_object(self) -> dict[str, Any]:
+        """As `conset run --at-run-time --json` prints it."""
+        job = {
+            "repeat": self.repeat,
+            "cores": self.cores,
+            "one_machine": self.one_machine,
+            "bytes_checked": self.bytes_checked,
+            "mismatches": self.mismatches,
+            "wrong": list(self.wrong),
+        }
+        return {
+            "measured": None if self.measured is None else self.measured.to_object() | job,
+            "predicted": [costs.to_object() for costs in self.predicted],
+            "elapsed_s": self.elapsed_s,
+            "notes": list(self.notes),
+        }
+
+
+def measure_job(
+    pattern: Pattern,
+    machine: Machine,
+    *,
+    methods: Sequence[str] = METHODS,
+    repeat: int = DEFAULT_REPEAT,
+    seed: int = 0,
+    mpiexec: str | None = None,
+    timeout: float | None = None,
+    entry: tuple[str, ...] = _ENTRY,
+) -> RunTimeResult:
+    """Measures run-time scheduling of a pattern, a rank of the job for each of its ranks.
+
+    Starts a job by the wheel's own launcher; inside a running MPI job every rank calls this and takes part instead,
+    and every rank has the result.
+
+    Args:
+        pattern: what is sent; rank r lives on node r of the machine.
+        machine: what schedules are made for.
+        methods: as `alltoallv_init` knows them.
+        repeat: repetitions that count; one more goes before and is dropped.
+        seed: of every random choice.
+        mpiexec: another launcher, as a shell would split it.
+        timeout: longest time of the whole job, start-up included [s]; None: derived from bytes and messages.
+        entry: what `python -m mpi4py` runs on each rank, given the folder of the job.
+
+    Raises:
+        UsageError: a method that is not known at run time, no launcher, a launcher inside a job.
+        InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline passed.
+    """
+    _check(pattern, machine, repeat, timeout)
+    began = time.monotonic()
+    exchange_s = 10.0 + 100 * (pattern.bytes / 1e9 + pattern.messages * 40e-6)
+    if timeout is not None:
+        exchange_s = min(exchange_s, timeout)
+    orders = {"methods": list(methods), "seed": seed, "repeat": repeat, "timeout_s": exchange_s}
+    job = find_job()
+    with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
+        orders["machine"] = machine_word(machine, Path(name))
+        if job is None:
+            total_s = timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
+            found = _in_own_job(pattern, orders, find_launcher(mpiexec), total_s, entry, Path(name))
+        elif mpiexec is not None:
+            raise UsageError(
+                f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already",
+                options=["mpiexec"],
+            )
+        else:
+            found = _in_this_job(pattern, orders)
+    costs = RunTimeCosts(
+        ranks=int(found["ranks"]),
+        pattern=pattern.name,
+        machine=machine.name,
+        messages=pattern.messages,
+        bytes=pattern.bytes,
+        by=str(found["mpi"]),
+        is_measured=True,
+        rows=tuple(_row(row) for row in found["rows"]),
+        skipped=tuple((method, reason) for method, reason in found["skipped"]),
+    )
+    return RunTimeResult(
+        costs,
+        repeat=repeat,
+        cores=int(found["cores"]),
+        local_ranks=int(found["local_ranks"]),
+        one_machine=bool(found["one_machine"]),
+        bytes_checked=int(found["bytes_checked"]),
+        mismatches=int(found["mismatches"]),
+        wrong=tuple(found["wrong"]),
+        elapsed_s=time.monotonic() - began,
+    )
+
+
+def _check(pattern: Pattern, machine: Machine, repeat: int, timeout: float | None) -> None:
+    if repeat < 1:
+        raise UsageError(f"repeat {repeat}: must be at least 1")
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
+    if pattern.ranks > machine.topology.endpoints:
+        raise InputError(f"{pattern.ranks} ranks on the {machine.topology.endpoints} nodes of {machine.name}")
+    if pattern.before is not None:
+        raise InputError(f"{pattern.name} has an order of messages: rows of ranks have none")
+    for what, ends in (("send", pattern.source), ("receive", pattern.target)):
+        most = int(np.bincount(ends, weights=pattern.size, minlength=1).max())
+        if most > MAX_BYTES:
+            raise InputError(f"a rank has {most} bytes to {what}: counts of MPI go to {MAX_BYTES}")
+
+
+def _row(found: dict[str, Any]) -> RunTimeRow:
+    times = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+    return RunTimeRow(**{**found, **times})
+
+
+def _in_own_job(
+    pattern: Pattern, orders: dict[str, Any], launcher: list[str], total_s: float, entry: tuple[str, ...], folder: Path
+) -> dict[str, Any]:
+    save_messages(pattern, folder / MESSAGES)
+    (folder / ORDERS).write_text(json.dumps(orders))
+    ended = start_job(launcher, pattern.ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s)
+    result = folder / RESULT
+    # a launcher's status is no proof: ranks that vanish quietly may leave 0
+    if not result.exists():
+        raise explain_end(ended, total_s)
+    found: dict[str, Any] = json.loads(result.read_text())
+    return found
+
+
+def _in_this_job(pattern: Pattern, orders: dict[str, Any]) -> dict[str, Any]:
+    from mpi4py import MPI
+
+    from conset.execution.rank import abort
+    from conset.runtime.trial import measure_run_time, require_ranks
+
+    comm = MPI.COMM_WORLD
+    row = RankRow.of(pattern.source, pattern.target, pattern.size, pattern.ranks, comm.rank)
+    try:
+        require_ranks(comm, pattern.ranks)
+        found: dict[str, Any] = comm.bcast(measure_run_time(comm, row, orders))
+    except (InputError, UsageError):
+        raise  # every rank has the same error and leaves
+    except BaseException as error:
+        # leaving alone would let the others wait for ever
+        abort(comm, f"rank {comm.rank}: {error}", error.exit_code if isinstance(error, ConsetError) else 1)
+        raise
+    return found

@@ -1,0 +1,202 @@
+"""Trial: what run-time scheduling takes inside a job, method beside method, repetition by repetition.
+
+Every rank knows its own row only. In each repetition every variant (a method, a policy, who computes) sets an exchange
+up from the rows, uses it `EXECUTIONS` times and frees it; even and odd repetitions take the variants in opposite
+orders, the first repetition is dropped. Barriers, the filling of buffers and the check of every received byte stand
+outside the clock. Of the times that an exchange tells of its set-up (rows, schedule, plan) the longest over the ranks
+counts; of the whole set-up and of an execution the last end minus the first start (`times_over_ranks`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from conset.errors import InputError, NoScheduleError
+from conset.execution.measure import Tamper, describe_wrong, library_name, times_over_ranks
+from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
+from conset.runtime.costs import POSTING, SYNCS, WAYS
+from conset.runtime.row import RankRow
+from conset.units import count_of
+
+EXECUTIONS = 3
+"""Of each exchange: the first, and those whose mean is the time of an execution."""
+PARTS = ("rows", "schedule", "plan")
+"""Of a set-up, as an exchange tells them."""
+Init = Callable[..., Any]
+"""`conset.alltoallv_init`, or what stands for it."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is measured beside others.
+
+    Attributes:
+        method: as it is asked for.
+        sync: as it is asked for.
+        compute: `all` or `one`; `auto`: nothing is computed.
+        sources_known: whether ranks are told what they receive.
+    """
+
+    method: str
+    sync: str
+    compute: str = "auto"
+    sources_known: bool = True
+
+    @property
+    def name(self) -> str:
+        """`rs-n, ready, all`."""
+        known = [] if self.sources_known else ["sources unknown"]
+        return ", ".join([self.method, self.sync, *([] if self.compute == "auto" else [self.compute]), *known])
+
+
+def variants_of(methods: list[str]) -> list[Variant]:
+    """Posting everything, with and without known sources; then every method under every policy, both ways."""
+    found = [Variant(POSTING, "none"), Variant(POSTING, "none", sources_known=False)]
+    others = [method for method in dict.fromkeys(methods) if method != POSTING]
+    return found + [Variant(method, sync, way) for method in others for sync in SYNCS for way in WAYS]
+
+
+class Trial:
+    """What a rank keeps over all repetitions."""
+
+    def __init__(self, comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], init: Init) -> None:
+        cores, local, self.one_machine = cores_and_ranks(comm)
+        self.cores, self.local_ranks = cores, local
+        self.comm, self.row, self.orders, self.init = comm, row, orders, init
+        self.waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, orders["timeout_s"])
+        self.send, self.expected = row.filled()
+        self.received = np.empty_like(self.expected)
+        self.checked = self.mismatches = 0
+        self.first_wrong = ""
+
+    def open(self, variant: Variant) -> Any:
+        """An exchange from the rows; collective."""
+        known = (self.received, self.row.recvcounts, self.row.rdispls) if variant.sources_known else (None, None, None)
+        return self.init(
+            self.comm, self.send, self.row.sendcounts, self.row.sdispls, *known, machine=self.orders["machine"],
+            method=variant.method, sync=variant.sync, timeout_s=self.orders["timeout_s"], seed=self.orders["seed"],
+            compute=variant.compute,
+        )  # fmt: skip
+
+    def measure(self, variant: Variant, repetition: int, tamper: Tamper | None) -> tuple[Any, NDArray[np.float64]]:
+        """(the exchange, freed; shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times)."""
+        clock = np.zeros((2, 1 + EXECUTIONS + len(PARTS)))
+        self.waiter.barrier(self.comm)
+        clock[0, 0] = time.monotonic()
+        exchange = self.open(variant)
+        clock[1, 0] = time.monotonic()
+        received = self.received if variant.sources_known else np.asarray(exchange.recvbuf).view(np.uint8)
+        for k in range(1, 1 + EXECUTIONS):
+            np.bitwise_not(self.expected, out=received)  # wrong at every place
+            self.waiter.barrier(self.comm)
+            clock[0, k] = time.monotonic()
+            exchange.exchange()
+            clock[1, k] = time.monotonic()
+            if tamper is not None:
+                tamper(variant.name, repetition, received)
+            self.check(received, f"{variant.name}, repetition {repetition}")
+        clock[1, 1 + EXECUTIONS :] = [getattr(exchange.times, part) for part in PARTS]
+        self.waiter.barrier(self.comm)
+        exchange.close()
+        return exchange, clock
+
+    def check(self, received: NDArray[np.uint8], where: str) -> None:
+        """Compares every byte."""
+        count, text = describe_wrong(received, self.expected, self.row.receives)
+        self.checked += self.expected.size
+        self.mismatches += count
+        if count and not self.first_wrong:
+            self.first_wrong = f"rank {self.comm.rank}: {text} ({where})"
+
+
+def measure_run_time(
+    comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], *, init: Init | None = None, tamper: Tamper | None = None
+) -> dict[str, Any] | None:
+    """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
+
+    Args:
+        comm: as many ranks as the row has.
+        row: this rank's.
+        orders: `methods`, `machine` (as `alltoallv_init` takes it), `seed`, `repeat`, `timeout_s`.
+        init: what makes exchanges; None: `conset.alltoallv_init`.
+        tamper: called after an execution; tests change a byte.
+
+    Raises:
+        InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline has passed.
+    """
+    if init is None:
+        from conset import alltoallv_init as init
+    trial = Trial(comm, row, orders, init)
+    variants, skipped = variants_of(orders["methods"]), {}
+    clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
+    facts: dict[Variant, dict[str, Any]] = {}
+    for repetition in range(orders["repeat"] + 1):
+        for variant in variants if repetition % 2 == 0 else variants[::-1]:
+            try:
+                exchange, clock = trial.measure(variant, repetition, tamper)
+            except (InputError, NoScheduleError) as reason:  # agreed: every rank comes here
+                if variant.method == POSTING or repetition > 0:
+                    raise
+                skipped[variant.method] = str(reason)
+                continue
+            clocks[variant].append(clock)
+            facts[variant] = {"method": exchange.method, "sync": str(exchange.sync), "phases": exchange.phases}
+        variants = [variant for variant in variants if variant.method not in skipped]
+    rows = [
+        _row(comm, variant, facts[variant], np.array(clocks[variant][1:]), trial.one_machine) for variant in variants
+    ]
+    found = comm.gather((trial.checked, trial.mismatches, trial.first_wrong))
+    if found is None:
+        return None
+    return {
+        "mpi": library_name(),
+        "ranks": comm.size,
+        "cores": trial.cores,
+        "local_ranks": trial.local_ranks,
+        "one_machine": trial.one_machine,
+        "rows": rows,
+        "skipped": [*skipped.items()],
+        "bytes_checked": sum(size for size, _, _ in found),
+        "mismatches": sum(count for _, count, _ in found),
+        "wrong": [text for _, _, text in found if text],
+    }
+
+
+def require_ranks(comm: MPI.Comm, ranks: int) -> None:
+    """Checks first of all that the job has as many ranks as the pattern.
+
+    Raises:
+        InputError: another number; one rank means that launcher and library do not belong together.
+    """
+    if comm.size != ranks:
+        hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
+        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the pattern {ranks}: must agree{hint}")
+
+
+def _row(
+    comm: MPI.Intracomm, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64], one_machine: bool
+) -> dict[str, Any]:
+    """The times of a variant over all ranks; `clock` of this rank, shape=(repetitions, 2, columns)."""
+    timed = 1 + EXECUTIONS
+    times = times_over_ranks(comm, np.ascontiguousarray(clock[:, :, :timed].swapaxes(0, 1)), one_machine)
+    told = np.ascontiguousarray(clock[:, 1, timed:])
+    longest = np.empty_like(told)
+    comm.Allreduce(told, longest, MPI.MAX)
+    return {
+        **facts,
+        "asked_method": variant.method,
+        "asked_sync": variant.sync,
+        "compute": "" if variant.compute == "auto" else variant.compute,
+        "sources_known": variant.sources_known,
+        **{f"{part}_s": longest[:, k].tolist() for k, part in enumerate(PARTS)},
+        "setup_s": times[:, 0].tolist(),
+        "first_s": times[:, 1].tolist(),
+        "execution_s": times[:, 2:].mean(axis=1).tolist(),
+    }
