@@ -581,12 +581,12 @@ def run_at_run_time(
             or the pattern cannot have. InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline
             passed.
     """
-    from conset.runtime.job import METHODS, RunTimeResult, measure_job
+    from conset.runtime.job import COMPARED, RunTimeResult, measure_job
     from conset.runtime.predicted import predict_costs
     from conset.runtime.scaled import scaled_machine
 
     target = load_machine(machine)
-    names = METHODS if methods is None else tuple(name.strip() for name in inputs.listed(methods))
+    names = COMPARED if methods is None else tuple(name.strip() for name in inputs.listed(methods))
 
     def traffic(on: Machine, count: int) -> Pattern:
         if isinstance(pattern, Pattern):

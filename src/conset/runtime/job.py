@@ -19,10 +19,10 @@ from conset.execution.plan import MAX_BYTES
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.runtime.costs import RunTimeCosts, RunTimeRow
-from conset.runtime.machine_words import machine_word
 from conset.runtime.row import MESSAGES, ORDERS, RESULT, RankRow, save_messages
+from conset.runtime.words import check_methods, machine_word
 
-METHODS = ("naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit")
+COMPARED = ("naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit")
 """Measured and predicted unless others are named."""
 DEFAULT_REPEAT = 20
 _ENTRY = ("-m", "conset.runtime.rank")
@@ -93,7 +93,7 @@ def measure_job(
     pattern: Pattern,
     machine: Machine,
     *,
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = COMPARED,
     repeat: int = DEFAULT_REPEAT,
     seed: int = 0,
     mpiexec: str | None = None,
@@ -119,6 +119,7 @@ def measure_job(
         UsageError: a method that is not known at run time, no launcher, a launcher inside a job.
         InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline passed.
     """
+    check_methods(methods)
     _check(pattern, machine, repeat, timeout)
     began = time.monotonic()
     exchange_s = 10.0 + 100 * (pattern.bytes / 1e9 + pattern.messages * 40e-6)

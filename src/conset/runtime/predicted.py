@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.comparison.times import time_schedule
-from conset.errors import InputError, NoScheduleError
+from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.runtime.costs import POSTING, SYNCS, RunTimeCosts, RunTimeRow
-from conset.runtime.machine_words import machine_word
+from conset.runtime.words import check_methods, machine_word
 from conset.schedule.schedule import Schedule
 
 HEAD_B, ENTRY_B = 8, 12
@@ -61,6 +61,7 @@ def predict_costs(pattern: Pattern, machine: Machine, methods: Sequence[str], *,
     Raises:
         UsageError: an unknown method. InputError: the pattern does not fit the machine.
     """
+    check_methods(methods)
     timed = _Timed()
     ways = {
         "all": timed.of(concatenation(pattern, machine)),
@@ -74,7 +75,7 @@ def predict_costs(pattern: Pattern, machine: Machine, methods: Sequence[str], *,
             continue
         try:
             found = [(sync, core.schedule(method, sync)) for sync in SYNCS]
-        except (InputError, NoScheduleError) as reason:
+        except InputError as reason:
             skipped.append((method, str(reason)))
             continue
         for sync, each in found:
@@ -138,16 +139,19 @@ class CoreScheduler:
         """The schedule, timed: the least of `REPEATS` times.
 
         Raises:
-            UsageError: an unknown method. InputError: one that does not apply. NoScheduleError: none was found.
+            InputError: the method does not apply, or found none.
         """
-        pattern = self.pattern
+        pattern, size = self.pattern, np.ascontiguousarray(self.pattern.size)
         best_s = inf
         for _ in range(REPEATS):
             began = time.perf_counter()
-            found = _core.schedule_messages(
-                self.core, pattern.ranks, pattern.source, pattern.target, pattern.size, method=method, sync=sync,
-                seed=self.seed,
-            )  # fmt: skip
+            try:
+                found = _core.schedule_messages(
+                    self.core, pattern.ranks, pattern.source, pattern.target, size, method=method, sync=sync,
+                    seed=self.seed,
+                )  # fmt: skip
+            except RuntimeError as reason:
+                raise InputError(str(reason)) from None
             best_s = min(best_s, time.perf_counter() - began)
         limits = find_method(found.method).limits(self.machine.topology)
         made = Schedule(
