@@ -1,0 +1,21 @@
+"""A rank of a job that measures run-time scheduling; on rank 1 a byte changes after each use of one variant."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from conset.runtime.rank import run_rank
+
+
+def tamper(variant: str, repetition: int, received: NDArray[np.uint8]) -> None:
+    if MPI.COMM_WORLD.rank == 1 and (variant, repetition) == ("naive, none", 1):
+        received[0] ^= 0xFF
+
+
+if __name__ == "__main__":
+    run_rank(Path(sys.argv[1]), tamper=tamper)
