@@ -21,7 +21,8 @@ def test_costs_are_measured_and_every_byte_is_checked() -> None:
     assert (result.mismatches, result.wrong, costs.skipped) == (0, (), ())
     asked = [(row.asked_method, row.asked_sync, row.compute, row.sources_known) for row in costs.rows]
     ways = [("rs-n", sync, way, True) for sync in ("none", "ready", "auto") for way in ("all", "one")]
-    assert asked == [("naive", "none", "", True), ("naive", "none", "", False), *ways]
+    baselines = [("naive", "none", "", True), ("naive", "none", "", False), ("send-detect-receive", "none", "", False)]
+    assert asked == [*baselines, *ways]
     # three executions of each, two repetitions and the one that is dropped
     assert result.bytes_checked == conset.load_pattern(PATTERN, MACHINE).bytes * len(asked) * 3 * 3
     compiled = conset.compile(PATTERN, MACHINE, method="rs-n")

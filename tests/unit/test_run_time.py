@@ -57,6 +57,14 @@ def test_a_schedule_pays_when_its_gain_has_made_up_for_its_set_up() -> None:
     assert row.share == pytest.approx(3 / 7)
 
 
+def test_posting_everything_needs_no_rows() -> None:
+    posting = replace(POSTING, rows_s=(1e-3,) * 8, schedule_s=(5e-4,) * 8, setup_s=(2e-3,) * 8)
+    row = scheduled(setup_s=5.5e-3, execution_s=3e-3)
+    assert row.pays_against(posting).extra_s == pytest.approx(5e-3)
+    learned = replace(posting, sources_known=False)  # which learns its sources from them
+    assert row.pays_against(learned).extra_s == pytest.approx(3.5e-3)
+
+
 def test_a_gain_within_its_interval_never_pays() -> None:
     slower, unsure = scheduled(5e-3, 5e-3), scheduled(5e-3, 4e-3, spread=1e-3)
     assert slower.pays_against(POSTING).uses is None

@@ -40,7 +40,9 @@ def command(name: NameArgument = None, as_json: JsonOption = False, output: Outp
     machines = [parse_machine(spec) for spec in ((name,) if name else PRESETS)]
     if output is not None:
         if not name:
-            raise UsageError(f"-o {output}: a file holds one machine; name it, as in conset machines paragon:8x8 -o {output}")
+            raise UsageError(
+                f"-o {output}: a file holds one machine; name it, as in conset machines paragon:8x8 -o {output}"
+            )
         write_machine(output, machines[0])
     if as_json:
         arguments = f"machines {name}" if name else "machines"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conset.report import style
 from conset.report.markdown import table_markdown
-from conset.runtime.costs import MIN_REPEATS
+from conset.runtime.costs import DETECT, MIN_REPEATS
 from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ READING = (
     "pays after so many uses of a schedule, against posting everything (the first row); never: nothing is gained, or "
     "the interval of the gain holds 0",
 )
-DETECTING = "detecting: everything is posted, but a rank does not know its sources before; it learns them first"
+BASELINES = (
+    "naive: everything is posted, counted without its rows: they serve to check what it knows; learned: the same with "
+    "sources that the rows have told; detect: send, detect, receive, nothing posted and nothing known before"
+)
 _COMPUTED = {"all": "every rank", "one": "one rank", "": ""}
 
 
@@ -44,7 +47,7 @@ def run_time_cells(costs: RunTimeCosts, row: RunTimeRow) -> tuple[str, ...]:
     """A row as text, in the order of `COLUMNS`."""
     method = row.method if row.asked_method == row.method else f"{row.asked_method}: {row.method}"
     if not row.sources_known:
-        method = "detecting"
+        method = "detect" if row.method == DETECT else "learned"
     sync = row.sync if row.asked_sync == row.sync else f"{row.asked_sync}: {row.sync}"
     times = (row.median_of(name) for name in ("rows_s", "schedule_s", "plan_s", "setup_s", "execution_s"))
     head = (method, sync, row.compute, f"{row.phases:,}", *map(format_ms, times))
@@ -79,7 +82,7 @@ def run_time_lines(costs: RunTimeCosts) -> list[str]:
     ]
     lines = [*READING]
     if costs.detecting is not None:
-        lines.append(DETECTING)
+        lines.append(BASELINES)
     if costs.is_measured and len(costs.posting.execution_s) < MIN_REPEATS:
         lines.append(f"fewer than {MIN_REPEATS} repetitions: no gain is decided")
     if paying:
