@@ -83,6 +83,7 @@ class Variant:
         library, exchange: of a library's.
         plan: of conset's executor.
         stages: patterns one after the other; nobody's bytes.
+        options: of `conset.alltoallv_init`.
         waiting: how its ranks wait.
     """
 
@@ -92,6 +93,7 @@ class Variant:
     exchange: str = ""
     plan: Plan | None = None
     stages: tuple[Pattern, ...] = ()
+    options: Mapping[str, str] | None = None
     waiting: Waiting = Waiting()
 
 
@@ -167,6 +169,8 @@ def order(folder: Path, number: int, cell: Cell) -> dict[str, Any]:
         if variant.plan is not None:
             row |= {"kind": "plan", "plan": f"{number}-{k}-plan.npz"}
             variant.plan.save(folder / row["plan"])
+        elif variant.options is not None:
+            row |= {"kind": "rows", "options": dict(variant.options)}
         elif variant.stages:
             names = [write(stage, f"{number}-{k}-{j}") for j, stage in enumerate(variant.stages)]
             row |= {"kind": "stages", "stages": names}

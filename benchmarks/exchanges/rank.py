@@ -24,6 +24,7 @@ from mpi4py import MPI
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import conset
 from conset.execution.exchange import Exchange
 from conset.execution.measure import fill_payload
 from conset.execution.plan import Plan
@@ -54,6 +55,17 @@ class PlanExchange:
     def close(self) -> None:
         """Frees it."""
         self._exchange.close()
+
+
+class RowsExchange(PlanExchange):
+    """An exchange of `conset.alltoallv_init`, which the ranks have scheduled from their own rows."""
+
+    def __init__(self, comm: MPI.Intracomm, ends: Ends, send: Bytes, receive: Bytes, options: dict[str, str]) -> None:
+        sides = [np.zeros((2, comm.size), np.int64) for _ in range(2)]
+        for side, rows in zip(sides, (slice(0, ends.sends), slice(ends.sends, None)), strict=True):
+            side[:, ends.peer[rows]] = ends.size[rows], ends.place[rows]
+        self._exchange = conset.alltoallv_init(comm, send, *sides[0], receive, *sides[1], **options)
+        self.wait = lambda: None  # as it was made
 
 
 class StagedExchange:
@@ -104,6 +116,8 @@ class Bench:
         if variant["kind"] == "plan":
             plan = Plan.load(self.folder / variant["plan"])
             return PlanExchange(self.comm, plan, send, receive, variant["plan_nap_s"])
+        if variant["kind"] == "rows":
+            return RowsExchange(self.comm, ends, send, receive, variant["options"])
         library = self.libraries[variant["library"]]
         if variant["kind"] == "stages":
             exchange: Any = StagedExchange(library, self.comm, [self.ends_of(name) for name in variant["stages"]])

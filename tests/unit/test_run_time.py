@@ -35,6 +35,12 @@ def scheduled(setup_s: float, execution_s: float, *, spread: float = 0.0) -> Run
     return replace(POSTING, method="rs-n", asked_method="rs-n", compute="all", phases=9, execution_s=execution, **times)
 
 
+def shortened(row: RunTimeRow, repeat: int) -> RunTimeRow:
+    """The first repetitions."""
+    names = ("rows_s", "schedule_s", "plan_s", "setup_s", "first_s", "execution_s")
+    return replace(row, **{name: getattr(row, name)[:repeat] for name in names})
+
+
 def test_uses_until_paid_is_the_least_number_whose_sum_is_no_more() -> None:
     rng = np.random.default_rng(1)
     for extra, gain in rng.uniform(1e-4, 1e-2, (200, 2)):
@@ -71,10 +77,7 @@ def test_a_gain_within_its_interval_never_pays() -> None:
     gain = unsure.pays_against(POSTING)
     assert gain.uses is None
     assert gain.gain.low_s < 0 < gain.gain.high_s
-    few = MIN_REPEATS - 1
-    row = scheduled(5e-3, 3e-3)
-    short = replace(row, execution_s=row.execution_s[:few], setup_s=row.setup_s[:few])
-    posting = replace(POSTING, execution_s=POSTING.execution_s[:few], setup_s=POSTING.setup_s[:few])
+    short, posting = (shortened(row, MIN_REPEATS - 1) for row in (scheduled(5e-3, 3e-3), POSTING))
     assert short.pays_against(posting).uses is None
 
 

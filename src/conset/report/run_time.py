@@ -143,13 +143,13 @@ def picture_overhead(
     """
     figure = style.new_figure(11, 5.0)
     first = found[0][2]
-    how = f"measured, {first.by}" if first.is_measured else f"predicted by {first.by}"
+    how = f"measured, {first.by}" if first.is_measured else f"executions by {first.by}, scheduling measured here"
     title = f"{method} at run time: what it costs, and when it has paid"
     style.headline(
         figure, title, f"{count_of(first.ranks, 'rank')}, {how}, sync {sync}, computed by {_COMPUTED[compute]}"
     )
     over, pays = figure.subplots(1, 2)
-    degrees = sorted({degree for degree, _, _ in found})
+    degrees, sizes = sorted({degree for degree, _, _ in found}), sorted({size for _, size, _ in found})
     for k, degree in enumerate(degrees):
         points = sorted((size, costs) for each, size, costs in found if each == degree)
         colour = style.colour_map()(k / max(len(degrees) - 1, 1))
@@ -161,7 +161,10 @@ def picture_overhead(
     for axes, name in ((over, "rows and scheduling over one execution"), (pays, "uses until it pays (no mark: never)")):
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.set_xlabel("size of a message [B]")
+        axes.set_xticks(sizes, [format_size(size) for size in sizes])
+        axes.set_xlim(sizes[0] / 1.5, sizes[-1] * 1.5)
+        axes.minorticks_off()
+        axes.set_xlabel("size of a message")
         axes.set_title(name)
         axes.grid(axis="both")
     over.legend()

@@ -30,9 +30,9 @@ Bytes = NDArray[np.uint8]
 class NoSetup:
     """Times of a set-up that there is none of [s]."""
 
-    rows: float = 0.0
-    schedule: float = 0.0
-    plan: float = 0.0
+    rows_s: float = 0.0
+    schedule_s: float = 0.0
+    plan_s: float = 0.0
 
 
 class SendDetectReceive:

@@ -28,7 +28,7 @@ from conset.units import count_of
 
 EXECUTIONS = 3
 """Of each exchange: the first, and those whose mean is the time of an execution."""
-PARTS = ("rows", "schedule", "plan")
+PARTS = ("rows_s", "schedule_s", "plan_s")
 """Of a set-up, as an exchange tells them."""
 Init = Callable[..., Any]
 """`conset.alltoallv_init`, or what stands for it."""
@@ -213,7 +213,7 @@ def _row(
         "asked_sync": variant.sync,
         "compute": "" if variant.compute == "auto" else variant.compute,
         "sources_known": variant.sources_known,
-        **{f"{part}_s": longest[:, k].tolist() for k, part in enumerate(PARTS)},
+        **{part: longest[:, k].tolist() for k, part in enumerate(PARTS)},
         "setup_s": times[:, 0].tolist(),
         "first_s": times[:, 1].tolist(),
         "execution_s": times[:, 2:].mean(axis=1).tolist(),
