@@ -192,7 +192,7 @@ def test_the_report_says_when_it_pays() -> None:
     found = costs.to_object()
     assert json.loads(json.dumps(found)) == found
     assert [row["pays"] and row["pays"]["uses"] for row in found["rows"]] == [None, None, 5, None]
-    assert [format_ms(time_s) for time_s in (None, 0, 1.234e-6, 0.5)] == ["–", "0", "0.00123", "500"]
+    assert [format_ms(time_s) for time_s in (None, 0, 1.234e-6, 0.5, 4.66)] == ["–", "0", "0.00123", "500", "4,660"]
 
 
 def test_the_picture_has_a_line_for_each_density(predicted: RunTimeCosts) -> None:

@@ -58,8 +58,11 @@ def run_time_cells(costs: RunTimeCosts, row: RunTimeRow) -> tuple[str, ...]:
 
 
 def format_ms(time_s: float | None) -> str:
-    """`1.27`; three digits, [ms]; a dash for what is not known."""
-    return "–" if time_s is None else f"{time_s * 1e3:#.3g}".rstrip(".") if time_s else "0"
+    """`1.27`, `4,660`: three digits [ms]; a dash for what is not known."""
+    if time_s is None:
+        return "–"
+    ms = time_s * 1e3
+    return f"{ms:,.0f}" if ms >= 100 else f"{ms:#.3g}".rstrip(".") if ms else "0"
 
 
 def format_ratio(pays: BreakEven, with_interval: bool) -> str:
