@@ -20,6 +20,7 @@ import platform
 import sys
 from pathlib import Path
 
+import bench_update
 import numpy as np
 
 import conset
@@ -142,6 +143,13 @@ def best_text(costs: RunTimeCosts) -> str:
     return f"{row.method} under {row.sync} pays first, after {uses}"
 
 
+def update_section() -> list[str]:
+    """Updates of a schedule."""
+    rows, _ = bench_update.table()
+    text = "1 % of the messages get other targets; `benchmarks/bench_update.py` says what stands beside what."
+    return ["## Updates", "", text, "", *table_markdown(bench_update.HEAD, rows, (0, 1)), ""]
+
+
 def draw(path: Path) -> None:
     """Predicted overhead over size of message and density, as in Figures 10 and 11 of Wang and Ranka."""
     machine, method, sync = DRAWN
@@ -168,6 +176,7 @@ def main() -> None:
     lines += measured_sections(arguments.repeat, found)
     lines += who_computes(arguments.repeat)
     lines += predicted_sections(arguments.predict)
+    lines += update_section()
     if arguments.write is not None:
         arguments.write.write_text("\n".join(lines).rstrip("\n") + "\n")
     if arguments.picture is not None:
