@@ -17,10 +17,10 @@ from conset.execution.leftovers import end_with_parent, note_held
 from conset.execution.measure import Tamper
 from conset.execution.rank import abort
 from conset.runtime.row import MESSAGES, ORDERS, RESULT, RankRow
-from conset.runtime.trial import Init, measure_run_time, require_ranks
+from conset.runtime.trial import measure_run_time, require_ranks
 
 
-def run_rank(folder: Path, *, init: Init | None = None, tamper: Tamper | None = None) -> None:
+def run_rank(folder: Path, *, tamper: Tamper | None = None) -> None:
     """Measures the orders in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
     comm = MPI.COMM_WORLD
     try:
@@ -29,7 +29,7 @@ def run_rank(folder: Path, *, init: Init | None = None, tamper: Tamper | None = 
             end_with_parent(folder)
         row = RankRow.load(folder / MESSAGES, comm.rank)
         require_ranks(comm, row.sendcounts.size)
-        found = measure_run_time(comm, row, json.loads((folder / ORDERS).read_text()), init=init, tamper=tamper)
+        found = measure_run_time(comm, row, json.loads((folder / ORDERS).read_text()), tamper=tamper)
     except ConsetError as error:
         abort(comm, str(error), error.exit_code)
     except OSError as error:

@@ -23,6 +23,7 @@ from conset.execution.measure import Tamper, describe_wrong, library_name, times
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 from conset.runtime.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.runtime.detect import SendDetectReceive
+from conset.runtime.init import alltoallv_init
 from conset.runtime.row import RankRow
 from conset.units import count_of
 
@@ -135,7 +136,7 @@ class Trial:
 
 
 def measure_run_time(
-    comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], *, init: Init | None = None, tamper: Tamper | None = None
+    comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], *, init: Init = alltoallv_init, tamper: Tamper | None = None
 ) -> dict[str, Any] | None:
     """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
 
@@ -143,14 +144,12 @@ def measure_run_time(
         comm: as many ranks as the row has.
         row: this rank's.
         orders: `methods`, `machine` (as `alltoallv_init` takes it), `seed`, `repeat`, `timeout_s`.
-        init: what makes exchanges; None: `conset.alltoallv_init`.
+        init: what makes exchanges.
         tamper: called after an execution; tests change a byte.
 
     Raises:
         InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline has passed.
     """
-    if init is None:
-        from conset import alltoallv_init as init
     trial = Trial(comm, row, orders, init)
     variants, skipped = variants_of(orders["methods"]), {}
     clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
