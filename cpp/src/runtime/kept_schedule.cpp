@@ -130,22 +130,27 @@ bool KeptSchedule::grown_too_far() const {
     return static_cast<double>(phases_) > kStretch * stretch_ * std::max(1, bound());
 }
 
-void KeptSchedule::schedule_anew(RankMessages now) {
-    const RankSchedule schedule = schedule_messages(machine_, now, options_);
-    messages_ = std::move(now);
+// False where the method does not apply any more.
+bool KeptSchedule::schedule_anew(RankMessages& now) {
+    RankSchedule schedule;
+    try {
+        schedule = schedule_messages(machine_, now, options_);
+    } catch (const Failure& failure) {
+        if (failure.code != Code::schedule) throw;
+        return false;
+    }
+    if (&now != &messages_) messages_ = std::move(now);
     take_over(schedule);
+    return true;
 }
 
 // `before[m]` is the index before of message m of `now`, or kNew.
 KeptUpdate KeptSchedule::apply(RankMessages now, const Array<std::int32_t>& before,
                                const Array<std::int32_t>& removed) {
-    check_messages(machine_, now);
     const auto added = static_cast<std::size_t>(std::count(before.begin(), before.end(), kNew));
-    const KeptUpdate update{false, removed.size(), added};
-    if (!keepable() || (added + removed.size()) * kFewestParts > std::max(messages_.size(), now.size())) {
-        schedule_anew(std::move(now));
-        return {true, update.removed, update.added};
-    }
+    const bool many = (added + removed.size()) * kFewestParts > std::max(messages_.size(), now.size());
+    if ((many || !keepable()) && schedule_anew(now)) return {true, removed.size(), added};
+    if (!keepable()) throw Failure(Code::schedule, "method " + options_.method + " does not apply to what has changed");
     const Resources old = resources(messages_);
     for (const std::int32_t m : removed) leave(old, as_size(m), phase_[m]);
     Array<std::int32_t> phase(now.size()), turn(now.size());
@@ -163,46 +168,46 @@ KeptUpdate KeptSchedule::apply(RankMessages now, const Array<std::int32_t>& befo
     }
     phase_ = std::move(phase);
     turn_ = std::move(turn);
-    if (!grown_too_far()) return update;
-    schedule_anew(std::move(messages_));
-    return {true, update.removed, update.added};
+    return {grown_too_far() && schedule_anew(messages_), removed.size(), added};
 }
 
 KeptUpdate KeptSchedule::update(const MessageChanges& changes) {
-    constexpr std::int32_t gone = -2;
-    Array<std::int32_t> state(messages_.size(), 0);
-    const auto known = [&](std::int32_t m) { return m >= 0 && as_size(m) < state.size() && state[m] != gone; };
+    Array<std::uint8_t> gone(messages_.size(), 0);
+    const auto known = [&](std::int32_t m) { return m >= 0 && as_size(m) < gone.size() && gone[m] == 0; };
     for (const std::int32_t m : changes.removed) {
         if (!known(m)) throw Failure(Code::argument, "removed message " + std::to_string(m) + " is not there");
-        state[m] = gone;
+        gone[m] = 1;
     }
-    RankMessages now{messages_.ranks, {}, {}, {}};
-    Array<std::int32_t> before;
     const RankMessages& added = changes.added;
     if (!std::is_sorted(added.source.begin(), added.source.end()))
         throw Failure(Code::argument, "added messages must be sorted by source");
-    Array<std::int64_t> bytes = messages_.bytes;
     if (changes.bytes.size() != changes.resized.size())
         throw Failure(Code::argument, "resized messages: one size each is required");
-    for (std::size_t k = 0; k < changes.resized.size(); ++k) {
-        if (!known(changes.resized[k]))
-            throw Failure(Code::argument, "resized message " + std::to_string(changes.resized[k]) + " is not there");
-        bytes[changes.resized[k]] = changes.bytes[k];
-    }
-    const auto append = [&](std::int32_t source, std::int32_t target, std::int64_t size, std::int32_t from) {
-        now.source.push_back(source);
-        now.target.push_back(target);
-        now.bytes.push_back(size);
-        before.push_back(from);
-    };
-    std::size_t next = 0;
+    for (std::size_t k = 0; k < changes.resized.size(); ++k)
+        if (!known(changes.resized[k]) || changes.bytes[k] < 0)
+            throw Failure(Code::argument, "resized message " + std::to_string(changes.resized[k]) +
+                                              " is not there, or its size is below 0");
+    check_messages(machine_, {messages_.ranks, added.source, added.target, added.bytes});
+    const std::size_t size = messages_.size() - changes.removed.size() + added.size();
+    RankMessages now{messages_.ranks, Array<std::int32_t>(size), Array<std::int32_t>(size), Array<std::int64_t>(size)};
+    Array<std::int32_t> before(size, kNew);
+    std::size_t at = 0, next = 0;
     const auto append_added = [&](std::int64_t below) {
-        for (; next < added.size() && added.source[next] < below; ++next)
-            append(added.source[next], added.target[next], added.bytes[next], kNew);
+        for (; next < added.size() && added.source[next] < below; ++next, ++at) {
+            now.source[at] = added.source[next];
+            now.target[at] = added.target[next];
+            now.bytes[at] = added.bytes[next];
+        }
     };
+    // all is checked: sizes may change where they are
+    for (std::size_t k = 0; k < changes.resized.size(); ++k) messages_.bytes[changes.resized[k]] = changes.bytes[k];
     for (std::size_t m = 0; m < messages_.size(); ++m) {
         append_added(messages_.source[m]);
-        if (state[m] != gone) append(messages_.source[m], messages_.target[m], bytes[m], static_cast<std::int32_t>(m));
+        if (gone[m] != 0) continue;
+        now.source[at] = messages_.source[m];
+        now.target[at] = messages_.target[m];
+        now.bytes[at] = messages_.bytes[m];
+        before[at++] = static_cast<std::int32_t>(m);
     }
     append_added(std::numeric_limits<std::int64_t>::max());
     return apply(std::move(now), before, {changes.removed.begin(), changes.removed.end()});

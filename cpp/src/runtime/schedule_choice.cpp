@@ -222,7 +222,7 @@ Trial choose_policy(const TimedSchedule& schedule) {
     if (messages > kSimulated || trials.size() == 1) return least_predicted(trials);
     sort_by_prediction(trials);
     if (trials[0].predicted_s * kClear < trials[1].predicted_s) return least_predicted(trials);
-    TrialSearch search(std::numeric_limits<std::int64_t>::max());
+    TrialSearch search(std::int64_t{1} << 62);
     for (const Trial& trial : trials) search.run(trial, 1);
     return search.best().value_or(least_predicted(trials));
 }

@@ -64,7 +64,16 @@ Phases one_phase(Array<std::int32_t> order) {
     return {{0, static_cast<std::int64_t>(order.size())}, std::move(order)};
 }
 
+// Throws Failure where two messages would meet in one phase.
 Array<std::int32_t> by_xor(const RankMessages& messages) {
+    Array<std::int32_t> last(as_size(messages.ranks), -1);  // who sent to each target last
+    for (std::size_t k = 0; k < messages.size(); ++k) {
+        if (last[messages.target[k]] == messages.source[k])
+            throw Failure(Code::schedule, "method lp requires one message from a rank to another one, given two from " +
+                                              std::to_string(messages.source[k]) + " to " +
+                                              std::to_string(messages.target[k]));
+        last[messages.target[k]] = messages.source[k];
+    }
     Array<std::int32_t> phase(messages.size());
     for (std::size_t k = 0; k < phase.size(); ++k) phase[k] = (messages.source[k] ^ messages.target[k]) - 1;
     return phase;

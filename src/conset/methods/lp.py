@@ -9,7 +9,7 @@ the one source whose upper bits are those of u and whose bits below b are those 
 Complexity: O(messages) in time and memory.
 When to use it: dense patterns, and machines where only an exchange overlaps sending with receiving. Sparse ones pay
 nearly all of the 2^⌈lg N⌉ - 1 phases.
-Departures: any number of ranks (absent partners are skipped) and phases without messages vanish. Ranks need not be on
+Departures: any number of ranks (absent partners are skipped) and phases without messages vanish; one message a pair. Ranks need not be on
 the nodes of their numbers: a placement that is linear over bits, as Gray code, leaves a hypercube's links free too.
 Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Section 4.1, Figure 2.
 """
@@ -37,6 +37,7 @@ def applies_lp(problem: Problem) -> str | None:
         or refuse_shared_nodes(problem, "lp")
         or refuse_limits(problem, "lp", "send", "receive", "link", "duplex")
         or _refuse_links(problem)
+        or _refuse_repeats(problem)
     )
 
 
@@ -44,8 +45,8 @@ def schedule_lp(problem: Problem) -> Phases:
     """Phase (source XOR target) - 1 of every message, empty phases left out.
 
     Raises:
-        InputError: the pattern has an order, two ranks share a node, or links are limited and the network is no
-            hypercube or the placement not linear over bits.
+        InputError: the pattern has an order or several messages from one rank to another one, two ranks share a node,
+            or links are limited and the network is no hypercube or the placement not linear over bits.
     """
     require(applies_lp(problem))
     pattern = problem.pattern
@@ -64,6 +65,20 @@ def _refuse_links(problem: Problem) -> str | None:
         "method lp with a limit on links requires a placement that is linear over bits (identity, gray), given "
         "another one: place so, or lift the limit (link=none)"
     )
+
+
+def _refuse_repeats(problem: Problem) -> str | None:
+    """Two messages of a pair would meet in one phase."""
+    pattern = problem.pattern
+    pair = pattern.source.astype(np.int64) * pattern.ranks + pattern.target
+    if (pair[1:] > pair[:-1]).all():  # as nearly always
+        return None
+    pair.sort()
+    twice = np.flatnonzero(pair[1:] == pair[:-1])
+    if not twice.size:
+        return None
+    source, target = divmod(int(pair[twice[0]]), pattern.ranks)
+    return f"method lp requires one message from a rank to another one, given two from {source} to {target}"
 
 
 def _is_linear(placement: NDArray[np.int32]) -> bool:

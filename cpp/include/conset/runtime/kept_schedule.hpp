@@ -68,7 +68,7 @@ private:
 
     KeptUpdate apply(RankMessages now, const Array<std::int32_t>& before, const Array<std::int32_t>& removed);
     void take_over(const RankSchedule& schedule);
-    void schedule_anew(RankMessages now);
+    bool schedule_anew(RankMessages& now);
     bool keepable() const;
     bool grown_too_far() const;
     std::int32_t bound() const;
