@@ -1,9 +1,11 @@
 #include "conset/runtime/schedule.hpp"
 
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <tuple>
 
 #include "checks.hpp"
 #include "conset/runtime/kept_schedule.hpp"
@@ -15,8 +17,8 @@ namespace conset::bindings {
 namespace {
 
 // What `each_cost` visits, by name: numbers, counts, flags, and costs in steps as (up_to, seconds).
-nb::dict described(const MachineCosts& costs) {
-    nb::dict result;
+nb::typed<nb::dict, nb::str, nb::any> described(const MachineCosts& costs) {
+    nb::typed<nb::dict, nb::str, nb::any> result;
     each_cost(costs, [&](const char* name, const auto& value) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, CostSteps>)
             result[name] = nb::make_tuple(static_cast<const std::vector<double>&>(value.up_to),
@@ -33,6 +35,12 @@ nb::dict described(const MachineCosts& costs) {
         if (costs.exchange_syncs[kind] != 0) syncs.append(policy_text({static_cast<SyncKind>(kind), 1}));
     result["exchange_syncs"] = syncs;
     return result;
+}
+
+// (send, receive, link, channels, exchange), 0 for no limit.
+using LimitValues = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, bool>;
+LimitValues values_of(const Limits& limits) {
+    return {limits.send, limits.receive, limits.link, limits.channels, limits.exchange};
 }
 
 RankMessages messages_of(std::int32_t ranks, In<std::int32_t> source, In<std::int32_t> target, In<std::int64_t> bytes) {
@@ -103,11 +111,8 @@ void bind_schedule(nb::module_& module) {
         .def_prop_ro("wraps", [](const MachineData& machine) { return machine.wraps; })
         .def_prop_ro("width", &entries<MachineData, &MachineData::width>)
         .def_prop_ro("link_rate", &entries<MachineData, &MachineData::link_rate>)
-        .def("hard_limits",
-             [](const MachineData& machine, const std::string& method) {
-                 const Limits limits = machine.hard_limits(method);
-                 return nb::make_tuple(limits.send, limits.receive, limits.link, limits.channels, limits.exchange);
-             })
+        .def("hard_limits", [](const MachineData& machine,
+                               const std::string& method) { return values_of(machine.hard_limits(method)); })
         .def("costs_for",
              [](const MachineData& machine, const std::string& method) { return described(machine.costs_for(method)); })
         .def("hops", [](const MachineData& machine, std::int32_t source, std::int32_t target) {
@@ -121,12 +126,7 @@ void bind_schedule(nb::module_& module) {
         .def_prop_ro("sync", [](const RankSchedule& schedule) { return policy_text({schedule.sync, schedule.every}); })
         .def_ro("in_flight", &RankSchedule::in_flight)
         .def_ro("method", &RankSchedule::method)
-        .def_prop_ro("limits",
-                     [](const RankSchedule& schedule) {
-                         const Limits& limits = schedule.limits;
-                         return nb::make_tuple(limits.send, limits.receive, limits.link, limits.channels,
-                                               limits.exchange);
-                     })
+        .def_prop_ro("limits", [](const RankSchedule& schedule) { return values_of(schedule.limits); })
         .def_ro("predicted_s", &RankSchedule::predicted_s);
     module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),

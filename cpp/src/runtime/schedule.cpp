@@ -51,8 +51,9 @@ RankSchedule schedule_messages(const MachineData& machine, const RankMessages& m
     if (options.method == "auto")
         return schedule_of(machine, choose_schedule(machine, messages, policy, options.seed, bases));
     const Limits limits = method_limits(options.method, machine);
-    bases.emplace_back(machine, messages, options.method, limits,
-                       *phases_by(options.method, machine, messages, limits, options.seed));
+    auto phases = phases_by(options.method, machine, messages, limits, options.seed);
+    if (!phases) throw Failure(Code::internal, "method " + options.method + " gave up without a limit");
+    bases.emplace_back(machine, messages, options.method, limits, std::move(*phases));
     const TimedSchedule& base = bases.front();
     if (policy) return schedule_of(machine, {&base, *policy, 0, 0, base.predict(*policy)});
     return schedule_of(machine, choose_policy(base));

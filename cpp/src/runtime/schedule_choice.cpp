@@ -238,7 +238,8 @@ Trial choose_schedule(const MachineData& machine, const RankMessages& messages, 
         const Trial trial{naive, own, 0, naive->predict(own), kUnlimited};
         if (!policy && posts_at_once(machine, messages, trial, seed)) return least_predicted({trial});
         posted = run_posted(search, machine, *naive, own);
-        if (search.over() && search.best()) return *search.best();
+        const auto best = search.best();
+        if (best && search.over()) return *best;
     }
     make_others(machine, messages, seed, bases);
     if (messages.size() <= kSimulated) {

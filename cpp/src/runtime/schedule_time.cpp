@@ -218,7 +218,8 @@ bool TimedSchedule::receives_fit(const SyncPolicy& policy) const {
 
 double TimedSchedule::barriers_s(const SyncPolicy& policy) const {
     if (policy.kind != SyncKind::barrier || phase_count() == 0) return 0;
-    return static_cast<double>((phase_count() - 1) / policy.every) * costs_.barrier;
+    const std::int64_t barriers = (phase_count() - 1) / policy.every;
+    return static_cast<double>(barriers) * costs_.barrier;
 }
 
 Array<std::int64_t> TimedSchedule::batches(const SyncPolicy& policy) const {

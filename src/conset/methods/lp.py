@@ -9,8 +9,9 @@ the one source whose upper bits are those of u and whose bits below b are those 
 Complexity: O(messages) in time and memory.
 When to use it: dense patterns, and machines where only an exchange overlaps sending with receiving. Sparse ones pay
 nearly all of the 2^⌈lg N⌉ - 1 phases.
-Departures: any number of ranks (absent partners are skipped) and phases without messages vanish; one message a pair. Ranks need not be on
-the nodes of their numbers: a placement that is linear over bits, as Gray code, leaves a hypercube's links free too.
+Departures: any number of ranks (absent partners are skipped) and phases without messages vanish; a pair has one
+message. Ranks need not be on the nodes of their numbers: a placement that is linear over bits, as Gray code, leaves a
+hypercube's links free too.
 Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860, Section 4.1, Figure 2.
 """
 
