@@ -7,6 +7,7 @@ True
 
 Functions; patterns and machines are nouns, specs or files:
 
+    alltoallv_init  An exchange that ranks schedule together while they run; `neighbor_alltoallv_init` on a graph.
     bound         What no schedule can beat: a number with its witness.
     compare       Methods beside each other, for several patterns on several machines.
     compile       A schedule of a pattern on a machine.
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from conset.network.topology import Topology
     from conset.pattern.layout import Layout, Partition
     from conset.pattern.pattern import Pattern
+    from conset.runtime.init import alltoallv_init, neighbor_alltoallv_init
     from conset.runtime.job import RunTimeResult
     from conset.schedule.schedule import Schedule
     from conset.simulation.timeline import Timeline
@@ -108,6 +110,7 @@ _HOMES = {
         "conset.api",
     ),
     **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
+    **dict.fromkeys(("alltoallv_init", "neighbor_alltoallv_init"), "conset.runtime.init"),
     **dict.fromkeys(
         (
             "ArgumentError", "ConsetError", "ExecutionError", "InputError", "MissingExtraError", "NoScheduleError",
@@ -139,10 +142,11 @@ _HOMES = {
 
 __all__ = [
     "ArgumentError", "Bounds", "CommPlan", "Comparison", "ConsetError", "Costs", "Exchange", "ExecutionError",
-    "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Partition", "Pattern", "Plan",
-    "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError", "Verification",
-    "VerificationError", "Workload", "__version__", "bound", "compare", "compile", "load_machine", "load_pattern",
-    "partition", "plan", "predict", "read", "read_layout", "run", "run_at_run_time", "simulate", "verify", "write",
+    "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Partition", "Pattern",
+    "Plan", "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError",
+    "Verification", "VerificationError", "Workload", "__version__", "alltoallv_init", "bound", "compare", "compile",
+    "load_machine", "load_pattern", "neighbor_alltoallv_init", "partition", "plan", "predict", "read", "read_layout",
+    "run", "run_at_run_time", "simulate", "verify", "write",
 ]  # fmt: skip
 
 

@@ -1,10 +1,10 @@
 #include "conset/runtime/exchange.hpp"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -61,11 +61,11 @@ public:
     std::string missing() { return executor().describe(executor().missing()); }
     Outcome release() { return exchange_->free(); }
     Outcome update(const Sides& sides, const Blocks& sends, const Blocks& receives, const Outcome& before,
-                   nb::object owner) {
+                   const std::string& elements, nb::object owner) {
         Outcome outcome;
         {
             const nb::gil_scoped_release released;
-            outcome = exchange_->update(sides.buffers<Handle>(), sends, receives, before);
+            outcome = exchange_->update(sides.buffers<Handle>(), sends, receives, before, elements);
         }
         if (outcome.fine()) owner_ = std::move(owner);
         return outcome;
@@ -86,25 +86,28 @@ private:
     nb::object owner_;
 };
 
-// Called where sources are not known: takes sources and counts, gives an address.
-std::byte* ask_for_buffer(const nb::callable& give_buffer, const Blocks& blocks) {
-    const nb::gil_scoped_acquire acquired;
-    try {
-        Array<std::int32_t> peer = blocks.peer;
+// Called where sources are not known: takes counts, gives an address, or else what is wrong. Python's things are
+// touched while its lock is held.
+std::function<std::byte*(const Blocks&)> asked_of(const nb::object& give_buffer) {
+    const std::shared_ptr<nb::object> callable(new nb::object(give_buffer), [](nb::object* held) {
+        const nb::gil_scoped_acquire acquired;
+        delete held;
+    });
+    return [callable](const Blocks& blocks) {
+        const nb::gil_scoped_acquire acquired;
         Array<std::int64_t> count = blocks.count;
-        return reinterpret_cast<std::byte*>(
-            nb::cast<std::uint64_t>(give_buffer(give(std::move(peer)), give(std::move(count)))));
-    } catch (nb::python_error& error) {
-        const std::string what = error.what();
-        throw Failure(Code::memory, what.substr(0, what.find('\n')));
-    }
+        const auto [address, wrong] =
+            nb::cast<std::pair<std::uint64_t, std::string>>((*callable)(give(std::move(count))));
+        if (!wrong.empty()) throw Failure(Code::mismatch, wrong);
+        return reinterpret_cast<std::byte*>(address);
+    };
 }
 
 template <class Handle>
 std::pair<std::unique_ptr<BoundExchange<Handle>>, Outcome> of_rows(
     const MpiNumbers& mpi, std::uint64_t comm, const Sides& sides, const Blocks& sends, const Blocks* receives,
-    const ExchangeOptions& options, const std::optional<nb::callable>& give_buffer, bool own_by_message,
-    const Outcome& before, nb::object owner) {
+    const ExchangeOptions& options, const nb::object& give_buffer, bool own_by_message, const Outcome& before,
+    const std::string& elements, nb::object owner) {
     check_size("bytes of a handle", as_size(mpi.handle_bytes), sizeof(Handle));
     ExchangeRequest<Handle> request;
     request.world = {mpi_of<Handle>(mpi), handle_of<Handle>(comm)};
@@ -114,8 +117,8 @@ std::pair<std::unique_ptr<BoundExchange<Handle>>, Outcome> of_rows(
     if (receives != nullptr) request.receives = *receives;
     request.options = options;
     request.own_by_message = own_by_message;
-    if (give_buffer)
-        request.receive_buffer = [&](const Blocks& blocks) { return ask_for_buffer(*give_buffer, blocks); };
+    request.elements = elements;
+    if (!give_buffer.is_none()) request.receive_buffer = asked_of(give_buffer);
     Outcome outcome = before;
     std::unique_ptr<Exchange<Handle>> exchange;
     {
@@ -134,14 +137,14 @@ void bind_one(nb::module_& module, const char* name) {
     nb::class_<Bound>(module, name)
         .def_static("of_rows", &of_rows<Handle>, nb::kw_only(), nb::arg("mpi"), nb::arg("comm"), nb::arg("sides"),
                     nb::arg("sends"), nb::arg("receives").none(), nb::arg("options"), nb::arg("give_buffer").none(),
-                    nb::arg("own_by_message"), nb::arg("before"), nb::arg("owner"))
+                    nb::arg("own_by_message"), nb::arg("before"), nb::arg("elements"), nb::arg("owner"))
         .def("start", &Bound::start, Released())
         .def("progress", &Bound::progress, Released())
         .def("wait", &Bound::wait, Released(), nb::arg("seconds"), nb::arg("nap_s"))
         .def("missing", &Bound::missing, Released())
         .def("release", &Bound::release, Released())
         .def("update", &Bound::update, nb::kw_only(), nb::arg("sides"), nb::arg("sends"), nb::arg("receives"),
-             nb::arg("before"), nb::arg("owner"))
+             nb::arg("before"), nb::arg("elements"), nb::arg("owner"))
         .def_prop_ro("running", [](const Bound& bound) { return bound.exchange().running(); })
         .def_prop_ro("nap_s", [](const Bound& bound) { return bound.exchange().nap(); })
         .def_prop_ro("method", [](const Bound& bound) { return bound.exchange().method(); })

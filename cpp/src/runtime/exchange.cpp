@@ -38,6 +38,7 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_rows(const ExchangeReques
             });
         state.now.buffers = request.buffers;
         state.now.sends = request.sends;
+        state.now.elements = request.elements;
         state.now.receives = request.receives;
         state.shared.emplace(state.collectives, request.options, request.sources_known);
         own = state.make(state.now, own);
@@ -128,7 +129,7 @@ Outcome Exchange<Handle>::wait(double seconds, bool& done) {
 
 template <class Handle>
 Outcome Exchange<Handle>::update(const RankBuffers<Handle>& buffers, const Blocks& sends, const Blocks& receives,
-                                 const Outcome& before) {
+                                 const Outcome& before, const std::string& elements) {
     State& state = *state_;
     if (state.freed) return state.not_ready();
     if (!state.shared) return {Code::state, "an exchange that was made of a plan cannot be updated"};
@@ -138,6 +139,7 @@ Outcome Exchange<Handle>::update(const RankBuffers<Handle>& buffers, const Block
         MadeExchange<Handle> made;
         made.buffers = buffers;
         made.sends = sends;
+        made.elements = elements;
         if (state.sources_known) made.receives = receives;
         own = state.make(made, own);
         if (!own.fine()) throw Failure(own.code, own.detail);

@@ -57,7 +57,7 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
     Outcome own = before;
     if (own.fine()) own = outcome_of([&] { check(made); });
     const View<const Row::Entry> row(made.rows.in_order.data(), made.rows.in_order.size());
-    if (const Outcome wrong = shared->agree_to_start(own, row); !wrong.fine()) return wrong;
+    if (const Outcome wrong = shared->agree_to_start(own, row, made.elements); !wrong.fine()) return wrong;
     shared->exchange_rows(row);
     made.times.rows = lap();
     const ScheduledPart scheduled = shared->schedule(machine, own);

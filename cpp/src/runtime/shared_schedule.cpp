@@ -17,15 +17,20 @@ namespace {
 // From so many messages × ranks on rank 0 computes for all, where ranks exceed cores.
 constexpr double kOneComputesFrom = 0;
 
+std::uint64_t digest_of(const std::string& word) {
+    Digest digest;
+    digest.add(word.size());
+    for (const char letter : word) digest.add(static_cast<std::uint64_t>(letter));
+    return digest.value();
+}
+
 std::uint64_t digest_of(const ExchangeOptions& options, bool sources_known) {
     Digest digest;
     // a machine file may have another path on another machine; schedules are compared
     const bool file = options.machine.ends_with(".machine");
     for (const std::string& word :
-         {file ? std::string() : options.machine, options.method, options.sync, options.compute}) {
-        digest.add(word.size());
-        for (const char letter : word) digest.add(static_cast<std::uint64_t>(letter));
-    }
+         {file ? std::string() : options.machine, options.method, options.sync, options.compute})
+        digest.add(digest_of(word));
     digest.add(options.seed);
     digest.add(sources_known ? 1 : 0);
     return digest.value();
@@ -87,7 +92,7 @@ template <class Handle>
 struct SharedSchedule<Handle>::Header {
     Code code;
     std::int32_t messages;
-    std::uint64_t agreed;
+    std::uint64_t agreed, elements;
     HostPlace place;
 };
 
@@ -96,10 +101,36 @@ SharedSchedule<Handle>::SharedSchedule(Collectives<Handle>& collectives, const E
                                        bool sources_known)
     : collectives_(collectives), options_(options), agreed_(digest_of(options, sources_known)), place_(host_place()) {}
 
+// Of ranks that have all found nothing wrong: whose options or elements are others than those before it.
 template <class Handle>
-Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Row::Entry> row) {
+Outcome SharedSchedule<Handle>::check_headers(View<const Header> headers, const std::string& elements,
+                                              Array<Code>& codes) const {
+    std::uint64_t known = 0;
+    Outcome own;
+    const auto refuse = [&](std::size_t rank, const std::string& what) {
+        codes[rank] = Code::mismatch;
+        if (static_cast<int>(rank) == collectives_.rank() && own.fine())
+            own = {Code::mismatch, "rank " + std::to_string(rank) + ": " + what};
+    };
+    for (std::size_t rank = 0; rank < headers.size(); ++rank) {
+        if (headers[rank].agreed != headers[0].agreed)
+            refuse(rank,
+                   "machine, method, sync, seed, compute, or whether sources are known, are not those of rank 0: "
+                   "must agree");
+        if (headers[rank].elements == 0) continue;
+        if (known == 0) known = headers[rank].elements;
+        if (headers[rank].elements != known)
+            refuse(rank, "elements are " + elements + ", not those of lower ranks: must agree");
+    }
+    return own;
+}
+
+template <class Handle>
+Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Row::Entry> row,
+                                               const std::string& elements) {
+    const auto messages_here = own.fine() ? static_cast<std::int32_t>(row.size()) : 0;
     const auto headers = collectives_.all_gather(
-        Header{own.code, own.fine() ? static_cast<std::int32_t>(row.size()) : 0, agreed_, place_});
+        Header{own.code, messages_here, agreed_, elements.empty() ? 0 : digest_of(elements), place_});
     Array<Code> codes;
     Array<HostPlace> places;
     double messages = 0;
@@ -110,14 +141,9 @@ Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Ro
         row_messages_.push_back(header.messages);
         messages += header.messages;
     }
-    const bool fine = std::all_of(codes.begin(), codes.end(), [](Code code) { return code == Code::fine; });
     Outcome found = own;
-    for (std::size_t rank = 0; fine && rank < headers.size(); ++rank)
-        if (headers[rank].agreed != headers[0].agreed) codes[rank] = Code::mismatch;
-    if (fine && codes[collectives_.rank()] == Code::mismatch)
-        found = {Code::mismatch, "rank " + std::to_string(collectives_.rank()) +
-                                     ": machine, method, sync, seed, compute, or whether sources are known, are not "
-                                     "those of rank 0: must agree"};
+    if (std::all_of(codes.begin(), codes.end(), [](Code code) { return code == Code::fine; }))
+        found = check_headers(View<const Header>(headers), elements, codes);
     const double load = ranks_per_core(std::move(places));
     collectives_.set_nap(load > 1 ? kLongestNap : 0);
     one_computes_ = options_.compute == "one" ||

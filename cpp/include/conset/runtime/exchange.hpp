@@ -44,6 +44,8 @@ struct ExchangeRequest {
     // Where sources are not known and there is no receive buffer: gives one for these blocks. Neither: it is handed
     // over by `update`, before which the exchange does not start.
     std::function<std::byte*(const Blocks&)> receive_buffer;
+    // What elements are, in the caller's words (empty: not said): those of one rank are those of all.
+    std::string elements;
     // What a rank has for itself is a message too: its buffers are not for a processor to copy.
     bool own_by_message = false;
 };
@@ -79,7 +81,7 @@ public:
     // exchange that is running on some rank is refused. Where this fails, all is as before. Collective; `outcome` as in
     // `of_rows`. `receives` is not looked at where sources are not known.
     Outcome update(const RankBuffers<Handle>& buffers, const Blocks& sends, const Blocks& receives,
-                   const Outcome& before = {});
+                   const Outcome& before = {}, const std::string& elements = {});
     // Frees requests and communicator. Collective; an exchange that is running is refused.
     Outcome free();
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "conset/execution/rank_executor.hpp"
 #include "conset/runtime/collectives.hpp"
@@ -19,6 +20,7 @@ struct MadeExchange {
     RankBuffers<Handle> buffers;
     TypeShape send_type, receive_type;
     Blocks sends, receives;
+    std::string elements;
     RankRows rows;
     ScheduleSummary summary;
     std::unique_ptr<RankExecutor<Handle>> executor;  // null: there is no receive buffer yet

@@ -31,11 +31,11 @@ struct ScheduledPart {
 template <class Handle>
 class SharedSchedule {
 public:
-    // Rank 0's options and whether sources are known must be those of all. Collective.
+    // Options, and whether sources are known, must be those of rank 0; elements those of all that say some.
     SharedSchedule(Collectives<Handle>& collectives, const ExchangeOptions& options, bool sources_known);
 
     // What is wrong before rows travel (`own`: here), on every rank. Collective; throws Failure as all of these.
-    Outcome agree_to_start(const Outcome& own, View<const Row::Entry> row);
+    Outcome agree_to_start(const Outcome& own, View<const Row::Entry> row, const std::string& elements);
     // Rows of all ranks: here, or at rank 0. Collective, after `agree_to_start` was fine.
     void exchange_rows(View<const Row::Entry> row);
     // Collective where rank 0 computes. What goes wrong with the schedule itself is in `outcome`, everywhere.
@@ -43,6 +43,7 @@ public:
 
 private:
     struct Header;
+    Outcome check_headers(View<const Header> headers, const std::string& elements, Array<Code>& codes) const;
     ScheduledPart schedule_for_all(const MachineData& machine, Outcome& outcome);
     ScheduledPart schedule_here(const MachineData& machine) const;
 
