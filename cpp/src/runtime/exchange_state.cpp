@@ -58,14 +58,17 @@ Outcome Exchange<Handle>::State::make(MadeExchange<Handle>& made, const Outcome&
     if (own.fine()) own = outcome_of([&] { check(made); });
     const View<const Row::Entry> row(made.rows.in_order.data(), made.rows.in_order.size());
     if (const Outcome wrong = shared->agree_to_start(own, row, made.elements); !wrong.fine()) return wrong;
-    shared->exchange_rows(row);
+    shared->exchange_rows();
     made.times.rows = lap();
     const ScheduledPart scheduled = shared->schedule(machine, own);
     made.times.schedule = lap();
     made.summary = scheduled.summary;
     if (own.fine()) own = outcome_of([&] { prepare(made, plan(made, scheduled), RankItems{}); });
     own = agree(collectives, own, scheduled.digest, "its schedule is not that of rank 0: machine files differ");
-    if (!own.fine()) drop(made);
+    if (!own.fine()) {
+        drop(made);
+        shared->forget();
+    }
     made.times.plan = lap();
     return own;
 }

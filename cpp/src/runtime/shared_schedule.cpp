@@ -8,6 +8,7 @@
 
 #include "conset/runtime/agreement.hpp"
 #include "conset/runtime/bytes.hpp"
+#include "conset/runtime/row_changes.hpp"
 #include "conset/runtime/rows.hpp"
 
 namespace conset {
@@ -91,7 +92,7 @@ View<std::byte> bytes_of(T& value) {
 template <class Handle>
 struct SharedSchedule<Handle>::Header {
     Code code;
-    std::int32_t messages;
+    std::int32_t entries;
     std::uint64_t agreed, elements;
     HostPlace place;
 };
@@ -128,57 +129,89 @@ Outcome SharedSchedule<Handle>::check_headers(View<const Header> headers, const 
 template <class Handle>
 Outcome SharedSchedule<Handle>::agree_to_start(const Outcome& own, View<const Row::Entry> row,
                                                const std::string& elements) {
-    const auto messages_here = own.fine() ? static_cast<std::int32_t>(row.size()) : 0;
-    const auto headers = collectives_.all_gather(
-        Header{own.code, messages_here, agreed_, elements.empty() ? 0 : digest_of(elements), place_});
+    std::int32_t entries = 0;
+    if (own.fine() && !made_) {
+        entries = static_cast<std::int32_t>(row.size());
+        told_ = encode_row(row);
+        next_row_.assign(row.begin(), row.end());
+    } else if (own.fine()) {
+        RowUpdate update = compare_rows(View<const Row::Entry>(row_), row);
+        entries = static_cast<std::int32_t>(update.changes.size());
+        const auto* first = reinterpret_cast<const std::byte*>(update.changes.data());
+        told_.assign(first, first + update.changes.size() * sizeof(RowChange));
+        next_row_ = std::move(update.row);
+    }
+    const auto headers =
+        collectives_.all_gather(Header{own.code, entries, agreed_, elements.empty() ? 0 : digest_of(elements), place_});
     Array<Code> codes;
     Array<HostPlace> places;
     double messages = 0;
-    row_messages_.clear();
+    entries_.clear();
     for (const Header& header : headers) {
         codes.push_back(header.code);
         places.push_back(header.place);
-        row_messages_.push_back(header.messages);
-        messages += header.messages;
+        entries_.push_back(header.entries);
+        messages += header.entries;
     }
     Outcome found = own;
     if (std::all_of(codes.begin(), codes.end(), [](Code code) { return code == Code::fine; }))
         found = check_headers(View<const Header>(headers), elements, codes);
     const double load = ranks_per_core(std::move(places));
     collectives_.set_nap(load > 1 ? kLongestNap : 0);
-    one_computes_ = options_.compute == "one" ||
-                    (options_.compute == "auto" && load > 1 && messages * collectives_.ranks() >= kOneComputesFrom);
+    if (!made_)
+        one_computes_ = options_.compute == "one" ||
+                        (options_.compute == "auto" && load > 1 && messages * collectives_.ranks() >= kOneComputesFrom);
     return lowest_failure(collectives_, View<const Code>(codes), found);
 }
 
 template <class Handle>
-void SharedSchedule<Handle>::exchange_rows(View<const Row::Entry> row) {
+void SharedSchedule<Handle>::exchange_rows() {
     Array<std::int64_t> bytes;
-    for (const std::int64_t messages : row_messages_) bytes.push_back(messages * kEntryBytes);
+    for (const std::int64_t entries : entries_)
+        bytes.push_back(entries * (made_ ? static_cast<std::int64_t>(sizeof(RowChange)) : kEntryBytes));
     require_int(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}));
-    const Array<std::byte> own = encode_row(row);
-    const View<const std::byte> sent(own.data(), own.size());
-    const Array<std::byte> rows =
-        one_computes_ ? collectives_.gather(sent, bytes) : collectives_.all_gather(sent, bytes);
-    messages_ = {};
-    if (!one_computes_ || collectives_.rank() == 0)
-        messages_ = decode_rows(View<const std::byte>(rows.data(), rows.size()), row_messages_);
+    const View<const std::byte> told(told_.data(), told_.size());
+    heard_ = one_computes_ ? collectives_.gather(told, bytes) : collectives_.all_gather(told, bytes);
+    row_ = std::move(next_row_);
+}
+
+template <class Handle>
+void SharedSchedule<Handle>::forget() {
+    made_ = false;
+    kept_.reset();
+}
+
+// What is kept of the first schedule is gathered when a first change comes: most patterns never change.
+template <class Handle>
+void SharedSchedule<Handle>::compute(const MachineData& machine) {
+    const View<const std::byte> heard(heard_.data(), heard_.size());
+    const View<const std::int64_t> entries(entries_.data(), entries_.size());
+    const ScheduleOptions options{options_.method, options_.sync, options_.seed};
+    if (!made_) {
+        messages_ = decode_rows(heard, entries);
+        schedule_ = schedule_messages(machine, messages_, options);
+        return;
+    }
+    if (!kept_) kept_.emplace(machine, std::move(messages_), schedule_, options);
+    const RowsChanges changes(heard, entries, kept_->messages());
+    kept_->update(changes.view());
+    schedule_ = kept_->schedule();
 }
 
 template <class Handle>
 ScheduledPart SharedSchedule<Handle>::schedule(const MachineData& machine, Outcome& outcome) {
-    if (one_computes_) return schedule_for_all(machine, outcome);
     ScheduledPart scheduled;
-    outcome = outcome_of([&] { scheduled = schedule_here(machine); });
+    if (one_computes_)
+        scheduled = schedule_for_all(machine, outcome);
+    else
+        outcome = outcome_of([&] {
+            compute(machine);
+            const RankMessages& messages = kept_ ? kept_->messages() : messages_;
+            scheduled = {summary_of(schedule_), RankParts(messages, schedule_).of(collectives_.rank()),
+                         digest_of(messages, schedule_)};
+        });
+    made_ = true;
     return scheduled;
-}
-
-template <class Handle>
-ScheduledPart SharedSchedule<Handle>::schedule_here(const MachineData& machine) const {
-    const RankSchedule schedule =
-        schedule_messages(machine, messages_, {options_.method, options_.sync, options_.seed});
-    return {summary_of(schedule), RankParts(messages_, schedule).of(collectives_.rank()),
-            digest_of(messages_, schedule)};
 }
 
 // Rank 0 says first how it went, then how long each part is, then gives the parts.
@@ -189,16 +222,15 @@ ScheduledPart SharedSchedule<Handle>::schedule_for_all(const MachineData& machin
     Array<std::int64_t> sizes;
     if (collectives_.rank() == 0) {
         outcome = outcome_of([&] {
-            const RankSchedule schedule =
-                schedule_messages(machine, messages_, {options_.method, options_.sync, options_.seed});
-            const RankParts all(messages_, schedule);
+            compute(machine);
+            const RankParts all(kept_ ? kept_->messages() : messages_, schedule_);
             for (std::int32_t rank = 0; rank < collectives_.ranks(); ++rank) {
                 const Array<std::byte> part = encode_part(all.of(rank));
                 parts.insert(parts.end(), part.begin(), part.end());
                 sizes.push_back(static_cast<std::int64_t>(part.size()));
             }
             require_int(static_cast<std::int64_t>(parts.size()));
-            announcement = announcement_of(summary_of(schedule), Code::fine);
+            announcement = announcement_of(summary_of(schedule_), Code::fine);
         });
         announcement.code = outcome.code;
     }

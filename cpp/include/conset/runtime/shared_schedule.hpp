@@ -14,6 +14,7 @@
 #include "conset/runtime/collectives.hpp"
 #include "conset/runtime/exchange.hpp"
 #include "conset/runtime/host.hpp"
+#include "conset/runtime/kept_schedule.hpp"
 #include "conset/runtime/machine_data.hpp"
 #include "conset/runtime/own_plan.hpp"
 #include "conset/runtime/rank_part.hpp"
@@ -34,26 +35,35 @@ public:
     // Options, and whether sources are known, must be those of rank 0; elements those of all that say some.
     SharedSchedule(Collectives<Handle>& collectives, const ExchangeOptions& options, bool sources_known);
 
-    // What is wrong before rows travel (`own`: here), on every rank. Collective; throws Failure as all of these.
+    // What is wrong before rows travel (`own`: here), on every rank. `row`: this rank's, in its order. Collective;
+    // throws Failure as all of these.
     Outcome agree_to_start(const Outcome& own, View<const Row::Entry> row, const std::string& elements);
-    // Rows of all ranks: here, or at rank 0. Collective, after `agree_to_start` was fine.
-    void exchange_rows(View<const Row::Entry> row);
+    // Rows of all ranks, or what changed in them since the last time: here, or at rank 0. Collective, after
+    // `agree_to_start` was fine.
+    void exchange_rows();
     // Collective where rank 0 computes. What goes wrong with the schedule itself is in `outcome`, everywhere.
     ScheduledPart schedule(const MachineData& machine, Outcome& outcome);
+    // The next schedule is made of whole rows again; on every rank, or on none.
+    void forget();
 
 private:
     struct Header;
     Outcome check_headers(View<const Header> headers, const std::string& elements, Array<Code>& codes) const;
     ScheduledPart schedule_for_all(const MachineData& machine, Outcome& outcome);
-    ScheduledPart schedule_here(const MachineData& machine) const;
+    void compute(const MachineData& machine);
 
     Collectives<Handle>& collectives_;
     ExchangeOptions options_;
     std::uint64_t agreed_;  // digest of what all ranks must have in common
     HostPlace place_;
     bool one_computes_ = false;
-    Array<std::int64_t> row_messages_;  // by rank
-    RankMessages messages_;
+    bool made_ = false;                 // there is a schedule, of which changes are told
+    Array<Row::Entry> row_, next_row_;  // this rank's, as the schedule knows it; and what it will be
+    Array<std::byte> told_, heard_;     // rows, or changes: of this rank, and of all
+    Array<std::int64_t> entries_;       // of them, by rank
+    RankMessages messages_;             // the last whole rows; where schedules are computed
+    RankSchedule schedule_;
+    std::optional<KeptSchedule> kept_;  // after the first change
 };
 
 extern template class SharedSchedule<int>;
