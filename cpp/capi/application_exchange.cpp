@@ -11,10 +11,19 @@ namespace conset::capi {
 
 namespace {
 
-// Whom a rank's blocks go to and come from, in the order of its arguments.
+// A rank, and whom its blocks go to and come from, in the order of its arguments.
 struct Peers {
+    int rank = 0;
     Array<std::int32_t> sources, targets;
 };
+
+// What `work` finds wrong on this rank.
+template <class Work>
+Outcome local_outcome(const Peers& peers, Work&& work) {
+    Outcome outcome = outcome_of(std::forward<Work>(work));
+    if (!outcome.fine()) outcome.detail = "rank " + std::to_string(peers.rank) + ": " + outcome.detail;
+    return outcome;
+}
 
 void copy_text(std::string_view text, char (&to)[32]) {
     const std::size_t length = std::min(text.size(), sizeof to - 1);
@@ -28,25 +37,25 @@ void require(const Mpi<Handle>& mpi, const char* call, int code) {
 }
 
 template <class Handle>
-Peers all_ranks(const MpiWorld<Handle>& world) {
+void add_all_ranks(Peers& peers, const MpiWorld<Handle>& world) {
     int ranks = 0;
     require(world.mpi, "MPI_Comm_size", world.mpi.calls.comm_size(world.comm, &ranks));
-    Array<std::int32_t> all(as_size(ranks));
-    std::iota(all.begin(), all.end(), 0);
-    return {all, all};
+    peers.sources.resize(as_size(ranks));
+    std::iota(peers.sources.begin(), peers.sources.end(), 0);
+    peers.targets = peers.sources;
 }
 
 template <class Handle>
-Peers neighbors(const MpiWorld<Handle>& world) {
+void add_neighbors(Peers& peers, const MpiWorld<Handle>& world) {
     int sources = 0, targets = 0, weighted = 0;
     require(world.mpi, "MPI_Dist_graph_neighbors_count",
             world.mpi.calls.dist_graph_neighbors_count(world.comm, &sources, &targets, &weighted));
-    Peers peers{Array<std::int32_t>(as_size(sources)), Array<std::int32_t>(as_size(targets))};
+    peers.sources.resize(as_size(sources));
+    peers.targets.resize(as_size(targets));
     Array<std::int32_t> source_weights(as_size(sources)), target_weights(as_size(targets));
     require(world.mpi, "MPI_Dist_graph_neighbors",
             world.mpi.calls.dist_graph_neighbors(world.comm, sources, peers.sources.data(), source_weights.data(),
                                                  targets, peers.targets.data(), target_weights.data()));
-    return peers;
 }
 
 Blocks blocks_of(const Array<std::int32_t>& peers, const int* counts, const int* displacements) {
@@ -57,7 +66,7 @@ Blocks blocks_of(const Array<std::int32_t>& peers, const int* counts, const int*
     return blocks;
 }
 
-// One side of the arguments, checked as far as the exchange cannot.
+// Both sides of the arguments, checked as far as the exchange cannot.
 struct Arguments {
     Blocks sends, receives;
     bool sources_known = true;
@@ -104,7 +113,7 @@ public:
     Outcome update(const conset_lib_blocks& blocks) override {
         if (!of_counts_) throw Failure(Code::state, "an exchange of a plan cannot be updated");
         Arguments arguments;
-        const Outcome before = outcome_of([&] { arguments = check_arguments(mpi_, peers_, blocks); });
+        const Outcome before = local_outcome(peers_, [&] { arguments = check_arguments(mpi_, peers_, blocks); });
         return exchange_->update(buffers_of<Handle>(blocks), arguments.sends, arguments.receives, before);
     }
 
@@ -137,15 +146,19 @@ std::unique_ptr<ApplicationExchange> make(const conset_lib_mpi& mpi, const conse
     request.buffers = buffers_of<Handle>(blocks);
     Peers peers;
     outcome = outcome_of([&] {
-        if (neighbor && comm.kind != CONSET_LIB_GRAPH)
-            throw Failure(Code::argument, "comm: has no distributed graph (MPI_Dist_graph_create...)");
-        peers = neighbor ? neighbors(request.world) : all_ranks(request.world);
-        Arguments arguments = check_arguments(mpi, peers, blocks);
-        request.sends = std::move(arguments.sends);
-        request.receives = std::move(arguments.receives);
-        request.sources_known = arguments.sources_known;
-        if (options != nullptr) request.options = ExchangeOptions::parse(options);
+        require(request.world.mpi, "MPI_Comm_rank", request.world.mpi.calls.comm_rank(request.world.comm, &peers.rank));
     });
+    if (outcome.fine())
+        outcome = local_outcome(peers, [&] {
+            if (neighbor && comm.kind != CONSET_LIB_GRAPH)
+                throw Failure(Code::argument, "comm: has no distributed graph (MPI_Dist_graph_create...)");
+            neighbor ? add_neighbors(peers, request.world) : add_all_ranks(peers, request.world);
+            Arguments arguments = check_arguments(mpi, peers, blocks);
+            request.sends = std::move(arguments.sends);
+            request.receives = std::move(arguments.receives);
+            request.sources_known = arguments.sources_known;
+            if (options != nullptr) request.options = ExchangeOptions::parse(options);
+        });
     auto exchange = Exchange<Handle>::of_rows(request, outcome);
     if (exchange == nullptr) return nullptr;
     return std::make_unique<HandleExchange<Handle>>(std::move(exchange), mpi, std::move(peers));
@@ -154,8 +167,8 @@ std::unique_ptr<ApplicationExchange> make(const conset_lib_mpi& mpi, const conse
 }  // namespace
 
 std::unique_ptr<ApplicationExchange> make_alltoallv(const conset_lib_mpi& mpi, const conset_lib_comm& comm,
-                                                    bool neighbor, const conset_lib_blocks& blocks,
-                                                    const char* options, Outcome& outcome) {
+                                                    bool neighbor, const conset_lib_blocks& blocks, const char* options,
+                                                    Outcome& outcome) {
     return with_handle(mpi, [&]<class Handle>(std::type_identity<Handle>) {
         return make<Handle>(mpi, comm, neighbor, blocks, options, outcome);
     });

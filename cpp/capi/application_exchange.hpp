@@ -29,8 +29,8 @@ public:
 
 // Collective. Null where it fails, on every rank.
 std::unique_ptr<ApplicationExchange> make_alltoallv(const conset_lib_mpi& mpi, const conset_lib_comm& comm,
-                                                    bool neighbor, const conset_lib_blocks& blocks,
-                                                    const char* options, Outcome& outcome);
+                                                    bool neighbor, const conset_lib_blocks& blocks, const char* options,
+                                                    Outcome& outcome);
 
 // A plan's exchange, once it is made.
 template <class Handle>
@@ -41,7 +41,7 @@ std::unique_ptr<ApplicationExchange> erase_handle(std::unique_ptr<Exchange<Handl
 // The struct that programs hold pointers to.
 struct conset_exchange {
     std::unique_ptr<conset::capi::ApplicationExchange> body;
-    std::uint64_t finalized;                 // the program's MPI_Finalized
+    std::uint64_t finalized;                // the program's MPI_Finalized
     volatile std::uint64_t magic = kMagic;  // cleared when it is freed
     static constexpr std::uint64_t kMagic = 0x636f6e7365743078;
 };

@@ -63,8 +63,7 @@ public:
         if (!outcome.fine()) outcome.detail = "rank " + std::to_string(rank_) + ": " + outcome.detail;
         const RankBuffers<Handle> buffers{static_cast<const std::byte*>(send), static_cast<std::byte*>(receive),
                                           own_.world().mpi.byte, own_.world().mpi.byte};
-        auto exchange =
-            Exchange<Handle>::of_plan(own_.world(), file_.plan, file_.items, buffers, timeout_s, outcome);
+        auto exchange = Exchange<Handle>::of_plan(own_.world(), file_.plan, file_.items, buffers, timeout_s, outcome);
         return exchange == nullptr ? nullptr : erase_handle(std::move(exchange));
     }
 

@@ -21,14 +21,12 @@ using conset::Failure;
 using conset::Outcome;
 using conset::capi::guarded;
 
-static_assert(CONSET_SUCCESS == static_cast<int>(Code::fine) && CONSET_ERR_ARGUMENT == static_cast<int>(Code::argument) &&
-              CONSET_ERR_FILE == static_cast<int>(Code::file) &&
-              CONSET_ERR_MISMATCH == static_cast<int>(Code::mismatch) &&
-              CONSET_ERR_STATE == static_cast<int>(Code::state) &&
-              CONSET_ERR_SCHEDULE == static_cast<int>(Code::schedule) &&
-              CONSET_ERR_TIMEOUT == static_cast<int>(Code::timeout) && CONSET_ERR_MPI == static_cast<int>(Code::mpi) &&
-              CONSET_ERR_MEMORY == static_cast<int>(Code::memory) &&
-              CONSET_ERR_INTERNAL == static_cast<int>(Code::internal));
+static_assert(
+    CONSET_SUCCESS == static_cast<int>(Code::fine) && CONSET_ERR_ARGUMENT == static_cast<int>(Code::argument) &&
+    CONSET_ERR_FILE == static_cast<int>(Code::file) && CONSET_ERR_MISMATCH == static_cast<int>(Code::mismatch) &&
+    CONSET_ERR_STATE == static_cast<int>(Code::state) && CONSET_ERR_SCHEDULE == static_cast<int>(Code::schedule) &&
+    CONSET_ERR_TIMEOUT == static_cast<int>(Code::timeout) && CONSET_ERR_MPI == static_cast<int>(Code::mpi) &&
+    CONSET_ERR_MEMORY == static_cast<int>(Code::memory) && CONSET_ERR_INTERNAL == static_cast<int>(Code::internal));
 
 // What a pointer of the program's points to; throws Failure where it is NULL or was freed.
 template <class Held>
@@ -179,8 +177,7 @@ int conset_exchange_info(const conset_exchange* exchange, conset_info* info) {
     });
 }
 
-int conset_exchange_receives(const conset_exchange* exchange, int* blocks, int sources[], int counts[],
-                             int displs[]) {
+int conset_exchange_receives(const conset_exchange* exchange, int* blocks, int sources[], int counts[], int displs[]) {
     return guarded([&]() -> Outcome {
         const Blocks& receives = body_of(exchange, "exchange").receives();
         copy_receives(receives, sources, counts, displs);

@@ -24,8 +24,8 @@
  *
  * Compile with `conset config --cflags`, link with `conset config --libs` (or pkg-config, or CMake's
  * find_package(conset)). The functions below that take handles of MPI are compiled into the program, with its mpi.h;
- * the library itself knows no MPI. So the same libconset.so serves MPICH, Open MPI and MPI's standard ABI. C99 or later,
- * or C++.
+ * the library itself knows no MPI. So the same libconset.so serves MPICH, Open MPI and MPI's standard ABI. C99 or
+ * later, or C++.
  */
 #ifndef CONSET_H
 #define CONSET_H
@@ -42,6 +42,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
 #endif
 
 /* What functions return. */
@@ -76,12 +79,12 @@ typedef struct conset_info {
 /* ---- Making an exchange ---------------------------------------------------------------------------------------- */
 
 /* conset_alltoallv_init: every rank sends sendcounts[r] elements to rank r and receives recvcounts[r] from it.
- * conset_neighbor_alltoallv_init: the same with the neighbours of a distributed graph (MPI_Dist_graph_create...), in the
- * order of its lists. Both are defined below, since they take handles:
+ * conset_neighbor_alltoallv_init: the same with the neighbours of a distributed graph (MPI_Dist_graph_create...), in
+ * the order of its lists. Both are defined below, since they take handles:
  *
- *     int conset_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
- *                               void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
- *                               MPI_Comm comm, const char *options, conset_exchange **exchange);
+ *     int conset_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype
+ * sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, const
+ * char *options, conset_exchange **exchange);
  *
  * Collective; nothing of the buffers is sent. Counts and displacements are elements of the types, as in MPI_Alltoallv,
  * and are read here only; buffers must stay at their place until conset_free. Zero counts are no messages. A buffer may
@@ -106,8 +109,8 @@ typedef struct conset_info {
  * CONSET_ERR_SCHEDULE, CONSET_ERR_FILE (the machine), CONSET_ERR_MPI, CONSET_ERR_MEMORY. */
 
 /* conset_alltoallv_update: other blocks for an exchange that one of the two above made; what did not change stays in
- * its phase where the limits allow. Collective; not while the exchange runs. Arguments as for the function that made it.
- * Where it fails, all ranks keep the exchange as it was.
+ * its phase where the limits allow. Collective; not while the exchange runs. Arguments as for the function that made
+ * it. Where it fails, all ranks keep the exchange as it was.
  *
  *     int conset_alltoallv_update(conset_exchange *exchange, const void *sendbuf, const int sendcounts[],
  *                                 const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
@@ -122,67 +125,67 @@ typedef struct conset_info {
  * Errors: CONSET_ERR_FILE, CONSET_ERR_MISMATCH (a plan of another number of ranks). */
 
 /* The least sizes of this rank's buffers [B]; either pointer may be NULL. Local. */
-int conset_plan_buffers(const conset_plan *plan, int64_t *send_bytes, int64_t *receive_bytes);
+int conset_plan_buffers(const conset_plan* plan, int64_t* send_bytes, int64_t* receive_bytes);
 
 /* The deadline of exchanges that are made of the plan from now on, in seconds; 0 (the default): none. Local. */
-int conset_plan_timeout(conset_plan *plan, double seconds);
+int conset_plan_timeout(conset_plan* plan, double seconds);
 
-/* An exchange as the plan says. Collective. The buffers have conset_plan_buffers' sizes at least: messages one after the
- * other, sends by target, receives by source, then by message; or, of a plan with a layout, the rank's items. They must
- * stay at their place until conset_free; one may be NULL where it is of 0 bytes. The plan may be freed before. */
-int conset_exchange_init(conset_plan *plan, const void *sendbuf, void *recvbuf, conset_exchange **exchange);
+/* An exchange as the plan says. Collective. The buffers have conset_plan_buffers' sizes at least: messages one after
+ * the other, sends by target, receives by source, then by message; or, of a plan with a layout, the rank's items. They
+ * must stay at their place until conset_free; one may be NULL where it is of 0 bytes. The plan may be freed before. */
+int conset_exchange_init(conset_plan* plan, const void* sendbuf, void* recvbuf, conset_exchange** exchange);
 
 /* Frees the plan and sets *plan to NULL; a NULL *plan is fine. Collective. */
-int conset_plan_free(conset_plan **plan);
+int conset_plan_free(conset_plan** plan);
 
 /* ---- Using it -------------------------------------------------------------------------------------------------- */
 
 /* Begins the exchange and goes on as far as possible without waiting. Not collective, though it ends only when all that
  * this rank talks to have started too. CONSET_ERR_STATE: it is running. */
-int conset_start(conset_exchange *exchange);
+int conset_start(conset_exchange* exchange);
 
 /* Goes on as far as possible without waiting; *done: 1 once the exchange has ended (and where none was started),
  * else 0. After an error the exchange cannot go on: the caller ends its job, as with an MPI error. */
-int conset_progress(conset_exchange *exchange, int *done);
+int conset_progress(conset_exchange* exchange, int* done);
 
 /* Waits until the exchange has ended; returns at once where it has, or where none was started. CONSET_ERR_TIMEOUT: the
  * deadline (of options, counted from here) has passed; the detail says phase and peers that are missing. The exchange
  * still runs then: waiting again is possible, freeing it is not. */
-int conset_wait(conset_exchange *exchange);
+int conset_wait(conset_exchange* exchange);
 
 /* Frees the exchange and sets *exchange to NULL; a NULL *exchange is fine. Collective. CONSET_ERR_STATE: it is running
  * (it stays as it is), or MPI has ended. */
-int conset_free(conset_exchange **exchange);
+int conset_free(conset_exchange** exchange);
 
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
 /* How the exchange was made. Local. */
-int conset_exchange_info(const conset_exchange *exchange, conset_info *info);
+int conset_exchange_info(const conset_exchange* exchange, conset_info* info);
 
 /* What this rank receives, by source: block k are counts[k] elements of the receive type from sources[k], from element
  * displs[k] of recvbuf on. *blocks: how many. Arrays may be NULL: ask for *blocks first, then for the rest. Of the two
  * exchanges that are made of counts (CONSET_ERR_STATE for one of a plan); of use where recvcounts was NULL. Local. */
-int conset_exchange_receives(const conset_exchange *exchange, int *blocks, int sources[], int counts[], int displs[]);
+int conset_exchange_receives(const conset_exchange* exchange, int* blocks, int sources[], int counts[], int displs[]);
 
 /* What a code means; never NULL. */
-const char *conset_error_string(int code);
+const char* conset_error_string(int code);
 
 /* One line on the last error in this thread: rank, peer, phase. Empty where there was none; valid until the next. */
-const char *conset_error_detail(void);
+const char* conset_error_detail(void);
 
 /* The version of the library: "0.1.0". */
-const char *conset_version(void);
+const char* conset_version(void);
 
 /* ---- Between a program and the library: not to be called by others ----------------------------------------------- */
 
 /* The calls of MPI that the library makes. */
 #define CONSET_LIB_CALLS(call)                                                                                        \
     call(MPI_Send_init) call(MPI_Recv_init) call(MPI_Startall) call(MPI_Test) call(MPI_Request_free) call(MPI_Issend) \
-    call(MPI_Irecv) call(MPI_Iprobe) call(MPI_Get_count) call(MPI_Ibarrier) call(MPI_Ibcast) call(MPI_Iallgather)     \
-    call(MPI_Iallgatherv) call(MPI_Igatherv) call(MPI_Iscatterv) call(MPI_Comm_rank) call(MPI_Comm_size)              \
-    call(MPI_Comm_dup) call(MPI_Comm_free) call(MPI_Comm_set_errhandler) call(MPI_Dist_graph_neighbors_count)         \
-    call(MPI_Dist_graph_neighbors) call(MPI_Type_size) call(MPI_Type_get_extent) call(MPI_Type_get_envelope)          \
-    call(MPI_Error_string)
+        call(MPI_Irecv) call(MPI_Iprobe) call(MPI_Get_count) call(MPI_Ibarrier) call(MPI_Ibcast) call(MPI_Iallgather) \
+            call(MPI_Iallgatherv) call(MPI_Igatherv) call(MPI_Iscatterv) call(MPI_Comm_rank) call(MPI_Comm_size)      \
+                call(MPI_Comm_dup) call(MPI_Comm_free) call(MPI_Comm_set_errhandler)                                  \
+                    call(MPI_Dist_graph_neighbors_count) call(MPI_Dist_graph_neighbors) call(MPI_Type_size)           \
+                        call(MPI_Type_get_extent) call(MPI_Type_get_envelope) call(MPI_Error_string)
 #define CONSET_LIB_COUNT_(name) +1
 enum { CONSET_LIB_CALL_COUNT = 0 CONSET_LIB_CALLS(CONSET_LIB_COUNT_) };
 
@@ -197,14 +200,14 @@ typedef struct conset_lib_mpi {
     uint64_t byte, errors_return, datatype_null;
     uint64_t handle_bytes, status_bytes, source_at;
     int64_t any_source, named;
-    const void *in_place;
+    const void* in_place;
 } conset_lib_mpi;
 
 /* Arguments of an alltoallv. */
 typedef struct conset_lib_blocks {
-    const void *sendbuf;
+    const void* sendbuf;
     const int *sendcounts, *sdispls;
-    void *recvbuf;
+    void* recvbuf;
     const int *recvcounts, *rdispls;
     uint64_t sendtype, recvtype;
 } conset_lib_blocks;
@@ -216,10 +219,14 @@ typedef struct conset_lib_comm {
     int kind;
 } conset_lib_comm;
 
-int conset_lib_alltoallv_init(const conset_lib_mpi *mpi, conset_lib_comm comm, int neighbor,
-                              const conset_lib_blocks *blocks, const char *options, conset_exchange **exchange);
-int conset_lib_alltoallv_update(conset_exchange *exchange, const conset_lib_blocks *blocks);
-int conset_lib_plan_read(const conset_lib_mpi *mpi, conset_lib_comm comm, const char *path, conset_plan **plan);
+int conset_lib_alltoallv_init(const conset_lib_mpi* mpi, conset_lib_comm comm, int neighbor,
+                              const conset_lib_blocks* blocks, const char* options, conset_exchange** exchange);
+int conset_lib_alltoallv_update(conset_exchange* exchange, const conset_lib_blocks* blocks);
+int conset_lib_plan_read(const conset_lib_mpi* mpi, conset_lib_comm comm, const char* path, conset_plan** plan);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 #ifdef MPI_VERSION
 
@@ -230,7 +237,7 @@ int conset_lib_plan_read(const conset_lib_mpi *mpi, conset_lib_comm comm, const 
 #endif
 
 /* The bits of a handle or address, of an int or a pointer, as an unsigned number. */
-static inline uint64_t conset_lib_bits(const void *value, size_t size) {
+static inline uint64_t conset_lib_bits(const void* value, size_t size) {
     uint32_t narrow = 0;
     uint64_t wide = 0;
     if (size == sizeof narrow) {
@@ -279,8 +286,8 @@ static inline conset_lib_mpi conset_lib_this_mpi(void) {
 }
 #undef CONSET_LIB_CALL_
 
-static inline conset_lib_blocks conset_lib_arguments(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                                                     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+static inline conset_lib_blocks conset_lib_arguments(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                     MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                      const int rdispls[], MPI_Datatype recvtype) {
     conset_lib_blocks blocks;
     blocks.sendbuf = sendbuf;
@@ -295,10 +302,10 @@ static inline conset_lib_blocks conset_lib_arguments(const void *sendbuf, const 
 }
 
 /* Documented above, "Making an exchange". */
-static inline int conset_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                                        MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                                        const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, const char *options,
-                                        conset_exchange **exchange) {
+static inline int conset_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                        MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                        const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, const char* options,
+                                        conset_exchange** exchange) {
     const conset_lib_mpi mpi = conset_lib_this_mpi();
     const conset_lib_blocks blocks =
         conset_lib_arguments(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
@@ -306,10 +313,10 @@ static inline int conset_alltoallv_init(const void *sendbuf, const int sendcount
 }
 
 /* Documented above, "Making an exchange". */
-static inline int conset_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                                                 MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+static inline int conset_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                  const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                                 const char *options, conset_exchange **exchange) {
+                                                 const char* options, conset_exchange** exchange) {
     const conset_lib_mpi mpi = conset_lib_this_mpi();
     const conset_lib_blocks blocks =
         conset_lib_arguments(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
@@ -317,8 +324,8 @@ static inline int conset_neighbor_alltoallv_init(const void *sendbuf, const int 
 }
 
 /* Documented above, "Making an exchange". */
-static inline int conset_alltoallv_update(conset_exchange *exchange, const void *sendbuf, const int sendcounts[],
-                                          const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
+static inline int conset_alltoallv_update(conset_exchange* exchange, const void* sendbuf, const int sendcounts[],
+                                          const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
                                           const int recvcounts[], const int rdispls[], MPI_Datatype recvtype) {
     const conset_lib_blocks blocks =
         conset_lib_arguments(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype);
@@ -326,7 +333,7 @@ static inline int conset_alltoallv_update(conset_exchange *exchange, const void 
 }
 
 /* Documented above, "Making an exchange". */
-static inline int conset_plan_read(const char *path, MPI_Comm comm, conset_plan **plan) {
+static inline int conset_plan_read(const char* path, MPI_Comm comm, conset_plan** plan) {
     const conset_lib_mpi mpi = conset_lib_this_mpi();
     return conset_lib_plan_read(&mpi, conset_lib_communicator(comm), path, plan);
 }
