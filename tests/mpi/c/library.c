@@ -7,7 +7,7 @@
 
 int rank, ranks, wrong;
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int all = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,0 +1,87 @@
+"""The C interface as a program meets it: compiled with the wheel's `mpicc`, linked as `conset config` says, run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conset.c_library import CLibrary, find_c_library
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.execution.launcher import find_launcher
+from conset.execution.plan_file import write_plan_file
+from conset.execution.planner import plan_schedule
+from conset.machine.spec import parse_machine
+from conset.pattern.spec import parse_pattern
+from conset.version import VERSION
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+
+SOURCES = Path(__file__).parent / "c"
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+
+
+@pytest.fixture(scope="module")
+def library() -> CLibrary:
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    return find_c_library()
+
+
+def compiler(name: str) -> str:
+    """A compiler of the library that the launcher belongs to."""
+    return str(Path(find_launcher()[0]).with_name(name))
+
+
+def run(*command: str, environment: dict[str, str] | None = None) -> str:
+    """What a command prints; it ends well and has nothing to say on stderr."""
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env=os.environ | (environment or {}), check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
+    return ended.stdout
+
+
+def flags(library: CLibrary) -> list[str]:
+    """By pkg-config, as users do, where there is one."""
+    if not shutil.which("pkg-config"):
+        return shlex.split(f"{library.cflags} {library.libs}")
+    path = {"PKG_CONFIG_PATH": str(library.pkg_config)}
+    return shlex.split(run("pkg-config", "--cflags", "--libs", "conset", environment=path))
+
+
+def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(library: CLibrary, tmp_path: Path) -> None:
+    machine = parse_machine("crossbar:4")
+    pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
+    plan = plan_schedule(compile_pattern(pattern, machine, CompileOptions(method="lp")))
+    write_plan_file(plan, tmp_path / "x.plan")
+    sources = [str(SOURCES / name) for name in ("library.c", "exchanges.c", "faults.c")]
+    run(compiler("mpicc"), "-std=c99", *STRICT, *sources, *flags(library), "-o", str(tmp_path / "library"))
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = [*find_launcher(), "-n", "4", str(tmp_path / "library"), str(tmp_path / "x.plan")]
+    assert run(*command, environment=root) == "right\n"
+
+
+@pytest.mark.parametrize(("name", "language"), [("mpicc", ("c", "c99")), ("mpicxx", ("c++", "c++17"))])
+def test_the_header_is_clean(library: CLibrary, name: str, language: tuple[str, str]) -> None:
+    if not shutil.which("c++"):
+        pytest.skip("there is no C++ compiler")
+    language_flags = ["-x", language[0], f"-std={language[1]}", "-fsyntax-only"]
+    assert run(compiler(name), *language_flags, *STRICT, library.cflags, str(SOURCES / "header.cpp")) == ""
+
+
+def test_a_project_with_cmake_finds_the_library(library: CLibrary, tmp_path: Path) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    cmake = shutil.which("cmake", path=path)
+    if not cmake:
+        pytest.skip("there is no cmake")
+    found = [f"-Dconset_DIR={library.cmake}", f"-DCMAKE_C_COMPILER={compiler('mpicc')}"]
+    run(cmake, "-S", str(SOURCES / "consumer"), "-B", str(tmp_path), *found)
+    run(cmake, "--build", str(tmp_path))
+    assert run(str(tmp_path / "version")) == f"{VERSION}\n"
