@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace conset {
 
@@ -17,11 +18,11 @@ constexpr int kShortestNap = 8;     // the first nap is that part of the longest
 }  // namespace
 
 template <class Handle>
-RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const RankItems& items,
+RankExecutor<Handle>::RankExecutor(const MpiWorld<Handle>& world, RankPlan plan, RankItems items,
                                    const RankBuffers<Handle>& buffers)
     : world_(world),
-      plan_(plan),
-      items_(items),
+      plan_(std::move(plan)),
+      items_(std::move(items)),
       buffers_(buffers),
       memory_(plan_, items_, buffers.send, buffers.receive),
       status_(std::make_unique<std::byte[]>(world.mpi.status_bytes)),

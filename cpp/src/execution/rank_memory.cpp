@@ -73,7 +73,8 @@ void RankMemory::make_landings() {
     };
     for (std::size_t k = 0; k < plan_.receives.size(); ++k) add(plan_.receives.offset[k], plan_.receives.bytes[k]);
     for (std::size_t c = 0; c < plan_.own.bytes.size(); ++c) add(plan_.own.target[c], plan_.own.bytes[c]);
-    if (!(in_order_ = items_.add || !whole)) return;
+    in_order_ = items_.add || !whole;
+    if (!in_order_) return;
     std::stable_sort(landings_.begin(), landings_.end(),
                      [](const Landing& one, const Landing& other) { return one.begin < other.begin; });
     place_.resize(landings_.size());

@@ -60,8 +60,7 @@ template <class Handle>
 class RankExecutor {
 public:
     // The buffers stay the caller's and must live, at their place, until `release`; the plan fits them.
-    RankExecutor(const MpiWorld<Handle>& world, const RankPlan& plan, const RankItems& items,
-                 const RankBuffers<Handle>& buffers);
+    RankExecutor(const MpiWorld<Handle>& world, RankPlan plan, RankItems items, const RankBuffers<Handle>& buffers);
     RankExecutor(const RankExecutor&) = delete;
     RankExecutor& operator=(const RankExecutor&) = delete;
     ~RankExecutor();
