@@ -1,17 +1,19 @@
-"""The executor: processor time per message against mpi4py's persistent requests and plain C, in one job.
+"""The executor: processor time per message against plain C and mpi4py's persistent requests, in one job.
 
-PYTHONPATH=src python benchmarks/bench_exchange.py
+PYTHONPATH=src python benchmarks/bench_executor.py
 
-Every rank starts an exchange of 8 B messages under `none`, then, when all have arrived, ends it: nothing is waited for,
-and time of the thread is counted, so that other work on the machine matters little. The ways take turns; medians over
-200 rounds and over ranks. mpi4py: Startall and Waitall of lists, receives and sends; plain C: the same calls, compiled
-by the library's own mpicc (left out where there is none). Where a pair has several messages the executor starts them
-one behind the other, since MPI_Startall may start in any order; the others do not, and might confuse them.
+Every rank starts an exchange under `none`, then, when all have started, ends it, and time of the thread is counted, so
+that other work on the machine matters little. The ways take turns, in another order every round; a round gives a ratio,
+of the times of all ranks together, and their median is printed with its interval (95 %, bootstrap). Plain C: Startall
+and Waitall of receives and sends, compiled by the library's own mpicc (left out where there is none), with index lists
+loops that gather before and scatter after them; mpi4py: the same calls. Where a pair has several messages the executor
+starts them one behind the other, since MPI_Startall may start in any order; the others do not, and might confuse them.
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
 import subprocess
 import sys
 import tempfile
@@ -27,34 +29,61 @@ from conset.execution.launcher import find_launcher
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import parse_sync
 
-CASES = [(2, 1), (2, 100), (4, 1), (4, 100), (8, 1), (16, 1)]
-"""Ranks, messages from each to each."""
-SIZE, ROUNDS = 8, 200
-GOAL = 1.25
-"""At most that many times mpi4py's processor time where no pair has several messages."""
+KIB = 1024
+CASES = [
+    *((2, 100, size, False) for size in (0, 8, 64, 512, 2 * KIB)),
+    *((2, 20, size, False) for size in (4 * KIB, 16 * KIB, 64 * KIB)),
+    *((2, each, size, True) for each, size in ((100, 8), (100, 512), (20, 8 * KIB), (20, 64 * KIB))),
+    *((ranks, each, 8, False) for ranks, each in ((4, 1), (4, 100), (8, 1), (16, 1))),
+]
+"""Ranks, messages from each to each, bytes of one, whether by index lists of 8-byte items."""
+ROUNDS = 300
+GOAL = 1.1
+"""At most that many times plain C's processor time, of two ranks."""
 PLAIN = """
 #include <mpi.h>
-int start(int n, MPI_Request *r, MPI_Request *s) { MPI_Startall(n, r); return MPI_Startall(n, s); }
-int end(int n, MPI_Request *r, MPI_Request *s) {
+#include <stdint.h>
+int start(int n, MPI_Request *r, MPI_Request *s, int64_t m, const int64_t *list, const double *from, double *to) {
+    for (int64_t k = 0; k < m; ++k) to[k] = from[list[k]];
+    MPI_Startall(n, r);
+    return MPI_Startall(n, s);
+}
+int end(int n, MPI_Request *r, MPI_Request *s, int64_t m, const int64_t *list, const double *from, double *to) {
     MPI_Waitall(n, r, MPI_STATUSES_IGNORE);
-    return MPI_Waitall(n, s, MPI_STATUSES_IGNORE);
+    int code = MPI_Waitall(n, s, MPI_STATUSES_IGNORE);
+    for (int64_t k = 0; k < m; ++k) to[list[k]] = from[k];
+    return code;
 }
 """
 
 
-def exchange(ranks: int, each: int) -> Plan:
+def exchange_plan(ranks: int, each: int, size: int) -> Plan:
     """Everybody sends everybody else `each` messages, its neighbours first."""
     count = each * (ranks - 1)
     rank, k = np.repeat(np.arange(ranks), count), np.tile(np.arange(count), ranks)
     ahead = 1 + k % (ranks - 1)
-    phase, size, total = np.zeros(rank.size, int), np.full(rank.size, SIZE), np.full(ranks, count * SIZE)
+    phase, sizes, total = np.zeros(rank.size, int), np.full(rank.size, size), np.full(ranks, count * size)
 
     def operations(peer: NDArray[Any], transfer: NDArray[Any]) -> Operations:
-        return Operations(count * np.arange(ranks + 1), phase, peer, k * SIZE, size, transfer)
+        return Operations(count * np.arange(ranks + 1), phase, peer, k * size, sizes, transfer)
 
     to, source = (rank + ahead) % ranks, (rank - ahead) % ranks
     sends, receives = operations(to, rank * count + k), operations(source, source * count + k)
     return Plan(1, parse_sync("none"), sends, receives, total, total)
+
+
+class Lists:
+    """Every item somewhere else."""
+
+    add = False
+
+    def __init__(self, items: int) -> None:
+        rng = np.random.default_rng(0)
+        self.sent, self.received = rng.permutation(items), rng.permutation(items)
+
+    def local(self, rank: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same on every rank."""
+        return self.sent, self.received
 
 
 class Persistent:
@@ -65,8 +94,10 @@ class Persistent:
 
         def requests(make: Any, operations: Operations, buffer: NDArray[np.uint8]) -> list[Any]:
             rows = operations.of(comm.rank)
-            places = zip(operations.offset[rows].tolist(), operations.peer[rows].tolist(), strict=True)
-            return [make(buffer[at : at + SIZE], peer) for at, peer in places]
+            places = zip(
+                *(x[rows].tolist() for x in (operations.offset, operations.bytes, operations.peer)), strict=True
+            )
+            return [make(buffer[at : at + size], peer) for at, size, peer in places]
 
         self.receives = requests(self.comm.Recv_init, plan.receives, receive)
         self.sends = requests(self.comm.Send_init, plan.sends, send)
@@ -91,59 +122,83 @@ class Persistent:
 class Plain(Persistent):
     """The same requests, started and ended in C."""
 
-    def __init__(self, library: str, *arguments: Any) -> None:
+    def __init__(
+        self, library: str, lists: Lists | None, comm: Any, plan: Plan, send: NDArray[Any], receive: NDArray[Any]
+    ) -> None:
         from mpi4py import MPI
 
-        super().__init__(*arguments)
+        staged = (send, receive) if lists is None else (np.empty_like(send), np.empty_like(receive))
+        super().__init__(comm, plan, *staged)
         handle: Any = ctypes.c_int if MPI._sizeof(MPI.Request) == 4 else ctypes.c_void_p
-        self.library, self.count = ctypes.PyDLL(library), len(self.sends)
-        self.handles = tuple(
-            (handle * self.count)(*(handle(MPI._handleof(request)).value for request in requests))
+        self.library, count = ctypes.PyDLL(library), len(self.sends)
+        handles = [
+            (handle * count)(*(handle(MPI._handleof(request)).value for request in requests))
             for requests in (self.receives, self.sends)
-        )
+        ]
+
+        def call(items: NDArray[np.int64] | None, source: NDArray[Any], target: NDArray[Any]) -> tuple[Any, ...]:
+            places = (items, source, target) if items is not None else (np.zeros(0, np.int64), source, target)
+            self.kept.append(places)
+            return (count, *handles, ctypes.c_int64(places[0].size), *(ctypes.c_void_p(x.ctypes.data) for x in places))
+
+        self.kept: list[Any] = []
+        self.started = call(None if lists is None else lists.sent, send, staged[0])
+        self.ended = call(None if lists is None else lists.received, staged[1], receive)
 
     def start(self) -> None:
         """Starts them all."""
-        self.library.start(self.count, *self.handles)
+        self.library.start(*self.started)
 
     def wait(self) -> None:
         """Ends them all."""
-        self.library.end(self.count, *self.handles)
+        self.library.end(*self.ended)
 
 
-def measure(each: int, library: str) -> None:
+def measure(each: int, size: int, by_lists: bool, library: str) -> None:
     """One rank's part of a case."""
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
-    plan = exchange(comm.size, each)
+    plan = exchange_plan(comm.size, each, size)
     count = each * (comm.size - 1)
-    send, receive = np.arange(count * SIZE).astype(np.uint8), np.zeros(count * SIZE, np.uint8)
-    ways: dict[str, Any] = {
-        "executor": Exchange(comm, plan, send, receive, timeout_s=60),
-        "mpi4py": Persistent(comm, plan, send, receive),
-    }
+    lists = Lists(count * size // 8) if by_lists else None
+    send = np.random.default_rng(comm.rank).integers(256, size=count * size).astype(np.uint8)
+    receive = [np.zeros(count * size, np.uint8) for _ in range(3)]
+    sides = [(send, here) if lists is None else (send.view(np.float64), here.view(np.float64)) for here in receive]
+    ways: dict[str, Any] = {"executor": Exchange(comm, plan, *sides[0], layout=lists, timeout_s=60)}
     if library:
-        ways["plain C"] = Plain(library, comm, plan, send, receive)
-    times = np.zeros((ROUNDS, len(ways), 2))
+        ways["plain C"] = Plain(library, lists, comm, plan, send, receive[1])
+    if lists is None:
+        ways["mpi4py"] = Persistent(comm, plan, send, receive[2])
+    times = np.zeros((ROUNDS, len(ways)))
     for k in range(ROUNDS):
         for column in np.roll(np.arange(len(ways)), k):
             way = list(ways.values())[column]
-            for part, call in enumerate((way.start, way.wait)):
+            for call in (way.start, way.wait):
                 comm.Barrier()
                 began = time.thread_time_ns()
                 call()
-                times[k, column, part] = time.thread_time_ns() - began
-    for way in ways.values():
+                times[k, column] += time.thread_time_ns() - began
+    for way, here in zip(ways.values(), receive, strict=False):
         way.close()
-    own = np.median(times[ROUNDS // 10 :].sum(axis=2), axis=0) / (2 * count) / 1e3
-    us = np.median(comm.allgather(own), axis=0)
+        assert (here == receive[0]).all(), "the ways received different bytes"
+    us = np.mean(comm.allgather(times[ROUNDS // 10 :]), axis=0) / (2 * count) / 1e3
     if comm.rank == 0:
-        found = ", ".join(f"{name} {value:.3f}" for name, value in zip(ways, us, strict=True))
-        missed = f"  GOAL {GOAL} MISSED" if each == 1 and us[0] > GOAL * us[1] else ""
-        ratio = f"executor/mpi4py {us[0] / us[1]:.2f}"
-        case = f"{MPI.get_vendor()[0]}, {comm.size} ranks, {each} a pair: us a send or receive"
-        print(f"{case}: {found}; {ratio}{missed}", flush=True)
+        report(f"{MPI.get_vendor()[0]}, {comm.size} ranks, {each} a pair of {size} B{' by lists' * by_lists}", ways, us)
+
+
+def report(case: str, ways: dict[str, Any], us: NDArray[np.float64]) -> None:
+    """One line: medians [us], and of the executor's ratio to each other way the median of all rounds, with interval."""
+    columns = dict(zip(ways, us.T, strict=True))
+    text = ", ".join(f"{name} {np.median(column):.3f}" for name, column in columns.items())
+    rng = np.random.default_rng(0)
+    for name in [name for name in columns if name != "executor"]:
+        ratios = columns["executor"] / columns[name]
+        low, high = np.quantile(np.median(rng.choice(ratios, (1000, ratios.size)), axis=1), (0.025, 0.975))
+        text += f"; executor/{name} {np.median(ratios):.2f} ({low:.2f}-{high:.2f})"
+        if name == "plain C" and ", 2 ranks" in case and low > GOAL:
+            text += f"  GOAL {GOAL} MISSED"
+    print(f"{case}: us a send or receive: {text}", flush=True)
 
 
 def compiled(folder: Path) -> str:
@@ -163,14 +218,14 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         library = compiled(Path(folder))
-        for ranks, each in CASES:
-            program = [sys.executable, "-m", "mpi4py", __file__, str(each), library]
+        for ranks, *case in CASES:
+            program = [sys.executable, "-m", "mpi4py", __file__, json.dumps([*case, library])]
             failed += subprocess.run([*find_launcher(), "-n", str(ranks), *program], timeout=300).returncode != 0
     return int(failed > 0)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        measure(int(sys.argv[1]), sys.argv[2])
+        measure(*json.loads(sys.argv[1]))
     else:
         sys.exit(main())
