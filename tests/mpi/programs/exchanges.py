@@ -177,6 +177,7 @@ def refusals(comm: MPI.Intracomm, folder: Path) -> bool:
         return wrong if rank == who else right
 
     least = comm.bcast(least, root=2)
+    other_schedule = conset.compile("shift", "ring:4", method="first-fit")
     right = [
         same_error(comm, lambda: plan.exchange(on(2, b"12345", flat), receive),
                    f"InputError: rank 2: sendbuf has 5 bytes: the plan needs at least {least}"),
@@ -200,7 +201,7 @@ def refusals(comm: MPI.Intracomm, folder: Path) -> bool:
                    "InputError: rank 0: layout: index lists need arrays of this machine, not of a device"),
         same_error(comm, lambda: conset.plan(conset.compile("shift", "ring:3", method="first-fit"), comm),
                    "InputError: rank 0: the MPI job has 4 ranks, the plan 3: must agree"),
-        same_error(comm, lambda: conset.plan(conset.compile("shift", "ring:4", method="first-fit") if rank == 3 else schedule, comm),
+        same_error(comm, lambda: conset.plan(on(3, other_schedule, schedule), comm),
                    "InputError: rank 3: plan of digest "),
         same_error(comm, lambda: conset.plan(schedule, comm, sync="none" if rank == 1 else None),
                    "InputError: rank 1: plan with sync none"),
