@@ -96,10 +96,12 @@ TypeShape type_shape(const Mpi<Handle>& mpi, Handle type) {
     typename MpiCalls<Handle>::Address lower = 0, extent = 0;
     require("MPI_Type_size", mpi.calls.type_size(type, &size));
     require("MPI_Type_get_extent", mpi.calls.type_get_extent(type, &lower, &extent));
-    require("MPI_Type_get_envelope", mpi.calls.type_get_envelope(type, &integers, &addresses, &types, &combiner));
+    // refused where counts were large ones: then it is none that MPI names
+    const bool named =
+        mpi.calls.type_get_envelope(type, &integers, &addresses, &types, &combiner) == 0 && combiner == mpi.named;
     // a size that an int does not hold is MPI_UNDEFINED, which is negative
     if (size < 0) throw Failure(Code::argument, "a datatype of more than 2147483647 B");
-    return {size, extent, combiner == mpi.named && lower == 0 && extent == size};
+    return {size, extent, named && lower == 0 && extent == size};
 }
 
 Row::Row(Array<Entry> in_order) : entries_(std::move(in_order)) {

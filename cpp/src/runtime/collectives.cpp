@@ -23,9 +23,9 @@ std::string describe_mpi(const Mpi<Handle>& mpi, const char* call, int code) {
     std::array<char, 4096> text{};  // more than the MPI_MAX_ERROR_STRING of any library
     int length = 0;
     mpi.calls.error_string(code, text.data(), &length);
-    std::string said = text.data();
-    std::replace(said.begin(), said.end(), '\n', ';');
-    return std::string(call) + ": " + said;
+    std::string said = std::string(call) + ": " + text.data();
+    for (std::size_t k = said.find('\n'); k != std::string::npos; k = said.find('\n')) said.replace(k, 1, "; ");
+    return said;
 }
 
 void Polling::pause() {

@@ -36,6 +36,8 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_rows(const ExchangeReques
                 request.options.check();
                 state.machine = machine_in_words(request.options.machine, state.collectives.ranks());
             });
+        // options and machine do not know where they are
+        if (!own.fine() && !own.detail.starts_with("rank ")) own.detail = state.here(own.detail);
         state.now.buffers = request.buffers;
         state.now.sends = request.sends;
         state.now.elements = request.elements;

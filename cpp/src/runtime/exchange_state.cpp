@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The application's communicator, a second time: with errors returned, and for the exchange alone.
+// The application's communicator once more: with errors returned, and for the exchange alone.
 template <class Handle>
 MpiWorld<Handle> duplicate(const MpiWorld<Handle>& world) {
     MpiWorld<Handle> own = world;
@@ -27,7 +27,7 @@ MpiWorld<Handle> duplicate(const MpiWorld<Handle>& world) {
 
 template <class Handle>
 Exchange<Handle>::State::State(const MpiWorld<Handle>& application, const ExchangeOptions& given)
-    : world(duplicate(application)), collectives(world), options(given) {
+    : world(duplicate(application)), control(duplicate(application)), collectives(control), options(given) {
     collectives.set_deadline(options.timeout_s, "making an exchange");
 }
 
@@ -120,9 +120,11 @@ template <class Handle>
 Outcome Exchange<Handle>::State::close() {
     drop(now);
     freed = true;
-    const int code = world.mpi.calls.comm_free(&world.comm);
-    if (code != 0) return {Code::mpi, describe_mpi(world.mpi, "MPI_Comm_free", code)};
-    return {};
+    Outcome outcome;
+    for (MpiWorld<Handle>* each : {&world, &control})
+        if (const int code = each->mpi.calls.comm_free(&each->comm); code != 0)
+            outcome = {Code::mpi, describe_mpi(world.mpi, "MPI_Comm_free", code)};
+    return outcome;
 }
 
 template <class Handle>

@@ -194,7 +194,7 @@ TEST(Exchange, IsRefusedOnEveryRank) {
               "rank 2: machine, method, sync, seed, compute, or whether sources are known, are not those of rank 0: "
               "must agree",
               2, [](ExchangeRequest<int>& r) { r.options.seed = 1; }},
-        Wrong{"compute", Code::argument, "options: compute 'two': must be all, one or auto", 1,
+        Wrong{"compute", Code::argument, "rank 1: options: compute 'two': must be all, one or auto", 1,
               [](ExchangeRequest<int>& r) { r.options.compute = "two"; }},
     };
     for (const Wrong& each : wrong)
@@ -290,6 +290,32 @@ TEST(Exchange, IsUpdated) {
         });
         EXPECT_EQ(mpi.left(), 0U);
     }
+}
+
+// Whoever has started is in a barrier then: those are other collectives.
+TEST(Exchange, IsNotUpdatedWhileItRuns) {
+    Mpi mpi(4);
+    in_ranks(4, [&](int rank) {
+        std::array<double, 4> send{}, receive{};
+        auto request = ring(rank, send, receive);
+        request.options = ExchangeOptions::parse("sync=barrier;method=first-fit");
+        Outcome outcome;
+        auto exchange = Exchange<int>::of_rows(request, outcome);
+        ASSERT_TRUE(exchange) << outcome.detail;
+        ASSERT_GT(exchange->phases(), 1);
+        if (rank != 1) {
+            EXPECT_TRUE(exchange->start().fine());
+        }
+        outcome = exchange->update(request.buffers, request.sends, request.receives);
+        EXPECT_EQ(outcome.code, Code::state);
+        EXPECT_EQ(outcome.detail, "rank 0: update: the exchange is running");
+        if (rank == 1) {
+            EXPECT_TRUE(exchange->start().fine());
+        }
+        EXPECT_TRUE(exchange->wait().fine());
+        EXPECT_TRUE(exchange->free().fine());
+    });
+    EXPECT_EQ(mpi.left(), 0U);
 }
 
 TEST(Exchange, ParsesOptions) {

@@ -36,7 +36,7 @@ struct ExchangeOptions {
 
 template <class Handle>
 struct ExchangeRequest {
-    MpiWorld<Handle> world;  // its communicator is the application's, of which the exchange takes a duplicate
+    MpiWorld<Handle> world;  // its communicator is the application's, of which the exchange takes duplicates
     RankBuffers<Handle> buffers;
     Blocks sends, receives;
     bool sources_known = true;  // else `receives` is empty: blocks lie in the receive buffer by source, without gaps

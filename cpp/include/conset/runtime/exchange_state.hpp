@@ -29,7 +29,7 @@ struct MadeExchange {
 
 template <class Handle>
 struct Exchange<Handle>::State {
-    // Duplicates the communicator. Collective; throws Failure.
+    // Duplicates the communicator, twice. Collective; throws Failure.
     State(const MpiWorld<Handle>& application, const ExchangeOptions& given);
 
     // What is not made yet, from buffers and blocks. Collective; what goes wrong, or went `before`, is the same
@@ -45,7 +45,8 @@ struct Exchange<Handle>::State {
     Outcome not_ready() const;
     Outcome ended(ExchangeState state, bool& done);
 
-    MpiWorld<Handle> world;
+    // Of the messages and barriers of an exchange, and of all else: ranks come to `update` while others exchange.
+    MpiWorld<Handle> world, control;
     Collectives<Handle> collectives;
     ExchangeOptions options;
     std::optional<SharedSchedule<Handle>> shared;  // none: of a plan

@@ -1,0 +1,49 @@
+"""Exchanges that are scheduled at run time: what arrives, and what every rank is told when one is wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conset.execution.launcher import find_launcher, start_job
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+
+OTHER_OPTIONS = (
+    "InputError: rank 1: machine, method, sync, seed, compute, or whether sources are known, are not those of rank 0: "
+    "must agree"
+)
+SAID = [
+    "InputError: rank 1: sendcounts[2] = -1: must be at least 0",
+    "InputError: rank 1: sendcounts has shape (3,): one entry for each of 4 peers required",
+    "InputError: rank 0 expects 8 B from rank 1, which sends 16 B",
+    "InputError: rank 1: recvbuf has 24 bytes: its block 3, 1 elements from 3 on, takes bytes 24 to 32",
+    "InputError: rank 1: recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent",
+    "InputError: rank 1: recvbuf: elements are float32, those of sendbuf float64: must be the same",
+    "InputError: rank 1: elements are int64, not those of lower ranks: must agree",
+    OTHER_OPTIONS,
+    "UsageError: rank 1: machine 'torus:9x9x': sizes are whole numbers of at least 1 joined by x, as in mesh:4x4, given "
+    "'9x9x'",
+    "UsageError: method 'best': must be one of lp rs-n rs-nl coloring first-fit decreasing negotiated event-list naive "
+    "or auto",
+    "UsageError: rank 1: timeout_s -1: must be above 0, and finite",
+    "InputError: rank 1: recvbuf has 8 bytes: 32 arrive",
+    OTHER_OPTIONS,
+    "ExecutionError: start: the exchange before has not ended, call wait first",
+    "ExecutionError: close: an exchange is running, call wait first",
+    "ExecutionError: rank 0: update: an exchange is running, call wait first",
+]
+
+
+@pytest.mark.openmpi
+def test_scheduled_at_run_time(tmp_path: Path, programs: Path) -> None:
+    said = tmp_path / "said"
+    program = ["-m", "mpi4py", str(programs / "rows.py"), str(said)]
+    ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=120)
+    assert (ended.status, ended.err) == (0, "")
+    *lines, late, closed = said.read_text(encoding="utf-8").splitlines()
+    assert lines == SAID
+    assert re.fullmatch(r"ExecutionError: rank 1: phase \d, sync barrier: .* after \d\.\d s", late)
+    assert closed == "ExecutionError: start: the exchange is closed"
