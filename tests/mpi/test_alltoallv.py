@@ -24,10 +24,10 @@ SAID = [
     "InputError: rank 1: recvbuf: elements are float32, those of sendbuf float64: must be the same",
     "InputError: rank 1: elements are int64, not those of lower ranks: must agree",
     OTHER_OPTIONS,
-    "UsageError: rank 1: machine 'torus:9x9x': sizes are whole numbers of at least 1 joined by x, as in mesh:4x4, given "
-    "'9x9x'",
-    "UsageError: method 'best': must be one of lp rs-n rs-nl coloring first-fit decreasing negotiated event-list naive "
-    "or auto",
+    "UsageError: rank 1: machine 'torus:9x9x': sizes are whole numbers of at least 1 joined by x, as in mesh:4x4, "
+    "given '9x9x'",
+    "UsageError: method 'best': must be one of lp rs-n rs-nl coloring first-fit decreasing negotiated event-list "
+    "naive or auto",
     "UsageError: rank 1: timeout_s -1: must be above 0, and finite",
     "InputError: rank 1: recvbuf has 8 bytes: 32 arrive",
     OTHER_OPTIONS,

@@ -148,7 +148,8 @@ class RowExchange(Exchange):
                 before=attempt.outcome, elements=_elements(sides), owner=(sides, self._receiver),
             )  # fmt: skip
         attempt.require(outcome)
-        assert native is not None and sides is not None
+        assert native is not None
+        assert sides is not None
         self._rows = native
         self._native = native
         self.poll_interval_s = native.nap_s

@@ -75,9 +75,7 @@ def alltoallv_init(
     """
     peers = np.arange(comm.size, dtype=np.int32)
     arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
-    return RowExchange(
-        comm, peers, peers, arguments, ScheduleOptions(machine, method, sync, timeout_s, seed, compute)
-    )
+    return RowExchange(comm, peers, peers, arguments, ScheduleOptions(machine, method, sync, timeout_s, seed, compute))
 
 
 @python_interface

@@ -1,6 +1,7 @@
 """Exchanges that ranks schedule at run time, beside MPI's own on the same counts."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,9 @@ def check_neighbors(comm: MPI.Intracomm) -> None:
     sent, received = np.array([3, 5, 2, 1]), np.array([3, 2, 1, 5])
     send = np.arange(11.0) + 100 * rank
     right, receive = np.zeros(11), np.zeros(11)
-    graph.Neighbor_alltoallv([send, (sent, starts(sent)), MPI.DOUBLE], [right, (received, starts(received)), MPI.DOUBLE])
+    graph.Neighbor_alltoallv(
+        [send, (sent, starts(sent)), MPI.DOUBLE], [right, (received, starts(received)), MPI.DOUBLE]
+    )
     with conset.neighbor_alltoallv_init(graph, send, sent, None, receive, received, method="decreasing") as ex:
         ex.exchange()
         assert (receive == right).all()
@@ -128,7 +131,8 @@ def check_updates(comm: MPI.Intracomm) -> None:
             ex.exchange()
             assert (receive == right).all()
         assert ex is not None
-        text = refusal(lambda: ex.update(send, sent + (comm.rank == 1), None, receive, received, None))
+        more = sent + (comm.rank == 1)
+        text = refusal(partial(ex.update, send, more, None, receive, received))
         assert len({*comm.allgather(text)}) == 1, text
         receive[:] = -1
         ex.exchange()
