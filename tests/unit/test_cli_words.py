@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import meshio
 import numpy as np
 import pytest
 from rich.console import Console
@@ -18,7 +17,6 @@ import conset
 from conset.cli.inputs import explain, explain_missing, in_order
 from conset.cli.main import COMMANDS, run
 from conset.errors import shortened
-from conset.pattern.readers.mesh import MESHES
 from conset.pattern.spec import parse_pattern
 from conset.report.terminal import fitted_table, joined_lines
 from conset.units import count_of
@@ -191,22 +189,6 @@ def test_a_matrix_is_distributed_by_metis_on_its_graph(tmp_path: Path) -> None:
     degrees = sorted(np.bincount(pattern.target, minlength=3).tolist())
     assert degrees == [1, 1, 2]
     assert set(pattern.size.tolist()) == {4}
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("suffix", sorted(MESHES))
-def test_what_meshio_reads_is_read(tmp_path: Path, suffix: str) -> None:
-    """The same triangles in every format have the same halo exchange."""
-    points = np.array([[x, y, 0.0] for y in range(5) for x in range(5)])
-    corners = [[a, a + 1, a + 6] for a in range(19) if a % 5 < 4] + [[a, a + 6, a + 5] for a in range(19) if a % 5 < 4]
-    for name, flat in (("m.vtk", points), (f"m{suffix}", points[:, :2] if suffix == ".su2" else points)):
-        mesh = meshio.Mesh(flat, [("triangle", np.array(corners))])
-        meshio.write(tmp_path / name, mesh, file_format=MESHES[suffix][0] if name != "m.vtk" else "vtk")
-    expected = parse_pattern(str(tmp_path / "m.vtk"), parts=4)
-    found = parse_pattern(str(tmp_path / f"m{suffix}"), parts=4)
-    assert expected.messages > 0
-    assert found.target.tolist() == expected.target.tolist()
-    assert found.size.tolist() == expected.size.tolist()
 
 
 def test_the_placement_that_was_chosen_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -270,7 +270,7 @@ def test_a_layout_of_another_pattern(tmp_path: Path) -> None:
     sizes[1] += 8
     with pytest.raises(InputError, match=r"layout: message 1 is .* the pattern's .*: must agree"):
         plan_items(replace(partition.pattern, size=sizes), partition.layout)
-    with pytest.raises(InputError, match="is of 3 ranks and 4 messages, the pattern has 4 and 12"):
+    with pytest.raises(InputError, match="layout of 3 ranks and 4 messages, the pattern has 4 and 12"):
         plan_items(conset.load_pattern("alltoall:ranks=4"), partition.layout)
     wide = conset.partition(graph_file(tmp_path), parts=3, word=12)
     with pytest.raises(UsageError, match="element: required where a word has 12 B"):

@@ -12,7 +12,10 @@ from conset.network.topology import Topology
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import DISTRIBUTIONS, Sizes, input_path, parse_pattern, parse_sizes
 
-MESHES = ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .mesh .graph .mgraph"
+MESHES = (
+    ".msh .vtk .vtu .su2 .inp .bdf .nas .fem .vol .meshb .avs .off .stl .ply .obj .xdmf .xmf .xml .f3grid .mdpa .post"
+    " .dato .dat .tec .node .ele .ugrid .wkt .cgns .h5m .hmf .med .e .exo .ex2 .gz .mesh .graph .mgraph"
+)
 
 
 def test_defaults() -> None:
@@ -160,16 +163,16 @@ def test_wrong_options(options: dict[str, int], line: str) -> None:
 
 def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "list.dat").write_text("1")
+    (tmp_path / "list.data").write_text("1")
     (tmp_path / "random").write_text("1")
-    for spec in ("alltoall", "random", "random:degree=3", "alltoal", "stencil:sides=4x4", "", "nothing.dat"):
+    for spec in ("alltoall", "random", "random:degree=3", "alltoal", "stencil:sides=4x4", "", "nothing.data"):
         assert input_path(spec) is None
     for name in (
         "x.csv",
         "X.MTX",
         "a/b",
         "./alltoall",
-        "list.dat",
+        "list.data",
         str(tmp_path),
         *(f"m{suffix}" for suffix in READERS),
     ):
@@ -184,14 +187,14 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("empty.mtx", "empty.mtx: is empty"),
         ("folder.csv", "folder.csv: is a directory, a file is required"),
         ("folder.csv/", "folder.csv: is a directory, a file is required"),
-        ("x.dat", "x.dat: unknown suffix '.dat', known: .mtx .npz .csv .pack " + MESHES),
+        ("x.data", "x.data: unknown suffix '.data', known: .mtx .npz .csv .pack " + MESHES),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.mtx").touch()
     (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "x.dat").write_text("1")
+    (tmp_path / "x.data").write_text("1")
     with pytest.raises(ConsetError) as caught:
         parse_pattern(name, ranks=4)
     assert isinstance(caught.value, InputError)

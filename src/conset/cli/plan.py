@@ -86,10 +86,14 @@ def _items(what: Schedule | Program, layout: Path, element: str | None) -> dict[
     from conset.pattern.layout_file import read_layout
     from conset.program import Program
 
-    if isinstance(what, Program) and what.paths is None:
-        raise UsageError("--layout: is of one pattern, the program is made of blocks")
-    pattern = what.pattern if not isinstance(what, Program) else what.paths.pattern
+    if isinstance(what, Program):
+        if what.paths is None:
+            raise UsageError("--layout: is of one pattern, the program is made of blocks")
+        pattern = what.paths.pattern
+    else:
+        pattern = what.pattern
+    found = read_layout(layout)
     try:
-        return plan_items(pattern, read_layout(layout), element)
+        return plan_items(pattern, found, element)
     except InputError as error:
-        raise InputError(f"{layout}: {error}" if str(layout) not in str(error) else str(error)) from None
+        raise InputError(f"{layout}: {error}") from None

@@ -229,7 +229,7 @@ class Layout(ValueObject):
         """
         if (pattern.ranks, pattern.messages) != (self.ranks, self.messages):
             raise InputError(
-                f"layout: is of {self.ranks} ranks and {self.messages} messages, the pattern has {pattern.ranks} and "
+                f"layout of {self.ranks} ranks and {self.messages} messages, the pattern has {pattern.ranks} and "
                 f"{pattern.messages}: must agree"
             )
         size = np.diff(self.item_offsets) * self.word

@@ -56,7 +56,8 @@ def read_layout(path: str | Path) -> Layout:
         if not ranks:
             raise InputError(f"{own}_0 is missing: no layout")
         source = _ints(arrays, "source", np.int32)
-        ghost_offsets, ghosts = _rows(arrays, "ghost", ranks) if kind == "ghost" else (np.zeros(ranks + 1), _NOTHING)
+        none = np.zeros(ranks + 1, np.int64), _NOTHING
+        ghost_offsets, ghosts = _rows(arrays, "ghost", ranks) if kind == "ghost" else none
         word = _entry(arrays, "word", 0)
         return Layout(
             kind, _ints(arrays, "part", np.int32), int(frozen_ints(word, np.int64, "word")),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from conset.errors import InputError, UsageError
 from conset.pattern.pattern import Pattern, find_cycle
 from conset.units import MAX_SIZE_B
+
+T = TypeVar("T")
 
 MAX_RANKS = 2**24
 """Most ranks of a pattern; a file that names more is broken, and would take all memory."""
@@ -108,7 +110,7 @@ def pattern_from_matrix(matrix: NDArray[Any], place: Callable[[int, int], str], 
     return located(where, lambda: Pattern.from_messages(sent // ranks, sent % ranks, size[sent], ranks, name=name))
 
 
-def located(where: str, build: Callable[[], Pattern]) -> Pattern:
+def located(where: str, build: Callable[[], T]) -> T:
     """The result of `build`, with `where` in front of whatever it refuses."""
     try:
         return build()

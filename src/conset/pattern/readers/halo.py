@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from conset.pattern.layout import Layout
 _Ints = NDArray[np.int64]
 
 
-def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger], ranks: int, word: int) -> Layout:
+def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger[Any]], ranks: int, word: int) -> Layout:
     """Rows that are owned once: rank q sends rank p the rows of q that occur as columns in the rows of p, once each.
 
     Args:
@@ -29,7 +31,7 @@ def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger], r
     sent = np.lexsort((number, user, owner))
     source, target, offsets = _messages(owner[sent], user[sent], ranks)
     return Layout(
-        "ghost", part, word,
+        "ghost", part.astype(np.int32), word,
         _offsets(part, ranks), np.argsort(part, kind="stable"),
         _offsets(user, ranks), number[held],
         source, target, offsets, number[sent],
@@ -37,7 +39,12 @@ def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger], r
 
 
 def shared_layout(
-    offsets: _Ints, nodes: _Ints, part: NDArray[np.signedinteger], ranks: int, word: int, numbers: _Ints | None = None
+    offsets: _Ints,
+    nodes: _Ints,
+    part: NDArray[np.signedinteger[Any]],
+    ranks: int,
+    word: int,
+    numbers: _Ints | None = None,
 ) -> Layout:
     """Nodes that exist on every rank with a cell of theirs: two ranks send each other the nodes that both have.
 
@@ -62,20 +69,20 @@ def shared_layout(
     source, target, item_offsets = _messages(rank[one][sent], rank[other][sent], ranks)
     name = node if numbers is None else numbers[node]
     return Layout(
-        "shared", part, word,
+        "shared", part.astype(np.int32), word,
         _offsets(rank, ranks), name[np.argsort(rank, kind="stable")],
         np.zeros(ranks + 1, np.int64), np.zeros(0, np.int64),
         source, target, item_offsets, name[one][sent],
     )  # fmt: skip
 
 
-def _messages(source: _Ints, target: _Ints, ranks: int) -> tuple[_Ints, _Ints, _Ints]:
+def _messages(source: _Ints, target: _Ints, ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32], _Ints]:
     """(source, target, offsets of their items) of the messages that items, sorted by source, then target, make."""
     key = source * ranks + target
     found, begin = np.unique(key, return_index=True)
-    return found // ranks, found % ranks, np.append(begin, key.size)
+    return (found // ranks).astype(np.int32), (found % ranks).astype(np.int32), np.append(begin, key.size)
 
 
-def _offsets(rank: NDArray[np.signedinteger], ranks: int) -> _Ints:
+def _offsets(rank: NDArray[np.signedinteger[Any]], ranks: int) -> _Ints:
     """shape=(ranks + 1): where the entries of each rank begin, sorted by rank."""
     return np.concatenate([[0], np.cumsum(np.bincount(rank, minlength=ranks))])

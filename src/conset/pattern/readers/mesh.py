@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from conset.errors import InputError, MissingExtraError, UsageError
+from conset.errors import ConsetError, InputError, MissingExtraError, UsageError
 from conset.pattern.layout import Partition
 from conset.pattern.readers.entries import ReadOptions
+from conset.pattern.readers.mesh_formats import (
+    MESHES,
+    check_before_reading,
+    opened,
+    require_library,
+    require_no_doctype,
+)
+from conset.pattern.readers.mesh_text import read_dolfin, read_tin, read_xdmf
 from conset.pattern.readers.metis_text import parse_metis_graph, parse_metis_mesh
 from conset.pattern.readers.partition import Cells, partition_cells, partition_rows
 
@@ -21,25 +30,11 @@ _CORNERS = {
 }  # fmt: skip
 """Kind of cell without its number of nodes → corners, which come first; 0: all nodes are."""
 
-_HEAD = 1 << 16
-"""Bytes in which a mesh in XML has begun."""
 
-
-MESHES = {
-    ".su2": ("su2", "SU2"),
-    ".inp": ("abaqus", "Abaqus"),
-    ".bdf": ("nastran", "Nastran"),
-    ".nas": ("nastran", "Nastran"),
-    ".fem": ("nastran", "Nastran"),
-    ".vol": ("netgen", "Netgen"),
-    ".meshb": ("medit", "Medit"),
-    ".avs": ("avsucd", "AVS-UCD"),
-    ".off": ("off", "OFF"),
-    ".stl": ("stl", "STL"),
-    ".ply": ("ply", "PLY"),
-    ".obj": ("obj", "Wavefront"),
-}
-"""Suffix → (format, its name for people) of what meshio reads from one file and without further libraries."""
+_HEAD = 4096
+"""Bytes in which a file has said what it is."""
+_OWN: dict[str, Callable[[Path], Any]] = {"xdmf": read_xdmf, "dolfin-xml": read_dolfin, "wkt": read_tin}
+"""Formats that are not meshio's to read."""
 
 
 def _parts(path: Path, options: ReadOptions) -> int:
@@ -51,7 +46,7 @@ def _parts(path: Path, options: ReadOptions) -> int:
 
 
 def partition_gmsh(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a Gmsh mesh (versions 2.2, 4.0, 4.1; text or binary).
+    """The halo exchange of a Gmsh mesh (versions 2.2, 4.0, 4.1; text or binary), or of one of Ansys Fluent.
 
     Raises:
         UsageError: no `parts`.
@@ -59,8 +54,15 @@ def partition_gmsh(path: Path, options: ReadOptions) -> Partition:
         MissingExtraError: meshio or METIS is not installed.
     """
     _parts(path, options)
+    if _head(path).lstrip().startswith(b"("):
+        return _read_cells(path, "ansys", options)
     _require_gmsh_end(path)
     return _read_cells(path, "gmsh", options)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as handle:
+        return handle.read(_HEAD)
 
 
 def _require_gmsh_end(path: Path) -> None:
@@ -79,30 +81,28 @@ def partition_vtk(path: Path, options: ReadOptions) -> Partition:
 
 def partition_vtu(path: Path, options: ReadOptions) -> Partition:
     """The halo exchange of a VTK mesh in XML; raises what `partition_gmsh` raises."""
-    with path.open("rb") as handle:
-        head = handle.read(_HEAD)
-    if b"<!DOCTYPE" in head.partition(b"<VTKFile")[0]:  # a few entities that name each other fill any memory
-        raise InputError(f"{path}: no valid vtu mesh: a document type declaration is not read")
+    require_no_doctype(path, b"VTKFile")
     return _read_cells(path, "vtu", options)
 
 
 def partition_mesh(path: Path, options: ReadOptions) -> Partition:
     """The halo exchange of a mesh of `MESHES`; raises what `partition_gmsh` raises."""
-    if path.suffix.lower() == ".off":
-        _require_off_counts(path)
-    return _read_cells(path, MESHES[path.suffix.lower()][0], options)
+    found = MESHES[path.suffix.lower()]
+    _parts(path, options)
+    require_library(found.library)
+    check_before_reading(path, found)
+    return _read_cells(path, found.name, options)
 
 
-def _require_off_counts(path: Path) -> None:
-    """An OFF file says its counts after its first line; meshio looks for them without end."""
-    with path.open("rb") as handle:
-        handle.readline()
-        if not any(line.strip() and not line.strip().startswith(b"#") for line in handle):
-            raise InputError(f"{path}: no OFF mesh, or truncated: no line of counts")
+def partition_packed(path: Path, options: ReadOptions) -> Partition:
+    """The halo exchange of a Netgen mesh as `.vol.gz`; raises what `partition_gmsh` raises."""
+    if not path.name.lower().endswith(".vol.gz"):
+        raise InputError(f"{path}: of compressed meshes only .vol.gz is read")
+    return _read_cells(path, "netgen", options)
 
 
 def partition_metis_mesh(path: Path, options: ReadOptions) -> Partition:
-    """The halo exchange of a METIS mesh.
+    """The halo exchange of a METIS mesh, or of one of Medit, which says so.
 
     Raises:
         UsageError: no `parts`.
@@ -110,6 +110,8 @@ def partition_metis_mesh(path: Path, options: ReadOptions) -> Partition:
         MissingExtraError: METIS is not installed.
     """
     parts = _parts(path, options)
+    if b"MeshVersionFormatted" in _head(path):
+        return _read_cells(path, "medit", options)
     return partition_cells(parse_metis_mesh(path), parts, options.word, options.seed, str(path), path.name)
 
 
@@ -140,7 +142,12 @@ def _read_meshio(path: Path, file_format: str) -> Any:
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), np.errstate(all="ignore"):
-            return meshio.read(path, file_format=file_format)
+            if file_format in _OWN:
+                return _OWN[file_format](path)
+            with opened(path, file_format) as source:
+                return meshio.read(source, file_format=file_format)
+    except ConsetError:
+        raise
     except (Exception, SystemExit) as error:
         # whatever a third party's parser trips over is a broken file; before it ends the process it says why
         words = " ".join((said.getvalue() if isinstance(error, SystemExit) else str(error)).split())

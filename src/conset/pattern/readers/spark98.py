@@ -66,14 +66,14 @@ def partition_spark98(path: Path, options: ReadOptions) -> Partition:
     pack = _read_pack(path)
     parts = len(pack.nodes)
     element = np.concatenate(pack.elements)
-    part = np.repeat(np.arange(parts), [own.size for own in pack.elements])
+    part = np.repeat(np.arange(parts, dtype=np.int32), [own.size for own in pack.elements])
     if not np.array_equal(np.sort(element), np.arange(1, element.size + 1)):
         raise InputError(f"{path}: elements must be numbered from 1 to {element.size}, each in one subdomain")
     sent = {pair: np.sort(pack.nodes[pair[0]][local]) - 1 for pair, local in pack.shared.items() if local.size}
     for (i, j), numbers in sent.items():
-        if i == j or not np.array_equal(numbers, sent.get((j, i))):
+        if i == j or (j, i) not in sent or not np.array_equal(numbers, sent[j, i]):
             raise InputError(f"{path}: subdomains {i} and {j} share other nodes one way than the other: must agree")
-    source, target = np.array([*sent], np.int64).reshape(-1, 2).T
+    source, target = np.array([*sent], np.int32).reshape(-1, 2).T
     layout = located(str(path), lambda: Layout(
         "shared", part[np.argsort(element)], options.word,
         _offsets(pack.nodes), np.concatenate([np.sort(own) - 1 for own in pack.nodes]),
