@@ -34,7 +34,7 @@ def same_parts(plan: Plan, path: Path) -> None:
         assert found.item_bytes == 0
 
 
-@examples(FILES, max_examples=15)
+@examples(FILES, max_examples=10)
 @given(
     seed=st.integers(0, 2**32 - 1), sync=st.sampled_from(POLICIES), flight=st.sampled_from([None, 2]),
     method=st.sampled_from(["first-fit", "coloring", "naive"]),
@@ -46,7 +46,7 @@ def test_schedules(tmp_path: Path, seed: int, sync: str, flight: int | None, met
     same_parts(plan_schedule(schedule, sync, in_flight=flight), tmp_path / "x.plan")
 
 
-@examples(FILES, max_examples=25)
+@examples(FILES, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), sync=st.sampled_from(POLICIES), split=st.booleans())
 def test_programs(tmp_path: Path, seed: int, sync: str, split: bool) -> None:
     rng = np.random.default_rng(seed)
