@@ -78,6 +78,16 @@ def check_range(what: str, values: NDArray[Any], below: int) -> None:
         raise InputError(f"{what}[{k}] = {values[k]}: must be from 0 to {below - 1}")
 
 
+def distinct_ints(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct numbers of `key`, rising; what rises already is not sorted again."""
+    if (key[1:] < key[:-1]).any():
+        key = np.sort(key)
+    first = np.ones(key.size, np.bool_)
+    first[1:] = key[1:] != key[:-1]
+    distinct: NDArray[np.int64] = key[first]
+    return distinct
+
+
 def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, of: str) -> None:
     """Checks that offsets rise from 0 to `end`, the number `of` something, in `rows` steps (None: any number).
 

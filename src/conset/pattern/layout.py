@@ -124,7 +124,9 @@ class Layout(ValueObject):
     ) -> None:
         """Every item is among the numbers of the rank at one end of its message."""
         held = np.sort(_rank_of(offsets) * self._most + numbers)
-        wrong = np.flatnonzero(~np.isin(rank[item_of] * np.int64(self._most) + self.item_numbers, held))
+        key = rank[item_of] * np.int64(self._most) + self.item_numbers
+        found = np.searchsorted(held, key, side="right") > np.searchsorted(held, key)
+        wrong = np.flatnonzero(~found)
         if wrong.size:
             k = int(wrong[0])
             m = int(item_of[k])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conset.arrays import ValueObject, frozen, frozen_ints
+from conset.arrays import ValueObject, distinct_ints, frozen, frozen_ints
 from conset.errors import InputError
 from conset.units import MAX_SIZE_B
 
@@ -110,7 +110,7 @@ class Pattern(ValueObject):
         if not share.all():
             k = int(np.flatnonzero(~share)[0])
             raise InputError(f"before[{k}] = {before[k].tolist()}: ordered messages must share a rank")
-        key = _distinct(before[:, 0].astype(np.int64) * self.messages + before[:, 1])
+        key = distinct_ints(before[:, 0].astype(np.int64) * self.messages + before[:, 1])
         before = np.stack(np.divmod(key, self.messages), axis=1).astype(np.int32)
         if cycle := find_cycle(before, self.messages):
             raise InputError(f"before: the order is cyclic: message {' before '.join(map(str, cycle))}")
@@ -279,16 +279,6 @@ def _flags(packed: ArrayLike, messages: int) -> NDArray[np.bool_]:
     if flags.size and flags.dtype != np.bool_:
         raise InputError(f"packed: true or false required, given {flags.dtype}")
     return frozen(flags.astype(np.bool_, copy=False))
-
-
-def _distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The distinct numbers of `key`, rising; what rises already is not sorted again."""
-    if (key[1:] < key[:-1]).any():
-        key = np.sort(key)
-    first = np.ones(key.size, np.bool_)
-    first[1:] = key[1:] != key[:-1]
-    distinct: NDArray[np.int64] = key[first]
-    return distinct
 
 
 def find_cycle(before: NDArray[np.integer], messages: int) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import distinct_ints
 from conset.pattern.layout import Layout
 
 _Ints = NDArray[np.int64]
@@ -24,7 +25,7 @@ def ghost_layout(rows: _Ints, columns: _Ints, part: NDArray[np.signedinteger[Any
     """
     user, owner = part[rows].astype(np.int64), part[columns]
     foreign = user != owner
-    key = np.unique(user[foreign] * part.size + columns[foreign])
+    key = distinct_ints(user[foreign] * part.size + columns[foreign])
     user, number = key // part.size, key % part.size
     owner = part[number].astype(np.int64)
     held = np.lexsort((number, owner, user))
@@ -56,7 +57,7 @@ def shared_layout(
         word: of an item [B].
         numbers: what the file calls each node, ascending; None: the same.
     """
-    key = np.unique(nodes * ranks + np.repeat(part, np.diff(offsets)))  # by node, then rank that has it
+    key = distinct_ints(nodes * ranks + np.repeat(part, np.diff(offsets)))  # by node, then rank that has it
     node, rank = key // ranks, key % ranks
     first = np.searchsorted(node, node)
     count = np.searchsorted(node, node, side="right") - first
@@ -79,7 +80,8 @@ def shared_layout(
 def _messages(source: _Ints, target: _Ints, ranks: int) -> tuple[NDArray[np.int32], NDArray[np.int32], _Ints]:
     """(source, target, offsets of their items) of the messages that items, sorted by source, then target, make."""
     key = source * ranks + target
-    found, begin = np.unique(key, return_index=True)
+    found = distinct_ints(key)
+    begin = np.searchsorted(key, found)
     return (found // ranks).astype(np.int32), (found % ranks).astype(np.int32), np.append(begin, key.size)
 
 
