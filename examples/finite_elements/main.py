@@ -10,9 +10,13 @@ every rank assembles its own elements. What it shows, and how to read it: docs/f
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
+
+# ranks compute side by side: threads of NumPy's library would take each other's cores; it looks when it is loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from conset.errors import ConsetError, InputError
 from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
