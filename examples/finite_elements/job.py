@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 import meshes
 import numpy as np
+from conjugate_gradients import Solution
 from matrix import System
 from mpi4py import MPI
 from problem import Problem
-from solve import CONSET, KEPT, MOST, TIMED, Shares, collect, distributed, measure, solve
+from solve import CONSET, KEPT, MOST, TIMED, Gathered, Shares, collect, distributed, measure, solve
 
 import conset
 from conset.errors import ConsetError
 from conset.execution.rank import abort
 from conset.files import replacing
+from conset.pattern.layout import Layout
 
 LAYOUT, SCHEDULE, ARRAYS, RESULT = "layout.npz", "halo.json", "result.npz", "result.json"
+POLL_S = 0.005
 
 
 def run_rank(options: argparse.Namespace) -> None:
@@ -38,7 +42,7 @@ def run_rank(options: argparse.Namespace) -> None:
 
 def _run(comm: MPI.Intracomm, options: argparse.Namespace) -> None:
     problem = prepare(options, comm.size) if comm.rank == 0 else None
-    comm.Barrier()  # the files are there
+    wait_quietly(comm)  # the files are there
     layout = conset.read_layout(options.output / LAYOUT)
     shares = Shares(layout, layout.pattern(), conset.plan(options.output / SCHEDULE, comm))
     part = comm.scatter(problem and [problem.part(layout, r) for r in range(comm.size)])
@@ -49,8 +53,20 @@ def _run(comm: MPI.Intracomm, options: argparse.Namespace) -> None:
     iterations = min(found.iterations, TIMED)
     ways = measure(comm, shares, system, part, iterations=iterations, repeat=options.repeat)
     entries = comm.reduce(system.matrix.nnz)
-    if problem is None:
-        return
+    if problem is not None:
+        finish(problem, layout, found, vectors, entries, ways, options)
+    wait_quietly(comm)
+
+
+def finish(
+    problem: Problem, layout: Layout, found: Solution, vectors: list[Gathered | None], entries: int,
+    ways: dict[str, dict[str, float]], options: argparse.Namespace,
+) -> None:  # fmt: skip
+    """Rank 0: compares with one rank, writes, draws and says what was found.
+
+    Raises:
+        ExecutionError: it is not what one rank finds.
+    """
     import report
 
     whole = np.full((len(vectors), len(problem.mesh.points)), np.nan)  # where no element is, too
@@ -72,6 +88,13 @@ def _run(comm: MPI.Intracomm, options: argparse.Namespace) -> None:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
     print(report.format_result(result, options.output))
     report.require_equal(result)
+
+
+def wait_quietly(comm: MPI.Intracomm) -> None:
+    """Waits for all ranks and leaves the core to those that work, which MPI's own barrier does not."""
+    request = comm.Ibarrier()
+    while not request.Test():
+        time.sleep(POLL_S)
 
 
 def prepare(options: argparse.Namespace, ranks: int) -> Problem:

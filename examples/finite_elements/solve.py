@@ -25,6 +25,7 @@ MOST = 10_000
 TIMED = 200
 """Iterations at most of a timed round."""
 CONSET, NEIGHBOR, INEIGHBOR = "conset", "MPI_Neighbor_alltoallv", "MPI_Ineighbor_alltoallv"
+Gathered = tuple[NDArray[np.int64], Vector]
 WAYS = (CONSET, NEIGHBOR, INEIGHBOR)
 
 
@@ -80,7 +81,7 @@ def solve_on_one(problem: Problem, tolerance: float, keep: int) -> tuple[Solutio
     return found, system, part
 
 
-def collect(comm: MPI.Intracomm, nodes: NDArray[np.int64], values: Vector) -> tuple[NDArray[np.int64], Vector] | None:
+def collect(comm: MPI.Intracomm, nodes: NDArray[np.int64], values: Vector) -> Gathered | None:
     """Rank 0: nodes and their values, of all ranks; a node of several parts stands there for each. Others: None."""
     pieces = comm.gather((nodes, values))
     if pieces is None:

@@ -27,11 +27,11 @@ def run_example(program: Path, *words: object) -> str:
 
 
 def write_square(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """A mesh of the unit square: a grid of 13 × 13 nodes, those inside moved at random."""
+    """A mesh of the unit square: a grid of 9 × 9 nodes, those inside moved at random."""
     import meshio
     from scipy.spatial import Delaunay
 
-    n = 13
+    n = 9
     points = np.stack(np.divmod(np.arange(n * n), n), axis=1) / (n - 1)
     inside = ~on_boundary(points)
     points[inside] += np.random.default_rng(5).uniform(-0.3, 0.3, (inside.sum(), 2)) / (n - 1)
@@ -101,11 +101,11 @@ def test_four_ranks_solve_what_one_does(tmp_path: Path) -> None:
 
 
 def test_a_spark98_pack(shared_data: Path, tmp_path: Path) -> None:
-    pack = shared_data / "meshes" / "spark98" / "tiny.4.pack"
+    pack = shared_data / "meshes" / "spark98" / "tiny.2.pack"
     run_example(SOLVER, pack, "--no-pictures", "--repeat", 0, "-o", tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
-    # tiny.4.count: 12 messages, 84 words
-    assert (result["ranks"], result["messages"], result["bytes"]) == (4, 12, 84 * 8)
+    # tiny.2.count: 2 messages, 30 words
+    assert (result["ranks"], result["messages"], result["bytes"]) == (2, 2, 30 * 8)
     assert result["iterates_apart"] <= 1e-10
     assert result["solution_apart"] <= 10 * TOLERANCE
 
