@@ -1,0 +1,78 @@
+"""The examples in C and C++, compiled as their users do, on 4 ranks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import conset
+from c_programs import compile_program, find_compiler, run_program
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def write_mesh(path: Path, side: int = 24) -> None:
+    """Squares of a grid, each cut into two triangles, in METIS' form."""
+    corner = np.arange((side + 1) ** 2).reshape(side + 1, side + 1) + 1
+    a, b, c, d = corner[:-1, :-1], corner[:-1, 1:], corner[1:, :-1], corner[1:, 1:]
+    triangles = np.concatenate([np.stack(three, -1).reshape(-1, 3) for three in ((a, b, c), (b, d, c))])
+    np.savetxt(path, triangles, fmt="%d", header=str(len(triangles)), comments="")
+
+
+@pytest.mark.openmpi
+def test_the_halo_exchange_of_a_mesh_from_a_plan_file(tmp_path: Path) -> None:
+    program = compile_program(EXAMPLES / "c" / "halo.c", tmp_path / "halo")
+    mesh, layout, part, plan = (tmp_path / name for name in ("plate.mesh", "halo.npz", "plate.part", "halo.plan"))
+    write_mesh(mesh)
+    words = [str(mesh), "--parts", "4", "--layout", str(layout), "-o", str(tmp_path / "halo.json")]
+    command(["compile", *words])
+    command(["plan", str(tmp_path / "halo.json"), "--layout", str(layout), "-o", str(plan)])
+    subprocess.run([sys.executable, EXAMPLES / "c" / "write_parts.py", layout, part], check=True)
+    ended = run_program(program, mesh, part, plan, folder=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out == "halo: 625 nodes, 1152 elements, 0 wrong values\n"
+    # values that do not belong together are found: elements of ranks 0 and 1 change places
+    swapped = np.loadtxt(part, dtype=int)
+    np.savetxt(part, np.choose(swapped, [1, 0, 2, 3]), fmt="%d")
+    ended = run_program(program, mesh, part, plan, folder=tmp_path)
+    assert ended.status != 0
+
+
+def command(words: list[str]) -> None:
+    from conset.cli.main import run
+
+    assert run(words) == 0
+
+
+@pytest.mark.openmpi
+@pytest.mark.parametrize("options", ["timeout=30s", "machine=torus:2x2;method=rs-nl;sync=ready;timeout=30s"])
+def test_an_alltoallv_that_is_scheduled_at_run_time(tmp_path: Path, options: str) -> None:
+    program = compile_program(EXAMPLES / "c" / "alltoallv.c", tmp_path / "alltoallv")
+    ended = run_program(program, options, folder=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    assert re.fullmatch(r"alltoallv: method \S+, sync \S+, \d+ phases, 0 wrong values\n", ended.out)
+
+
+@pytest.mark.openmpi
+def test_neighbors_of_a_graph_in_cpp(tmp_path: Path) -> None:
+    program = compile_program(EXAMPLES / "cpp" / "halo.cpp", tmp_path / "halo")
+    for ranks, shape in ((4, "2 x 2"), (3, "3 x 1")):
+        ended = run_program(program, folder=tmp_path, ranks=ranks)
+        assert (ended.status, ended.err) == (0, "")
+        assert ended.out == f"halo: {shape} ranks, 0 wrong values\n"
+
+
+def test_the_standard_binary_interface(tmp_path: Path) -> None:
+    """One library for programs of another MPI: MPICH's wheel has the standard's too."""
+    find_compiler("mpicc_abi")
+    program = compile_program(EXAMPLES / "c" / "alltoallv.c", tmp_path / "alltoallv", "mpicc_abi")
+    ended = run_program(program, folder=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.endswith(", 0 wrong values\n")
