@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from c_programs import compile_program, run_program
 from conset.execution.launcher import JobEnd, find_launcher, start_job
 from conset.execution.leftovers import noted_files
-from c_programs import compile_program, run_program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

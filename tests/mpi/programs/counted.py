@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from counted_calls import CountedCalls
 from mpi4py import MPI
 
 import conset
 from conset.errors import ConsetError
 from conset.execution.leftovers import note_held
-from counted_calls import CountedCalls
 
 EACH = 1000
 
