@@ -1,7 +1,7 @@
 /* The halo exchange of a finite-element mesh in parts: y = K x, element by element, with K of equilateral triangles.
  *
  *     python examples/make_mesh.py plate.mesh
- *     conset compile plate.mesh --parts 4 --layout halo.npz -o halo.json
+ *     conset compile plate.mesh --parts 4 --on mesh:2x2 --layout halo.npz -o halo.json
  *     conset plan halo.json --layout halo.npz -o halo.plan
  *     python examples/c/write_parts.py halo.npz plate.part
  *     mpiexec -n 4 ./halo plate.mesh plate.part halo.plan

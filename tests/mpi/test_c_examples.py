@@ -30,7 +30,7 @@ def test_the_halo_exchange_of_a_mesh_from_a_plan_file(tmp_path: Path) -> None:
     program = compile_program(EXAMPLES / "c" / "halo.c", tmp_path / "halo")
     mesh, layout, part, plan = (tmp_path / name for name in ("plate.mesh", "halo.npz", "plate.part", "halo.plan"))
     write_mesh(mesh)
-    words = [str(mesh), "--parts", "4", "--layout", str(layout), "-o", str(tmp_path / "halo.json")]
+    words = [str(mesh), "--parts", "4", "--on", "mesh:2x2", "--layout", str(layout), "-o", str(tmp_path / "halo.json")]
     command(["compile", *words])
     command(["plan", str(tmp_path / "halo.json"), "--layout", str(layout), "-o", str(plan)])
     subprocess.run([sys.executable, EXAMPLES / "c" / "write_parts.py", layout, part], check=True)

@@ -93,7 +93,7 @@ static int init(const int counts[], MPI_Comm comm, MPI_Datatype type, const char
     return conset_alltoallv_init(from, counts, displs, type, to, expected, displs, MPI_DOUBLE, comm, options, exchange);
 }
 
-static void check_right(const char *options) {
+static void check_values(const char *options) {
     static const int all[RANKS] = {EACH, EACH, EACH, EACH};
     conset_exchange *exchange = NULL;
     int step, k;
@@ -110,14 +110,15 @@ static void check_right(const char *options) {
 }
 
 /* Nothing is sent, and nothing stays. */
-static void check_refused(void) {
+static void check_nothing_sent(void) {
     static const int all[RANKS] = {EACH, EACH, EACH, EACH}, less[RANKS] = {EACH, EACH, EACH - 1, EACH};
     const int before = starts;
     conset_exchange *exchange = NULL;
     CHECK_CODE(init(rank == 1 ? less : all, MPI_COMM_WORLD, MPI_DOUBLE, NULL, &exchange), CONSET_ERR_MISMATCH);
     CHECK_CODE(init(all, MPI_COMM_WORLD, rank == 1 ? MPI_FLOAT : MPI_DOUBLE, NULL, &exchange), CONSET_ERR_MISMATCH);
     CHECK_CODE(init(rank == 1 ? NULL : all, MPI_COMM_WORLD, MPI_DOUBLE, NULL, &exchange), CONSET_ERR_ARGUMENT);
-    CHECK_CODE(init(all, MPI_COMM_WORLD, MPI_DOUBLE, rank == 1 ? "method=none" : NULL, &exchange), CONSET_ERR_ARGUMENT);
+    CHECK_CODE(init(all, MPI_COMM_WORLD, MPI_DOUBLE, "method=none", &exchange), CONSET_ERR_ARGUMENT);
+    CHECK_CODE(init(all, MPI_COMM_WORLD, MPI_DOUBLE, rank == 1 ? "seed=1" : NULL, &exchange), CONSET_ERR_MISMATCH);
     CHECK(exchange == NULL && starts == before);
     CHECK(requests == 0 && communicators == 0 && begun == 0);
 }
@@ -152,9 +153,9 @@ int main(int argc, char **argv) {
     CHECK(ranks == RANKS && argc == 2);
     if (strcmp(argv[1], "stops") == 0) lose_rank(SIGSTOP, "sync=none;timeout=1s");
     if (strcmp(argv[1], "dies") == 0) lose_rank(SIGKILL, "sync=none");
-    check_right(NULL);
-    check_refused();
-    check_right("machine=torus:2x2;method=lp;sync=barrier;compute=one");
+    check_values(NULL);
+    check_nothing_sent();
+    check_values("machine=torus:2x2;method=lp;sync=barrier;compute=one");
     fflush(stdout);
     MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && all == 0) printf("right\n");
