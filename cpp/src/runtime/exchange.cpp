@@ -42,7 +42,8 @@ std::unique_ptr<Exchange<Handle>> Exchange<Handle>::of_rows(const ExchangeReques
         state.now.sends = request.sends;
         state.now.elements = request.elements;
         state.now.receives = request.receives;
-        state.shared.emplace(state.collectives, request.options, request.sources_known);
+        state.shared =
+            std::make_unique<SharedSchedule<Handle>>(state.collectives, request.options, request.sources_known);
         own = state.make(state.now, own);
         if (own.fine()) return;
         static_cast<void>(state.close());
@@ -115,14 +116,14 @@ template <class Handle>
 Outcome Exchange<Handle>::wait(double seconds, bool& done) {
     State& state = *state_;
     if (Outcome wrong = state.not_ready(); !wrong.fine()) return wrong;
-    if (!state.waits_since) state.waits_since = Clock::now();
+    const auto since = state.waits_since.value_or(Clock::now());
+    state.waits_since = since;
     const double limit = state.options.timeout_s;
-    const double left =
-        limit == 0 ? std::numeric_limits<double>::infinity() : limit - seconds_since(*state.waits_since);
+    const double left = limit == 0 ? std::numeric_limits<double>::infinity() : limit - seconds_since(since);
     RankExecutor<Handle>& executor = *state.now.executor;
     Outcome outcome = state.ended(executor.wait(std::min(seconds, left), state.collectives.nap()), done);
     if (!outcome.fine() || done || seconds < left) return outcome;
-    const double waited = seconds_since(*state.waits_since);
+    const double waited = seconds_since(since);
     state.waits_since.reset();
     std::array<char, 32> after{};
     static_cast<void>(std::snprintf(after.data(), after.size(), " after %.1f s", waited));

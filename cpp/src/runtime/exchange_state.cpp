@@ -26,8 +26,8 @@ MpiWorld<Handle> duplicate(const MpiWorld<Handle>& world) {
 }  // namespace
 
 template <class Handle>
-Exchange<Handle>::State::State(const MpiWorld<Handle>& application, const ExchangeOptions& given)
-    : world(duplicate(application)), control(duplicate(application)), collectives(control), options(given) {
+Exchange<Handle>::State::State(const MpiWorld<Handle>& application, ExchangeOptions given)
+    : world(duplicate(application)), control(duplicate(application)), collectives(control), options(std::move(given)) {
     collectives.set_deadline(options.timeout_s, "making an exchange");
 }
 

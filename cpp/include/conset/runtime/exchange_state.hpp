@@ -30,7 +30,7 @@ struct MadeExchange {
 template <class Handle>
 struct Exchange<Handle>::State {
     // Duplicates the communicator, twice. Collective; throws Failure.
-    State(const MpiWorld<Handle>& application, const ExchangeOptions& given);
+    State(const MpiWorld<Handle>& application, ExchangeOptions given);
 
     // What is not made yet, from buffers and blocks. Collective; what goes wrong, or went `before`, is the same
     // everywhere, but for a failure of MPI itself, which is thrown.
@@ -49,7 +49,7 @@ struct Exchange<Handle>::State {
     MpiWorld<Handle> world, control;
     Collectives<Handle> collectives;
     ExchangeOptions options;
-    std::optional<SharedSchedule<Handle>> shared;  // none: of a plan
+    std::unique_ptr<SharedSchedule<Handle>> shared;  // null: of a plan
     MachineData machine;
     bool sources_known = true, own_by_message = false, freed = false;
     std::function<std::byte*(const Blocks&)> receive_buffer;
