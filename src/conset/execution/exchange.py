@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -200,7 +200,7 @@ class Exchange:
         # MPICH tells its stack, a line a call
         return ExecutionError(f"rank {self.comm.rank}: {'; '.join(str(error).splitlines())}")
 
-    def __enter__(self) -> Exchange:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from conset import _core
 from conset.errors import ExecutionError, UsageError
-from conset.execution.binding import library
+from conset.execution.binding import NativeExecutor, library
 from conset.execution.exchange import Exchange
 from conset.formats.machine_file import SUFFIX, write_machine
 from conset.machine.machine import Machine
@@ -151,7 +151,7 @@ class RowExchange(Exchange):
         assert native is not None
         assert sides is not None
         self._rows = native
-        self._native = native
+        self._native = cast(NativeExecutor, native)  # the same calls
         self.poll_interval_s = native.nap_s
         self._describe(sides)
 

@@ -66,7 +66,7 @@ def alltoallv_init(
         timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no limit.
         seed: of every random choice.
         compute: all: every rank computes the schedule; one: rank 0 does, and gives each its part; auto: one where ranks
-            exceed cores.
+            exceed cores and messages × ranks are at least 2^18.
 
     Raises:
         UsageError: an option. InputError: counts, displacements, buffers or the machine; what one rank sends is not

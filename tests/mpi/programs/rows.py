@@ -21,7 +21,7 @@ def starts(counts: Ints) -> Ints:
 def random_counts(ranks: int, seed: int) -> Ints:
     """counts[s, t]: zeros, a few, thousands; ranks have something for themselves."""
     rng = np.random.default_rng(seed)
-    counts = rng.integers(0, 6, (ranks, ranks)) * rng.choice([1, 700], (ranks, ranks))
+    counts: Ints = rng.integers(0, 6, (ranks, ranks)) * rng.choice([1, 700], (ranks, ranks))
     counts[rng.random((ranks, ranks)) < 0.4] = 0
     return counts
 
