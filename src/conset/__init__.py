@@ -7,7 +7,8 @@ True
 
 Functions; patterns and machines are nouns, specs or files:
 
-    alltoallv_init  An exchange that ranks schedule together while they run; `neighbor_alltoallv_init` on a graph.
+    alltoallv_init           An exchange whose schedule the ranks of a communicator make while they run.
+    neighbor_alltoallv_init  The same with the neighbours of a distributed graph.
     bound         What no schedule can beat: a number with its witness.
     compare       Methods beside each other, for several patterns on several machines.
     compile       A schedule of a pattern on a machine.
