@@ -28,23 +28,23 @@ static_assert(
     CONSET_ERR_TIMEOUT == static_cast<int>(Code::timeout) && CONSET_ERR_MPI == static_cast<int>(Code::mpi) &&
     CONSET_ERR_MEMORY == static_cast<int>(Code::memory) && CONSET_ERR_INTERNAL == static_cast<int>(Code::internal));
 
+void require_given(bool given, const char* name) {
+    if (!given) throw Failure(Code::argument, std::string(name) + ": is NULL");
+}
+
 // What a pointer of the program's points to; throws Failure where it is NULL or was freed.
 template <class Held>
 auto& body_of(Held* held, const char* name) {
-    if (held == nullptr) throw Failure(Code::argument, std::string(name) + ": is NULL");
+    require_given(held != nullptr, name);
     if (held->magic != std::remove_const_t<Held>::kMagic)
         throw Failure(Code::state, std::string(name) + ": has been freed, or is none");
     return *held->body;
 }
 
-void require_pointer(const void* pointer, const char* name) {
-    if (pointer == nullptr) throw Failure(Code::argument, std::string(name) + ": is NULL");
-}
-
 // Ends a program's hold: `*held` is NULL after it, except where it is refused, and stays as it is.
 template <class Held>
 Outcome release(Held** held, const char* name) {
-    require_pointer(held, name);
+    require_given(held != nullptr, name);
     if (*held == nullptr) return {};
     auto& body = body_of(*held, name);
     conset::capi::require_running((*held)->finalized);
@@ -83,7 +83,7 @@ extern "C" {
 int conset_lib_alltoallv_init(const conset_lib_mpi* mpi, conset_lib_comm comm, int neighbor,
                               const conset_lib_blocks* blocks, const char* options, conset_exchange** exchange) {
     return guarded([&]() -> Outcome {
-        require_pointer(exchange, "exchange");
+        require_given(exchange != nullptr, "exchange");
         *exchange = nullptr;
         conset::capi::require_usable(mpi, comm);
         Outcome outcome;
@@ -99,7 +99,7 @@ int conset_lib_alltoallv_update(conset_exchange* exchange, const conset_lib_bloc
 
 int conset_lib_plan_read(const conset_lib_mpi* mpi, conset_lib_comm comm, const char* path, conset_plan** plan) {
     return guarded([&]() -> Outcome {
-        require_pointer(plan, "plan");
+        require_given(plan != nullptr, "plan");
         *plan = nullptr;
         conset::capi::require_usable(mpi, comm);
         Outcome outcome;
@@ -130,7 +130,7 @@ int conset_plan_timeout(conset_plan* plan, double seconds) {
 
 int conset_exchange_init(conset_plan* plan, const void* sendbuf, void* recvbuf, conset_exchange** exchange) {
     return guarded([&]() -> Outcome {
-        require_pointer(exchange, "exchange");
+        require_given(exchange != nullptr, "exchange");
         *exchange = nullptr;
         auto& plan_body = body_of(plan, "plan");
         conset::capi::require_running(plan->finalized);
@@ -151,7 +151,7 @@ int conset_start(conset_exchange* exchange) {
 
 int conset_progress(conset_exchange* exchange, int* done) {
     return guarded([&]() -> Outcome {
-        require_pointer(done, "done");
+        require_given(done != nullptr, "done");
         *done = 0;
         bool ended = false;
         Outcome outcome = body_of(exchange, "exchange").progress(ended);
@@ -170,7 +170,7 @@ int conset_free(conset_exchange** exchange) {
 
 int conset_exchange_info(const conset_exchange* exchange, conset_info* info) {
     return guarded([&]() -> Outcome {
-        require_pointer(info, "info");
+        require_given(info != nullptr, "info");
         *info = {};
         body_of(exchange, "exchange").describe(*info);
         return {};
