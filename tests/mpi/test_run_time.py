@@ -15,7 +15,7 @@ PATTERN, MACHINE = "random:degree=2,size=log-uniform(1,32KiB)", "torus:2x2"
 
 
 def test_costs_are_measured_and_every_byte_is_checked() -> None:
-    result = conset.run_at_run_time(PATTERN, MACHINE, methods="rs-n", repeat=2, timeout=60, predict=[16])
+    result = conset.run_at_run_time(PATTERN, MACHINE, ranks=4, methods="rs-n", repeat=2, timeout=60, predict=[16])
     costs = result.measured
     assert costs is not None
     assert (result.mismatches, result.wrong, costs.skipped) == (0, (), ())
