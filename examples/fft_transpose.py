@@ -127,7 +127,8 @@ def main() -> int:
             ended = start_job(find_launcher(), options.ranks, program, folder=Path(folder), timeout_s=600)
         print(ended.out, end="")
         if ended.status:
-            print(ended.err, end="", file=sys.stderr)
+            if "conset: " not in ended.err:  # else that line says it
+                print(ended.err, end="", file=sys.stderr)
             raise explain_end(ended, 600)
     except ConsetError as error:
         print(f"conset: {error}", file=sys.stderr)

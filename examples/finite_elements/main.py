@@ -67,7 +67,8 @@ def start(options: argparse.Namespace, ranks: int) -> None:
     with tempfile.TemporaryDirectory(prefix="conset-") as folder:
         ended = start_job(find_launcher(), ranks, program, folder=Path(folder), timeout_s=options.timeout)
     if ended.status:
-        print(ended.err, end="", file=sys.stderr)
+        if "conset: " not in ended.err:  # else that line says it
+            print(ended.err, end="", file=sys.stderr)
         raise explain_end(ended, options.timeout)
     print(ended.out, end="")
 

@@ -73,6 +73,7 @@ def _draw_faces(axes: Any, points: NDArray[np.float64], faces: list[NDArray[np.i
     low, extent = seen.min(axis=0), np.maximum(np.ptp(seen, axis=0), 1e-12)
     for axis, start, size in zip("xyz", low, extent, strict=True):
         getattr(axes, f"set_{axis}lim")(start, start + size)
+    axes.locator_params(nbins=4)
     axes.set_box_aspect(np.maximum(extent, extent.max() / 4))
     axes.view_init(25, -75)
 
@@ -105,5 +106,5 @@ def _draw_shares(axes: Axes, ways: dict[str, dict[str, float]]) -> None:
 
 def _save(figure: Figure, path: Path) -> None:
     with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110)
+        figure.savefig(temporary, dpi=90)
     plt.close(figure)
