@@ -29,7 +29,7 @@ def compile_program(source: Path, program: Path, compiler: str | None = None, *o
     name = compiler or ("mpicxx" if source.suffix == ".cpp" else "mpicc")
     standard = "-std=c++17" if source.suffix == ".cpp" else "-std=c99"
     library = find_c_library()
-    command = [str(find_compiler(name)), standard, "-D_DEFAULT_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror", *options]
+    command = [str(find_compiler(name)), standard, "-D_DEFAULT_SOURCE", "-O0", "-Wall", "-Wextra", "-Werror", *options]
     command += [*shlex.split(library.cflags), str(source), "-o", str(program), *shlex.split(library.libs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
