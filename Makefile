@@ -11,10 +11,10 @@ PIP    := -m pip --quiet --disable-pip-version-check
 SANITIZED := build/core-sanitized
 CORE   := $(shell find cpp -type f)
 # what clang-format keeps
-SOURCES = $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp' 'cpp/*.h' 'tests/*.c' 'tests/*.h')
+SOURCES = $$(git ls-files '*.cpp' '*.hpp' '*.c' '*.h')
 
-.PHONY: help demo test test-all setup lint fuzz format core stubs test-cpp test-cpp-sanitized test-core-sanitized test-openmpi \
-        bench catalogue clean
+.PHONY: help demo test test-all test-openmpi setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
+        test-core-sanitized bench catalogue clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 

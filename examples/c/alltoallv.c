@@ -6,6 +6,7 @@
  * as in an adaptive mesh, and the exchange is updated.
  */
 #include <mpi.h>
+
 #include <conset.h>
 
 #include <stdio.h>
@@ -21,20 +22,20 @@ typedef struct Traffic {
     int sent, got;
 } Traffic;
 
-static void check(const char *call, int code) {
+static void check(const char* call, int code) {
     if (code != CONSET_SUCCESS) {
         fprintf(stderr, "alltoallv: %s: %s: %s\n", call, conset_error_string(code), conset_error_detail());
         MPI_Abort(MPI_COMM_WORLD, code);
     }
 }
 
-static void *allocate(size_t count, size_t size) {
-    void *memory = calloc(count ? count : 1, size);
+static void* allocate(size_t count, size_t size) {
+    void* memory = calloc(count ? count : 1, size);
     if (!memory) MPI_Abort(MPI_COMM_WORLD, 1);
     return memory;
 }
 
-static int sum_before(const int *counts, int *displs, int ranks) {
+static int sum_before(const int* counts, int* displs, int ranks) {
     int sum = 0;
     for (int r = 0; r < ranks; ++r) {
         displs[r] = sum;
@@ -69,13 +70,13 @@ static Traffic make_traffic(int round) {
     return t;
 }
 
-static void free_traffic(Traffic *t) {
+static void free_traffic(Traffic* t) {
     free(t->sendcounts), free(t->sdispls), free(t->recvcounts), free(t->rdispls);
     free(t->send), free(t->expected), free(t->received);
 }
 
 /* Exchanges by both; how many values differ. */
-static int compare(Traffic *t, conset_exchange *exchange) {
+static int compare(Traffic* t, conset_exchange* exchange) {
     int wrong = 0;
     for (int repetition = 0; repetition < 3; ++repetition) {
         for (int k = 0; k < t->sent; ++k) t->send[k] = t->rank * 1e6 + repetition * 1e5 + k;
@@ -91,11 +92,11 @@ static int compare(Traffic *t, conset_exchange *exchange) {
 }
 
 /* Blocks that were learned must be those of MPI_Alltoallv: by source, without gaps. */
-static int compare_sources(const Traffic *t, const conset_exchange *exchange) {
+static int compare_sources(const Traffic* t, const conset_exchange* exchange) {
     int blocks = 0, wrong = 0, next = 0;
     check("conset_exchange_receives", conset_exchange_receives(exchange, &blocks, NULL, NULL, NULL));
     int *source = allocate((size_t)blocks, sizeof(int)), *count = allocate((size_t)blocks, sizeof(int));
-    int *displ = allocate((size_t)blocks, sizeof(int));
+    int* displ = allocate((size_t)blocks, sizeof(int));
     check("conset_exchange_receives", conset_exchange_receives(exchange, &blocks, source, count, displ));
     for (int r = 0; r < t->ranks; ++r) {
         if (!t->recvcounts[r]) continue;
@@ -106,17 +107,17 @@ static int compare_sources(const Traffic *t, const conset_exchange *exchange) {
     return wrong + (next != blocks);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    const char *options = argc > 1 ? argv[1] : "timeout=30s";
-    conset_exchange *exchange = NULL;
+    const char* options = argc > 1 ? argv[1] : "timeout=30s";
+    conset_exchange* exchange = NULL;
     conset_info info;
     int wrong, all;
 
     Traffic before = make_traffic(0), after = make_traffic(1);
     check("conset_alltoallv_init",
-          conset_alltoallv_init(before.send, before.sendcounts, before.sdispls, MPI_DOUBLE, before.received, NULL,
-                                NULL, MPI_DOUBLE, MPI_COMM_WORLD, options, &exchange));
+          conset_alltoallv_init(before.send, before.sendcounts, before.sdispls, MPI_DOUBLE, before.received, NULL, NULL,
+                                MPI_DOUBLE, MPI_COMM_WORLD, options, &exchange));
     wrong = compare_sources(&before, exchange) + compare(&before, exchange);
     check("conset_alltoallv_update",
           conset_alltoallv_update(exchange, after.send, after.sendcounts, after.sdispls, MPI_DOUBLE, after.received,

@@ -5,6 +5,7 @@
 // A class holds the exchange: it is freed at the end of its scope, before MPI ends. While sides travel the interior is
 // computed. In the end every rank computes the whole torus alone; bits must be equal.
 #include <mpi.h>
+
 #include <conset.h>
 
 #include <array>
@@ -53,9 +54,7 @@ private:
 struct Torus {
     int columns, rows, rank;
 
-    int at(int column, int row) const {
-        return (row + rows) % rows * columns + (column + columns) % columns;
-    }
+    int at(int column, int row) const { return (row + rows) % rows * columns + (column + columns) % columns; }
     std::array<int, kWays> neighbors() const {
         const int x = rank % columns, y = rank / columns;
         return {at(x - 1, y), at(x + 1, y), at(x, y - 1), at(x, y + 1)};
