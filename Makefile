@@ -11,7 +11,7 @@ PIP    := -m pip --quiet --disable-pip-version-check
 SANITIZED := build/core-sanitized
 CORE   := $(shell find cpp -type f)
 # what clang-format keeps
-SOURCES = $$(git ls-files '*.cpp' '*.hpp' '*.c' '*.h')
+SOURCES = $$(git ls-files 'cpp/*.[ch]' 'cpp/*.[ch]pp' 'tests/*.[ch]' 'examples/*.c' 'examples/*.cpp')
 
 .PHONY: help demo test test-all test-openmpi setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
         test-core-sanitized bench catalogue clean
