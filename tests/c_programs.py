@@ -39,4 +39,4 @@ def compile_program(source: Path, program: Path, compiler: str | None = None, *o
 def run_program(program: Path, *words: object, folder: Path, ranks: int = 4) -> JobEnd:
     """Runs it on ranks of the wheel's MPI."""
     command = [*_EXEC, str(program), *map(str, words)]
-    return start_job(find_launcher(), ranks, command, folder=folder, timeout_s=60)
+    return start_job(find_launcher(), ranks, command, folder=folder, timeout_s=120)

@@ -22,7 +22,7 @@ SLOW_S = 10.0
 
 def python(program: Path, *words: object, folder: Path) -> JobEnd:
     words = ("-m", "mpi4py", program, *words)
-    return start_job(find_launcher(), 4, [str(word) for word in words], folder=folder, timeout_s=60)
+    return start_job(find_launcher(), 4, [str(word) for word in words], folder=folder, timeout_s=120)
 
 
 @pytest.fixture(scope="module")
