@@ -17,14 +17,17 @@ from conset.runtime.sides import Arguments
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+BufferLike = Any
+"""A contiguous array, anything with the buffer protocol, an array of a device, or `[array, datatype]`."""
+
 
 @python_interface
 def alltoallv_init(
     comm: MPI.Intracomm,
-    sendbuf: Any,
+    sendbuf: BufferLike,
     sendcounts: ArrayLike,
     sdispls: ArrayLike | None = None,
-    recvbuf: Any = None,
+    recvbuf: BufferLike | None = None,
     recvcounts: ArrayLike | None = None,
     rdispls: ArrayLike | None = None,
     *,
@@ -81,10 +84,10 @@ def alltoallv_init(
 @python_interface
 def neighbor_alltoallv_init(
     comm: MPI.Distgraphcomm,
-    sendbuf: Any,
+    sendbuf: BufferLike,
     sendcounts: ArrayLike,
     sdispls: ArrayLike | None = None,
-    recvbuf: Any = None,
+    recvbuf: BufferLike | None = None,
     recvcounts: ArrayLike | None = None,
     rdispls: ArrayLike | None = None,
     *,
@@ -100,6 +103,21 @@ def neighbor_alltoallv_init(
     Counts and displacements are in the order of the graph's lists of this rank: shape=(targets) of what is sent,
     shape=(sources) of what is received. A neighbour may stand there several times, and be the rank itself: blocks of
     one pair are matched in their order. All else is as there.
+
+    Args:
+        comm: a distributed graph; duplicated.
+        sendbuf: what is sent.
+        sendcounts: shape=(targets): elements for each.
+        sdispls: shape=(targets): elements before each block; None: one block after the other.
+        recvbuf: where blocks arrive; None where recvcounts is None: an array is made.
+        recvcounts: shape=(sources): elements from each; None on all ranks: not known.
+        rdispls: shape=(sources): elements before each block; None: one block after the other.
+        machine: what the schedule is for; None: a crossbar.
+        method: of the schedule.
+        sync: how phases are kept apart.
+        timeout_s: longest time of one exchange, and of each collective of this call [s]; None: no limit.
+        seed: of every random choice.
+        compute: all, one or auto.
 
     Raises:
         UsageError, InputError, NoScheduleError, ExecutionError: as `alltoallv_init`; a UsageError where `comm` is no
