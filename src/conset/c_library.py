@@ -67,6 +67,4 @@ def find_c_library() -> CLibrary:
         prefix = folder.resolve()
         if (prefix / "include" / "conset.h").is_file() and (prefix / "lib" / LIBRARY).is_file():
             return CLibrary(prefix)
-    raise UsageError(
-        f"conset.h and {LIBRARY} are not installed with this package: pip install --force-reinstall conset"
-    )
+    raise UsageError(f"conset.h and {LIBRARY} are not installed with this package: install conset again")

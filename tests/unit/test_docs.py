@@ -15,7 +15,7 @@ from conset.methods.table import table
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
 PATH = re.compile(r"`((?:src|cpp|tests|benchmarks|examples|docs|\.ci)/[\w./-]*|\.importlinter)`")
-DOTTED = re.compile(r"(?<![\w.])(?:conset|conset_papers)(?!\.(?:h|pc|cpp)\b)(?:\.[A-Za-z_]\w*)+")
+DOTTED = re.compile(r"(?<![\w.])(?:conset|conset_papers)(?!\.(?:h|pc|cpp|f90)\b)(?:\.[A-Za-z_]\w*)+")
 TEXTS = [*DOCUMENTS, *(str(p.relative_to(ROOT)) for folder, suffix in
          (("docs", "md"), ("src", "py"), ("tests", "py"), ("benchmarks", "py"), ("cpp", "hpp"), ("cpp", "cpp"))
          for p in sorted((ROOT / folder).rglob(f"*.{suffix}")))]  # fmt: skip

@@ -33,9 +33,7 @@ def write_machine(path: str | Path, machine: Machine) -> None:
     """
     suffix = Path(path).suffix
     if suffix != SUFFIX:
-        raise UsageError(
-            f"-o {path}: a machine's suffix must be {SUFFIX}, is '{suffix}'; `conset machines X --json` prints one"
-        )
+        raise UsageError(f"{path}: a machine's file for programs without Python must end in {SUFFIX}, is '{suffix}'")
     write_flat(path, MACHINE_FILE, machine_entries(machine))
 
 

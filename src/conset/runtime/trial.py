@@ -136,7 +136,12 @@ class Trial:
 
 
 def measure_run_time(
-    comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], *, init: Init = alltoallv_init, tamper: Tamper | None = None
+    comm: MPI.Intracomm,
+    row: RankRow,
+    orders: dict[str, Any],
+    *,
+    init: Init = alltoallv_init,
+    tamper: Tamper | None = None,
 ) -> dict[str, Any] | None:
     """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
 
