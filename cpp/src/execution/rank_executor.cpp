@@ -169,7 +169,9 @@ ExchangeState RankExecutor<Handle>::wait(double seconds, double nap_s) {
             looks = 0;
         }
         ++looks;
-        if (nap_s == 0 || looks <= kPollsPerCheck) {
+        if (nap_s == 0) {
+            if (looks % kPollsPerCheck == 0) sched_yield();
+        } else if (looks <= kPollsPerCheck) {
             sched_yield();
             nap = nap_s / kShortestNap;
         } else {

@@ -72,9 +72,10 @@ public:
     ExchangeState start();
     // Goes on as far as possible without waiting.
     ExchangeState progress();
-    // Goes on until the exchange has ended or so many seconds are over, polling. It yields its core between two looks;
-    // after 16 that found nothing it naps instead, longer and longer up to `nap_s`, if that is not 0. (More ranks than
-    // cores: one that only yields keeps others from working, three to five times where the machine has other work too.)
+    // Goes on until the exchange has ended or so many seconds are over, polling. With `nap_s` 0 it yields its core
+    // every 16th look (a yield takes as long as a small message). Else, where ranks share cores, it yields between two
+    // looks, and after 16 that found nothing naps, longer and longer up to `nap_s`: one that only yields keeps others
+    // from working, three to five times where the machine has other work too.
     ExchangeState wait(double seconds, double nap_s);
 
     bool running() const { return stage_ != Stage::idle; }
