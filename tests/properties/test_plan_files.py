@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import conset
 from conset import _core
-from conset.execution.executor import rank_plan
 from conset.execution.plan import Plan
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
+from conset.execution.rank_plan import RankPlan
 from conset.formats.flat import PLAN_FILE, read_flat, write_flat
 from hand_made_programs import forwarding, random_paths, random_pattern
 
@@ -29,7 +29,7 @@ def same_parts(plan: Plan, path: Path) -> None:
     write_plan_file(plan, path)
     for rank in range(plan.ranks):
         found = _core.read_plan_file(str(path), rank, plan.ranks)
-        assert found.has_plan(rank_plan(plan, rank))
+        assert found.has_plan(RankPlan.of(plan, rank).to_core())
         assert (found.send_bytes, found.receive_bytes) == (plan.send_bytes[rank], plan.receive_bytes[rank])
         assert found.item_bytes == 0
 
@@ -92,9 +92,9 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
     )  # fmt: skip
     write_plan_file(one, tmp_path / "x.plan")
     found = _core.read_plan_file(str(tmp_path / "x.plan"), 0, 4)
-    assert found.has_plan(rank_plan(one, 0))
-    assert not any(found.has_plan(rank_plan(other, 0)) for other in [*others])
-    assert not found.has_plan(rank_plan(one, 1))
+    assert found.has_plan(RankPlan.of(one, 0).to_core())
+    assert not any(found.has_plan(RankPlan.of(other, 0).to_core()) for other in [*others])
+    assert not found.has_plan(RankPlan.of(one, 1).to_core())
 
 
 FIELDS = [
