@@ -54,7 +54,8 @@ def run_time_cells(costs: RunTimeCosts, row: RunTimeRow) -> tuple[str, ...]:
     if row.is_posting:
         return *head, "1", f"{row.share:.2f}", ""
     pays = row.pays_against(costs.posting)
-    return *head, format_ratio(pays, costs.is_measured), f"{row.share:.2f}", format_uses(pays)
+    uses = format_uses(pays) if row.is_schedule else ""
+    return *head, format_ratio(pays, costs.is_measured), f"{row.share:.2f}", uses
 
 
 def format_ms(time_s: float | None) -> str:
@@ -81,7 +82,7 @@ def format_uses(pays: BreakEven) -> str:
 def run_time_lines(costs: RunTimeCosts) -> list[str]:
     """What stands below a table."""
     paying = [
-        (pays.uses, row) for row in costs.rows if not row.is_posting and (pays := row.pays_against(costs.posting)).uses
+        (pays.uses, row) for row in costs.rows if row.is_schedule and (pays := row.pays_against(costs.posting)).uses
     ]
     lines = [*READING]
     if costs.detecting is not None:

@@ -142,6 +142,11 @@ class RunTimeRow:
         """Whether this is posting everything, with nothing to find out before."""
         return self.method == POSTING and self.sync == "none" and self.sources_known
 
+    @property
+    def is_schedule(self) -> bool:
+        """Whether a schedule was made that may pay: neither posting everything nor looking for what comes."""
+        return bool(self.compute)
+
     def median_of(self, name: str) -> float | None:
         """Median of one of the lists [s]; None where it is empty."""
         times: Times = getattr(self, name)
