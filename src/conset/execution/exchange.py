@@ -178,12 +178,16 @@ class Exchange:
         Raises:
             ExecutionError: an exchange is running: its buffers are still MPI's.
         """
-        if self._native is None:
+        native = self._native
+        if native is None:
             return
         if self._started_s is not None:
             raise ExecutionError("close: an exchange is running, call wait first")
-        self._native.release()
         self._native = None
+        self._release(native)
+
+    def _release(self, native: NativeExecutor) -> None:
+        native.release()
         self.comm.Free()
 
     def _open(self, what: str) -> NativeExecutor:

@@ -189,17 +189,8 @@ class RowExchange(Exchange):
             raise UsageError(f"recvcounts: {rule}")
         return arguments.sides(self._targets, self._sources)
 
-    def close(self) -> None:
-        """Frees the requests and the exchange's communicator; collective. A closed exchange stays closed.
-
-        Raises:
-            ExecutionError: an exchange is running: its buffers are still MPI's.
-        """
-        if self._native is None:
-            return
-        if self._started_s is not None:
-            raise ExecutionError("close: an exchange is running, call wait first")
-        self._native = None
+    def _release(self, native: NativeExecutor) -> None:
+        # requests and the communicators that only the core knows
         Attempt(self.comm.rank).require(self._rows.release())
 
     def _describe(self, sides: tuple[Side, Side]) -> None:
