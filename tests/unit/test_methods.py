@@ -333,3 +333,15 @@ def test_the_command_says_which_methods_apply(capsys: pytest.CaptureFixture[str]
     assert rows["bounded"]["refusal"] is None
     assert run(["methods", "bounded", "--on", "mesh:4x3", "--pattern", "neighbor"]) == 0
     assert "applies    no: method bounded requires a complete exchange" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("spec", ["mesh:4x4", "hypercube:4", "crossbar:16"])
+@pytest.mark.parametrize("method", METHODS)
+def test_several_messages_of_a_pair_stand_in_phases_of_their_own_or_are_refused(method: str, spec: str) -> None:
+    offsets = np.minimum(np.arange(17) * 3, 9).astype(np.int64)
+    target = np.array([1, 1, 5, 0, 0, 0, 3, 3, 9], np.int32)
+    pattern = Pattern(16, offsets, target, np.full(9, 8, np.int64))
+    machine = parse_machine(spec)
+    problem = Problem(pattern, machine, find_method(method).limits(machine.topology))
+    if not refused(problem, method):
+        checked(problem, method)

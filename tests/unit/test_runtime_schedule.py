@@ -217,7 +217,7 @@ def test_command_writes_one_machine(tmp_path: Path, capsys: pytest.CaptureFixtur
     command("ipsc860:16", False, tmp_path / "cube.machine")
     assert "ipsc860:16" in capsys.readouterr().out
     assert _core.MachineData.read(str(tmp_path / "cube.machine")).costs_for("")["model"] == "circuit"
-    with pytest.raises(UsageError, match=r"suffix must be \.machine, is '\.json'"):
+    with pytest.raises(UsageError, match=r"must end in \.machine, is '\.json'"):
         command("ipsc860:16", False, tmp_path / "cube.json")
     with pytest.raises(UsageError, match="a file holds one machine"):
         command(None, False, tmp_path / "all.machine")

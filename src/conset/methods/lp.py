@@ -21,7 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.limits import Limits
-from conset.methods.method import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.method import (
+    refuse_limits,
+    refuse_order,
+    refuse_repeated_pairs,
+    refuse_shared_nodes,
+    require,
+)
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
 
@@ -38,7 +44,7 @@ def applies_lp(problem: Problem) -> str | None:
         or refuse_shared_nodes(problem, "lp")
         or refuse_limits(problem, "lp", "send", "receive", "link", "duplex")
         or _refuse_links(problem)
-        or _refuse_repeats(problem)
+        or refuse_repeated_pairs(problem, "lp")
     )
 
 
@@ -66,20 +72,6 @@ def _refuse_links(problem: Problem) -> str | None:
         "method lp with a limit on links requires a placement that is linear over bits (identity, gray), given "
         "another one: place so, or lift the limit (link=none)"
     )
-
-
-def _refuse_repeats(problem: Problem) -> str | None:
-    """Two messages of a pair would meet in one phase."""
-    pattern = problem.pattern
-    pair = pattern.source.astype(np.int64) * pattern.ranks + pattern.target
-    if (pair[1:] > pair[:-1]).all():  # as nearly always
-        return None
-    pair.sort()
-    twice = np.flatnonzero(pair[1:] == pair[:-1])
-    if not twice.size:
-        return None
-    source, target = divmod(int(pair[twice[0]]), pattern.ranks)
-    return f"method lp requires one message from a rank to another one, given two from {source} to {target}"
 
 
 def _is_linear(placement: NDArray[np.int32]) -> bool:

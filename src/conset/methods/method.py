@@ -97,6 +97,20 @@ def refuse_shared_nodes(problem: Problem, method: str) -> str | None:
     return f"method {method} requires one rank per node, given {count[crowded]} ranks on node {nodes[crowded]}"
 
 
+def refuse_repeated_pairs(problem: Problem, method: str) -> str | None:
+    """`method` knows a message by its pair, and would send two of one in the same phase."""
+    pattern = problem.pattern
+    pair = pattern.source.astype(np.int64) * pattern.ranks + pattern.target
+    if (pair[1:] > pair[:-1]).all():  # as nearly always
+        return None
+    pair.sort()
+    twice = np.flatnonzero(pair[1:] == pair[:-1])
+    if not twice.size:
+        return None
+    source, target = divmod(int(pair[twice[0]]), pattern.ranks)
+    return f"method {method} requires one message from a rank to another one, given two from {source} to {target}"
+
+
 def refuse_limits(problem: Problem, method: str, *kept: str) -> str | None:
     """`method` keeps the limits `kept` only."""
     for name, value in problem.limits.to_object().items():

@@ -54,7 +54,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.methods.method import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.method import (
+    refuse_limits,
+    refuse_order,
+    refuse_repeated_pairs,
+    refuse_shared_nodes,
+    require,
+)
 from conset.methods.problem import Phases, Problem
 
 
@@ -130,7 +136,10 @@ def _exchange(problem: Problem, shift: int) -> Phases:
 def _refuse(problem: Problem, method: str, *kept: str) -> str | None:
     """`method` takes neither an order nor ranks that share a node, and keeps the limits `kept` only."""
     return (
-        refuse_order(problem, method) or refuse_shared_nodes(problem, method) or refuse_limits(problem, method, *kept)
+        refuse_order(problem, method)
+        or refuse_shared_nodes(problem, method)
+        or refuse_limits(problem, method, *kept)
+        or refuse_repeated_pairs(problem, method)
     )
 
 

@@ -22,7 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.methods.method import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.method import (
+    refuse_limits,
+    refuse_order,
+    refuse_repeated_pairs,
+    refuse_shared_nodes,
+    require,
+)
 from conset.methods.problem import Phases, Problem
 
 
@@ -33,6 +39,7 @@ def applies_scott(problem: Problem) -> str | None:
         or refuse_shared_nodes(problem, "scott")
         or refuse_limits(problem, "scott", "send", "receive", "link")
         or _refuse_network(problem)
+        or refuse_repeated_pairs(problem, "scott")
     )
 
 
@@ -40,8 +47,8 @@ def schedule_scott(problem: Problem) -> Phases:
     """The phase of every message in the closed form for n × n nodes, empty phases left out.
 
     Raises:
-        InputError: the network is no n × n mesh with 4 | n; two ranks share a node; the pattern has an order; channels
-            or duplex are limited.
+        InputError: the network is no n × n mesh with 4 | n; two ranks share a node; the pattern has an order or several
+            messages from one rank to another one; channels or duplex are limited.
     """
     require(applies_scott(problem))
     side = problem.machine.topology.sides[0]
