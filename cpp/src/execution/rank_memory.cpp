@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "conset/execution/items.hpp"
 
@@ -157,7 +160,10 @@ void RankMemory::finish() {
 }
 
 void RankMemory::abandon() {
-    for (auto* area : {&work_, &send_staging_, &receive_staging_}) static_cast<void>(area->release());
+    static std::mutex guard;
+    static auto* const kept = new Array<std::unique_ptr<std::byte[]>>;  // as long as the program, as MPI may use it
+    const std::lock_guard lock(guard);
+    for (auto* area : {&work_, &send_staging_, &receive_staging_}) kept->push_back(std::move(*area));
 }
 
 }  // namespace conset
