@@ -40,7 +40,7 @@ Loads count_loads(const Routes& routes, View<const std::int64_t> phase_offsets, 
     const auto plain = [](std::int32_t, std::int32_t count) { return count; };
     const auto per_width = [&](std::int32_t key, std::int32_t count) {
         const std::int32_t w = width.size() == 1 ? width[0] : width[key];
-        return (count + w - 1) / w;
+        return count / w + (count % w != 0 ? 1 : 0);  // any width is allowed
     };
     std::optional<LineLoads> lines;
     Loads loads;
