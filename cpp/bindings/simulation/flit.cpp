@@ -1,5 +1,8 @@
 #include "conset/simulation/flit/flit.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "simulation/simulated.hpp"
 
 namespace conset::bindings {
@@ -74,6 +77,26 @@ void check_joined(const FlitNetwork& routers, const Routes& routes) {
         });
 }
 
+// The clock stays within 64 bits even if everything waits for everything.
+void check_clock(const BoundWorkload& workload, const BoundFlits& flits, const Execution<std::int64_t>& execution) {
+    const auto messages = static_cast<double>(workload.size());
+    const auto phases = static_cast<double>(workload.phase_offsets.shape(0));
+    const auto number = [](std::int64_t cycles) { return static_cast<double>(cycles); };
+    const auto sum = [&](View<const std::int64_t> cycles) {
+        if (cycles.size() == 1) return messages * number(cycles[0]);
+        return std::accumulate(cycles.begin(), cycles.end(), 0.0,
+                               [&](double all, auto one) { return all + number(one); });
+    };
+    const auto released = view(flits.release);
+    const double last = released.empty() ? 0 : number(*std::max_element(released.begin(), released.end()));
+    const double hops = static_cast<double>(workload.network->nodes()) * number(execution.signal_hop);
+    const double signal = number(execution.signal_send) + hops + number(execution.signal_receive);
+    const double all = last + (phases + 1) * number(execution.barrier) +
+                       2 * messages * (number(execution.setup) + signal) + sum(execution.send) +
+                       sum(execution.receive) + 3 * sum(execution.copy);
+    require(all < 0x1p62, "release, barrier, setup, signal, send, receive, copy", "must be below 2^62 cycles together");
+}
+
 FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int64_t>& execution,
                    const BoundRouters& given, const BoundFlits& flits, const FlitWatch& watch, double until,
                    std::int64_t work) {
@@ -85,6 +108,7 @@ FlitTimes simulate(const BoundWorkload& workload, const BoundExecution<std::int6
     check_joined(routers, sent.routes);
     Execution<std::int64_t> routed = execution.with(workload.size(), until, work, true);
     routed.inside_crosses = true;
+    check_clock(workload, flits, routed);
     return simulate_flit(routers, sent, routed, watch);
 }
 
