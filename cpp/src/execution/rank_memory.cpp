@@ -162,7 +162,7 @@ void RankMemory::finish() {
 void RankMemory::abandon() {
     static std::mutex guard;
     static auto* const kept = new Array<std::unique_ptr<std::byte[]>>;  // as long as the program, as MPI may use it
-    const std::lock_guard lock(guard);
+    const std::scoped_lock lock(guard);
     for (auto* area : {&work_, &send_staging_, &receive_staging_}) kept->push_back(std::move(*area));
 }
 
