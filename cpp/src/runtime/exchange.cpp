@@ -94,8 +94,10 @@ Exchange<Handle>::~Exchange() = default;
 template <class Handle>
 Outcome Exchange<Handle>::start() {
     if (Outcome wrong = state_->not_ready(); !wrong.fine()) return wrong;
-    if (running()) return {Code::state, state_->here("start: the exchange before has not ended, wait for it first")};
+    if (state_->started)
+        return {Code::state, state_->here("start: the exchange before has not ended, wait for it first")};
     state_->waits_since.reset();
+    state_->started = true;
     bool done = false;
     return state_->ended(state_->now.executor->start(), done);
 }
@@ -103,7 +105,9 @@ Outcome Exchange<Handle>::start() {
 template <class Handle>
 Outcome Exchange<Handle>::progress(bool& done) {
     if (Outcome wrong = state_->not_ready(); !wrong.fine()) return wrong;
-    return state_->ended(state_->now.executor->progress(), done);
+    Outcome outcome = state_->ended(state_->now.executor->progress(), done);
+    state_->started = state_->started && !(outcome.fine() && done);
+    return outcome;
 }
 
 template <class Handle>
@@ -122,6 +126,7 @@ Outcome Exchange<Handle>::wait(double seconds, bool& done) {
     const double left = limit == 0 ? std::numeric_limits<double>::infinity() : limit - seconds_since(since);
     RankExecutor<Handle>& executor = *state.now.executor;
     Outcome outcome = state.ended(executor.wait(std::min(seconds, left), state.collectives.nap()), done);
+    state.started = state.started && !(outcome.fine() && done);
     if (!outcome.fine() || done || seconds < left) return outcome;
     const double waited = seconds_since(since);
     state.waits_since.reset();
@@ -148,6 +153,7 @@ Outcome Exchange<Handle>::update(const RankBuffers<Handle>& buffers, const Block
         if (!own.fine()) throw Failure(own.code, own.detail);
         state.drop(state.now);
         state.now = std::move(made);
+        state.started = false;
     });
 }
 

@@ -55,6 +55,7 @@ struct Exchange<Handle>::State {
     std::function<std::byte*(const Blocks&)> receive_buffer;
     MadeExchange<Handle> now;
     std::optional<std::chrono::steady_clock::time_point> waits_since;
+    bool started = false;  // and nobody was told that it has ended, on a rank with nothing to wait for too
 
 private:
     void check(MadeExchange<Handle>& made) const;
