@@ -157,24 +157,27 @@ class _Tokens:
         """The first of every `stride` numbers, as lists of these lengths; the others may be any."""
         begin = self._next
         self.take(int(counts.sum()) * stride, what, whole=False)
-        ends = np.cumsum(counts)[:-1] * stride
-        return [block[::stride].astype(np.int64) for block in np.split(self._numbers[begin : self._next], ends)]
+        first = self._whole(begin, self._next, stride, what)
+        return np.split(first, np.cumsum(counts)[:-1])
 
     def take(self, count: int, what: str, *, whole: bool = True) -> NDArray[np.int64]:
         """shape=(count): the next numbers; unless `whole` is off they must be whole and not negative."""
         left = self._numbers.size - self._next
         if count > left:
             raise InputError(f"{self.path}: truncated in {what}: {count} numbers required, {left} left")
-        block = self._numbers[self._next : self._next + count]
+        begin = self._next
         self._next += count
-        if not whole:
-            return np.zeros(0, np.int64)
+        return self._whole(begin, self._next, 1, what) if whole else np.zeros(0, np.int64)
+
+    def _whole(self, begin: int, end: int, stride: int, what: str) -> NDArray[np.int64]:
+        """Every `stride`-th of these numbers, which must be whole and not negative."""
+        block = self._numbers[begin:end:stride]
         wrong = np.flatnonzero(~((block >= 0) & (block < 2**53) & (block == np.floor(block))))
         if wrong.size:
             k = int(wrong[0])
-            number = self._next - count + k + 1
             raise InputError(
-                f"{self.path}: number {number} of the file ({what}) = {block[k]:g}: must be whole and at least 0"
+                f"{self.path}: number {begin + k * stride + 1} of the file ({what}) = {block[k]:g}: must be whole and "
+                "at least 0"
             )
         return block.astype(np.int64)
 
