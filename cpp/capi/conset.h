@@ -65,6 +65,9 @@ typedef enum conset_code {
 typedef struct conset_exchange conset_exchange;
 /* What a plan file holds for this rank, and its communicator. */
 typedef struct conset_plan conset_plan;
+/* A program whose connections are opened phase by phase, and one of them. (conset_connection is a function.) */
+typedef struct conset_program conset_program;
+struct conset_connection;
 
 /* How an exchange was made. Times are this rank's, in seconds; 0 of what was not done. */
 typedef struct conset_info {
@@ -75,6 +78,41 @@ typedef struct conset_info {
     double schedule_s; /* computing the schedule */
     double plan_s;     /* this rank's part, and its requests */
 } conset_info;
+
+/* A block of a program: a schedule, run `repeat` times. */
+typedef struct conset_block_info {
+    char name[64]; /* cut short where it is longer */
+    int phases;    /* of one repetition */
+    int64_t repeat;
+    int turns; /* 1: every second repetition runs the phases backwards */
+} conset_block_info;
+
+/* Whether this rank sends on a connection, or receives. */
+enum { CONSET_SEND = 0, CONSET_RECEIVE = 1 };
+
+/* A connection of this rank in a phase, as the schedule has it. */
+typedef struct conset_connection_info {
+    int peer, direction; /* CONSET_SEND, CONSET_RECEIVE */
+    int order;           /* in which the schedule starts this rank's connections of the phase, from 0 on */
+    int64_t bytes;       /* of the pattern's messages; more or fewer may be sent */
+    double bandwidth;    /* least that is guaranteed [B/s]; infinite where nothing limits it */
+    double latency;      /* most that is guaranteed [s] */
+} conset_connection_info;
+
+/* What phases and switches took: sums of this rank since the program was opened, times in seconds. */
+typedef struct conset_switch_times {
+    int64_t phases;           /* that have ended */
+    int64_t switches;         /* from one set of open connections to another */
+    double drain_s;           /* waiting for what is under way: in conset_phase_end, and before a switch */
+    double synchronization_s; /* waiting for all ranks at a switch */
+    double setup_s;           /* closing and opening connections, also the first ones */
+    int64_t packets;          /* sent; some at the end of phases carry no element */
+    int64_t elements;         /* sent */
+} conset_switch_times;
+
+/* Consumes `count` elements that lie one after the other; writes so many. `state` is what was handed over with it. */
+typedef void (*conset_operator)(const void* elements, int64_t count, void* state);
+typedef void (*conset_producer)(void* elements, int64_t count, void* state);
 
 /* ---- Making an exchange ---------------------------------------------------------------------------------------- */
 
@@ -157,6 +195,115 @@ int conset_wait(conset_exchange* exchange);
  * (it stays as it is), or MPI has ended. */
 int conset_free(conset_exchange** exchange);
 
+/* ---- Connections ----------------------------------------------------------------------------------------------- */
+
+/* A program (or schedule) as sets of connections: open it, open the connections of a phase, send and receive elements
+ * on them in any order, end the phase.
+ *
+ *     conset_program *program;
+ *     struct conset_connection *to, *from;
+ *     conset_program_open("x.plan", MPI_COMM_WORLD, &program);
+ *     for (...) {
+ *         conset_instantiate(program, 0, 0);
+ *         conset_connection(program, next, CONSET_SEND, &to);
+ *         conset_connection(program, before, CONSET_RECEIVE, &from);
+ *         for (...) {
+ *             conset_send_elements(to, &x, 1, MPI_DOUBLE);
+ *             conset_receive_elements(from, &y, 1, MPI_DOUBLE);
+ *         }
+ *         conset_phase_end(program);
+ *     }
+ *     conset_program_close(&program);
+ *
+ * Elements travel in packets. At most `credits` packets of a connection are being filled, under way or unread, so
+ * memory is bounded: credits * (bytes of a packet + 32) at either end. A sender without credits waits until its
+ * receiver has read a packet. A packet that is not full leaves at the latest when its rank has to wait for anything,
+ * calls conset_program_progress, or ends the phase. So programs end in which every rank receives in an order that is
+ * some interleaving of the order in which the senders sent. Others wait for each other; with a deadline, the functions
+ * that wait return CONSET_ERR_TIMEOUT, and the detail names the ranks of the cycle.
+ *
+ * After CONSET_ERR_TIMEOUT or CONSET_ERR_MPI only conset_program_close is of use.
+ *
+ * conset_program_open: this rank's connections in the file that `conset plan FILE -o x.plan` wrote. Collective; every
+ * rank reads the file. Defined below, like the other functions here that take handles:
+ *
+ *     int conset_program_open(const char *path, MPI_Comm comm, conset_program **program);
+ *
+ * Errors: CONSET_ERR_FILE, CONSET_ERR_MISMATCH (a plan of another number of ranks). */
+
+/* How many blocks it has; a schedule is one block. Local, like all that ask. */
+int conset_program_blocks(const conset_program* program, int* count);
+int conset_program_block(const conset_program* program, int block, conset_block_info* info);
+int conset_program_phases(const conset_program* program, int block, int* count);
+
+/* This rank's connections in a phase of a block, whichever phase is open: receives before sends, by peer. `connections`
+ * may be NULL: ask for *count first. */
+int conset_phase_connections(const conset_program* program, int block, int phase, int* count,
+                             conset_connection_info* connections);
+
+/* Bytes of elements in a packet (default 4096) and packets of a connection (default 4), the same on all ranks. Before
+ * the first conset_instantiate (else CONSET_ERR_STATE). Local. */
+int conset_program_packets(conset_program* program, int64_t bytes, int credits);
+
+/* Deadline of every wait that moves nothing, in seconds; 0 (the default): none. Local. */
+int conset_program_timeout(conset_program* program, double seconds);
+
+/* Opens a phase of a block; all ranks open the same ones in the same order. Where it shares its set of open connections
+ * with the phase before, nothing is waited for. Else this is a switch, and collective: what was sent is read, all ranks
+ * come, connections are closed and opened. The first call opens connections too and is no switch. CONSET_ERR_ARGUMENT:
+ * no such phase; CONSET_ERR_STATE: another phase has not ended; CONSET_ERR_MISMATCH: packets differ (the first time).
+ */
+int conset_instantiate(conset_program* program, int block, int phase);
+
+/* A connection of the open phase, until it ends. CONSET_ERR_ARGUMENT: the phase does not hold it (the detail names
+ * block, phase, both ranks and nodes, and a phase of the block that does); CONSET_ERR_STATE: no phase is open. Local.
+ */
+int conset_connection(conset_program* program, int peer, int direction, struct conset_connection** connection);
+
+/* Elements of a type that has no gaps (its size is its extent); the first send of a phase says the size of the
+ * connection's elements, which both sides keep until the phase ends. A send copies, and waits where credits are used
+ * up; a receive waits for the elements.
+ *
+ *     int conset_send_elements(struct conset_connection *connection, const void *data, int64_t count, MPI_Datatype
+ * type); int conset_receive_elements(struct conset_connection *connection, void *data, int64_t count, MPI_Datatype
+ * type);
+ *
+ * CONSET_ERR_MISMATCH: elements of another size; more are received than were sent, once their sender has ended the
+ * phase.
+ *
+ * Systolic: `produce` writes elements where they leave from, `apply` consumes them where they arrive, in runs of at
+ * least one, in order. They may use other connections, not this one. An element must fit a packet.
+ *
+ *     int conset_send_computed(struct conset_connection *connection, int64_t count, MPI_Datatype type,
+ *                              conset_producer produce, void *state);
+ *     int conset_receive_apply(struct conset_connection *connection, int64_t count, MPI_Datatype type,
+ *                              conset_operator apply, void *state);
+ *
+ * Spooling: the same as sends and receives, but in the background of all calls on this program. `data` is the program's
+ * until conset_spool_wait or conset_phase_end has returned; what follows on the connection comes after it.
+ *
+ *     int conset_spool_send(struct conset_connection *connection, const void *data, int64_t count, MPI_Datatype type);
+ *     int conset_spool_receive(struct conset_connection *connection, void *data, int64_t count, MPI_Datatype type);
+ */
+
+/* Waits until all that is spooled on the connection has left, or arrived. */
+int conset_spool_wait(struct conset_connection* connection);
+
+/* Goes on with what is spooled without waiting, and sends packets that are not full. */
+int conset_program_progress(conset_program* program);
+
+/* Ends the phase: says so to all targets, waits for all sources, and for what is spooled. Not collective, though it
+ * ends only when the sources have ended the phase. CONSET_ERR_MISMATCH: elements were not read (the phase has ended).
+ */
+int conset_phase_end(conset_program* program);
+
+int conset_program_times(const conset_program* program, conset_switch_times* times);
+
+/* Closes the connections, frees the program and sets *program to NULL; a NULL *program is fine. Collective.
+ * CONSET_ERR_STATE: a phase has not ended (it stays as it is, except after a timeout or a failure of MPI), or MPI has
+ * ended. */
+int conset_program_close(conset_program** program);
+
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
 /* How the exchange was made. Local. */
@@ -185,12 +332,13 @@ const char* conset_version(void);
             call(MPI_Iallgatherv) call(MPI_Igatherv) call(MPI_Iscatterv) call(MPI_Comm_rank) call(MPI_Comm_size)      \
                 call(MPI_Comm_dup) call(MPI_Comm_free) call(MPI_Comm_set_errhandler)                                  \
                     call(MPI_Dist_graph_neighbors_count) call(MPI_Dist_graph_neighbors) call(MPI_Type_size)           \
-                        call(MPI_Type_get_extent) call(MPI_Type_get_envelope) call(MPI_Error_string)
+                        call(MPI_Type_get_extent) call(MPI_Type_get_envelope) call(MPI_Error_string) call(MPI_Isend)  \
+                            call(MPI_Start) call(MPI_Cancel)
 #define CONSET_LIB_COUNT_(name) +1
 enum { CONSET_LIB_CALL_COUNT = 0 CONSET_LIB_CALLS(CONSET_LIB_COUNT_) };
 
 /* Which calls, in which order: changes with what stands in conset_lib_mpi. */
-enum { CONSET_LIB_INTERFACE = 1 };
+enum { CONSET_LIB_INTERFACE = 2 };
 
 /* The program's MPI: addresses, bits of handles, constants of mpi.h. */
 typedef struct conset_lib_mpi {
@@ -223,6 +371,30 @@ int conset_lib_alltoallv_init(const conset_lib_mpi* mpi, conset_lib_comm comm, i
                               const conset_lib_blocks* blocks, const char* options, conset_exchange** exchange);
 int conset_lib_alltoallv_update(conset_exchange* exchange, const conset_lib_blocks* blocks);
 int conset_lib_plan_read(const conset_lib_mpi* mpi, conset_lib_comm comm, const char* path, conset_plan** plan);
+int conset_lib_program_open(const conset_lib_mpi* mpi, conset_lib_comm comm, const char* path,
+                            conset_program** program);
+
+/* What is left of the packet in hand: most elements need no more than a copy. As PacketWindow of the core. */
+typedef struct conset_lib_window {
+    unsigned char* at;
+    int64_t room, element_bytes;
+    int32_t send;
+} conset_lib_window;
+struct conset_connection {
+    conset_lib_window* window;
+    uint64_t type; /* the type of its elements, where it is one that no program can free */
+    int has_type;
+    int number;
+    conset_program* program;
+};
+int conset_lib_send_elements(struct conset_connection* connection, const void* data, int64_t count, uint64_t type);
+int conset_lib_receive_elements(struct conset_connection* connection, void* data, int64_t count, uint64_t type);
+int conset_lib_send_computed(struct conset_connection* connection, int64_t count, uint64_t type,
+                             conset_producer produce, void* state);
+int conset_lib_receive_apply(struct conset_connection* connection, int64_t count, uint64_t type, conset_operator apply,
+                             void* state);
+int conset_lib_spool_send(struct conset_connection* connection, const void* data, int64_t count, uint64_t type);
+int conset_lib_spool_receive(struct conset_connection* connection, void* data, int64_t count, uint64_t type);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop
@@ -336,6 +508,73 @@ static inline int conset_alltoallv_update(conset_exchange* exchange, const void*
 static inline int conset_plan_read(const char* path, MPI_Comm comm, conset_plan** plan) {
     const conset_lib_mpi mpi = conset_lib_this_mpi();
     return conset_lib_plan_read(&mpi, conset_lib_communicator(comm), path, plan);
+}
+
+/* Documented above, "Connections". */
+static inline int conset_program_open(const char* path, MPI_Comm comm, conset_program** program) {
+    const conset_lib_mpi mpi = conset_lib_this_mpi();
+    return conset_lib_program_open(&mpi, conset_lib_communicator(comm), path, program);
+}
+
+/* Whether elements fit the packet in hand and leave some of it. */
+static inline int conset_lib_fits(const struct conset_connection* connection, int64_t count, uint64_t type, int send) {
+    return connection != NULL && connection->has_type && connection->type == type && count > 0 &&
+           count < connection->window->room && connection->window->send == send &&
+           count * connection->window->element_bytes < connection->window->room;
+}
+
+/* Documented above, "Connections". */
+static inline int conset_send_elements(struct conset_connection* connection, const void* data, int64_t count,
+                                       MPI_Datatype type) {
+    const uint64_t bits = conset_lib_datatype(type);
+    if (data != NULL && conset_lib_fits(connection, count, bits, 1)) {
+        conset_lib_window* const window = connection->window;
+        const int64_t bytes = count * window->element_bytes;
+        memcpy(window->at, data, (size_t)bytes);
+        window->at += bytes;
+        window->room -= bytes;
+        return CONSET_SUCCESS;
+    }
+    return conset_lib_send_elements(connection, data, count, bits);
+}
+
+/* Documented above, "Connections". */
+static inline int conset_receive_elements(struct conset_connection* connection, void* data, int64_t count,
+                                          MPI_Datatype type) {
+    const uint64_t bits = conset_lib_datatype(type);
+    if (data != NULL && conset_lib_fits(connection, count, bits, 0)) {
+        conset_lib_window* const window = connection->window;
+        const int64_t bytes = count * window->element_bytes;
+        memcpy(data, window->at, (size_t)bytes);
+        window->at += bytes;
+        window->room -= bytes;
+        return CONSET_SUCCESS;
+    }
+    return conset_lib_receive_elements(connection, data, count, bits);
+}
+
+/* Documented above, "Connections". */
+static inline int conset_send_computed(struct conset_connection* connection, int64_t count, MPI_Datatype type,
+                                       conset_producer produce, void* state) {
+    return conset_lib_send_computed(connection, count, conset_lib_datatype(type), produce, state);
+}
+
+/* Documented above, "Connections". */
+static inline int conset_receive_apply(struct conset_connection* connection, int64_t count, MPI_Datatype type,
+                                       conset_operator apply, void* state) {
+    return conset_lib_receive_apply(connection, count, conset_lib_datatype(type), apply, state);
+}
+
+/* Documented above, "Connections". */
+static inline int conset_spool_send(struct conset_connection* connection, const void* data, int64_t count,
+                                    MPI_Datatype type) {
+    return conset_lib_spool_send(connection, data, count, conset_lib_datatype(type));
+}
+
+/* Documented above, "Connections". */
+static inline int conset_spool_receive(struct conset_connection* connection, void* data, int64_t count,
+                                       MPI_Datatype type) {
+    return conset_lib_spool_receive(connection, data, count, conset_lib_datatype(type));
 }
 
 #endif /* MPI_VERSION */

@@ -42,6 +42,9 @@ inline constexpr std::array kMpiCalls{
     "MPI_Type_get_extent",
     "MPI_Type_get_envelope",
     "MPI_Error_string",
+    "MPI_Isend",
+    "MPI_Start",
+    "MPI_Cancel",
 };
 
 template <class Handle>
@@ -79,6 +82,9 @@ struct MpiCalls {
     int (*type_get_extent)(Handle type, Address* lower, Address* extent);
     int (*type_get_envelope)(Handle type, int* integers, int* addresses, int* types, int* combiner);
     int (*error_string)(int code, char* text, int* length);
+    int (*isend)(const void* from, int count, Handle type, int target, int tag, Handle comm, Handle* request);
+    int (*start)(Handle* request);
+    int (*cancel)(Handle* request);
 
     // From their addresses, in the order of kMpiCalls.
     static MpiCalls at(View<const std::uint64_t> addresses) {
@@ -91,7 +97,8 @@ struct MpiCalls {
              calls.irecv, calls.iprobe, calls.get_count, calls.ibarrier, calls.ibcast, calls.iallgather,
              calls.iallgatherv, calls.igatherv, calls.iscatterv, calls.comm_rank, calls.comm_size, calls.comm_dup,
              calls.comm_free, calls.comm_set_errhandler, calls.dist_graph_neighbors_count, calls.dist_graph_neighbors,
-             calls.type_size, calls.type_get_extent, calls.type_get_envelope, calls.error_string);
+             calls.type_size, calls.type_get_extent, calls.type_get_envelope, calls.error_string, calls.isend,
+             calls.start, calls.cancel);
         return calls;
     }
 };
