@@ -9,11 +9,10 @@ Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,12 +22,11 @@ from conset import _core
 from conset.errors import ExecutionError, UsageError
 from conset.execution.binding import NativeExecutor, library
 from conset.execution.exchange import Exchange
-from conset.formats.machine_file import SUFFIX, write_machine
 from conset.machine.machine import Machine
-from conset.machine.spec import parse_machine
 from conset.runtime.attempt import Attempt
 from conset.runtime.receiver import Receiver
 from conset.runtime.sides import Arguments, Side
+from conset.runtime.words import machine_word, temporary_folders
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -37,7 +35,6 @@ NativeExchange = _core.ExchangeOfInts | _core.ExchangeOfPointers
 
 _NATIVE: dict[int, type[NativeExchange]] = {4: _core.ExchangeOfInts, 8: _core.ExchangeOfPointers}
 """By the size of a handle [B]."""
-_BARE_NETWORK = re.compile(r"(mesh|torus|ring|hypercube|crossbar):[0-9x]+")
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,8 @@ class ScheduleOptions:
     seed: int = 0
     compute: str = "auto"
 
-    def to_core(self, directory: Path) -> _core.ExchangeOptions:
-        """For the core; a machine that is no bare network goes through a file in `directory`.
+    def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
+        """For the core; a machine that is no bare network goes through a file in the folder that `folder` makes.
 
         Raises:
             UsageError, InputError: an option, or the machine.
@@ -77,20 +74,9 @@ class ScheduleOptions:
         if not 0 <= self.seed < 2**64:
             raise UsageError(f"seed {self.seed}: must be from 0 to 2^64 - 1", options=["seed"])
         return _core.ExchangeOptions(
-            machine=self._machine(directory), method=self.method, sync=self.sync, compute=self.compute,
+            machine=machine_word(self.machine, folder), method=self.method, sync=self.sync, compute=self.compute,
             timeout_s=self.timeout_s or 0.0, seed=self.seed,
         )  # fmt: skip
-
-    def _machine(self, directory: Path) -> str:
-        if self.machine is None:
-            return ""
-        if not isinstance(self.machine, Machine):
-            text = str(self.machine)
-            if _BARE_NETWORK.fullmatch(text) or text.endswith(SUFFIX):
-                return text
-        path = directory / f"machine{SUFFIX}"
-        write_machine(path, self.machine if isinstance(self.machine, Machine) else parse_machine(text))
-        return str(path)
 
 
 class RowExchange(Exchange):
@@ -136,14 +122,14 @@ class RowExchange(Exchange):
         self._known = arguments.recvcounts is not None
         self._receiver = Receiver(comm.rank)
         attempt = Attempt(comm.rank)
-        with TemporaryDirectory() as directory:
-            core_options = attempt.result(lambda: options.to_core(Path(directory)))
+        with temporary_folders() as folder:
+            core_options = attempt.result(lambda: options.to_core(folder))
             sides = attempt.result(lambda: arguments.sides(targets, sources))
             self._receiver.side = None if sides is None else sides[1]
             native, outcome = _NATIVE[MPI._sizeof(MPI.Comm)].of_rows(
                 mpi=library(), comm=MPI._handleof(comm), sides=_addresses(sides), sends=_blocks(sides, 0),
                 receives=_blocks(sides, 1) if self._known else None,
-                options=core_options or ScheduleOptions().to_core(Path(directory)),
+                options=core_options or ScheduleOptions().to_core(folder),
                 give_buffer=None if self._known else self._receiver, own_by_message=_on_device(sides),
                 before=attempt.outcome, elements=_elements(sides), owner=(sides, self._receiver),
             )  # fmt: skip

@@ -128,7 +128,7 @@ def measure_job(
     orders = {"methods": list(methods), "seed": seed, "repeat": repeat, "timeout_s": exchange_s}
     job = find_job()
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
-        orders["machine"] = machine_word(machine, Path(name))
+        orders["machine"] = machine_word(machine, lambda: Path(name))
         if job is None:
             total_s = timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
             found = _in_own_job(pattern, orders, find_launcher(mpiexec), total_s, entry, Path(name))

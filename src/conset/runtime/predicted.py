@@ -11,12 +11,10 @@ Measured set-ups hold what this leaves out: the agreement of all ranks, the plan
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +27,7 @@ from conset.machine.machine import Machine
 from conset.methods.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.runtime.costs import POSTING, SYNCS, RunTimeCosts, RunTimeRow
-from conset.runtime.words import check_methods, machine_word
+from conset.runtime.words import check_methods, machine_word, temporary_folders
 from conset.schedule.schedule import Schedule
 
 HEAD_B, ENTRY_B = 8, 12
@@ -132,8 +130,8 @@ class CoreScheduler:
 
     def __init__(self, pattern: Pattern, machine: Machine, seed: int) -> None:
         self.pattern, self.machine, self.seed = pattern, machine, seed
-        with tempfile.TemporaryDirectory(prefix="conset-machine-") as folder:
-            self.core = _core.MachineData.in_words(machine_word(machine, Path(folder)), pattern.ranks)
+        with temporary_folders() as folder:
+            self.core = _core.MachineData.in_words(machine_word(machine, folder), pattern.ranks)
 
     def schedule(self, method: str, sync: str) -> Scheduled:
         """The schedule, timed: the least of `REPEATS` times.
