@@ -79,11 +79,20 @@ def find_buffers(sendbuf: Any, recvbuf: Any) -> tuple[Buffer, Buffer]:
         InputError: see `find_buffer`; nothing may arrive in `recvbuf`, or both share bytes.
     """
     send, receive = find_buffer(sendbuf, "sendbuf"), find_buffer(recvbuf, "recvbuf")
+    require_apart(send, receive)
+    return send, receive
+
+
+def require_apart(send: Buffer, receive: Buffer) -> None:
+    """Checks that bytes may arrive in one without changing the other.
+
+    Raises:
+        InputError: they share bytes, or nothing may arrive.
+    """
     if receive.bytes and not receive.writable:
         raise InputError("recvbuf: must be writable")
     if send.overlaps(receive):
         raise InputError("recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent")
-    return send, receive
 
 
 def _from_protocol(given: Any, name: str) -> NDArray[Any]:

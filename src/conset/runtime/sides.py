@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from conset import _core
 from conset.arrays import frozen_ints
 from conset.errors import InputError, UsageError
-from conset.execution.buffers import Buffer, find_buffer
+from conset.execution.buffers import Buffer, find_buffer, require_apart
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -84,7 +84,7 @@ class Arguments:
             buffer, elements = _find(self.recvbuf, "recvbuf")
             blocks = _blocks("recvcounts", "rdispls", buffer, elements, sources, self.recvcounts, self.rdispls)
             receive = Side(buffer, elements, blocks, _array_of(self.recvbuf))
-        _require_apart(send, receive)
+        _check_sides(send, receive)
         return send, receive
 
     def _unknown_receives(self, send: Side) -> Side:
@@ -162,12 +162,9 @@ def _of_peers(values: ArrayLike, name: str, peers: int) -> NDArray[np.int64]:
     return array
 
 
-def _require_apart(send: Side, receive: Side) -> None:
+def _check_sides(send: Side, receive: Side) -> None:
     if receive.buffer is not None and send.buffer is not None:
-        if receive.buffer.bytes and not receive.buffer.writable:
-            raise InputError("recvbuf: must be writable")
-        if send.buffer.overlaps(receive.buffer):
-            raise InputError("recvbuf: must not overlap sendbuf, whose bytes would be overwritten before they are sent")
+        require_apart(send.buffer, receive.buffer)
     names = (send.elements.name, receive.elements.name)
     if all(names) and names[0] != names[1]:
         raise InputError(f"recvbuf: elements are {names[1]}, those of sendbuf {names[0]}: must be the same")
