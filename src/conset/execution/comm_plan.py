@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from conset.errors import ExecutionError, InputError
 from conset.execution.agreement import agreed, require_same
-from conset.execution.exchange import Exchange, require_size
+from conset.execution.exchange import Exchange, require_ranks
 from conset.execution.items import Layout
 from conset.execution.plan import Plan
 from conset.execution.rank_plan import RankPlan, plan_digest
@@ -101,7 +101,7 @@ def plan_on(comm: MPI.Intracomm, make: Callable[[], Plan], file: Path | None, se
     with agreed(comm):
         if file is None or comm.rank == 0:
             plan = make()
-            require_size(comm, plan)
+            require_ranks(comm, plan.ranks, "plan")
     if file is not None:
         return CommPlan(comm, comm.scatter(None if plan is None else [RankPlan.of(plan, r) for r in range(comm.size)]))
     assert plan is not None

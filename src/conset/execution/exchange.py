@@ -82,7 +82,7 @@ class Exchange:
             ExecutionError: MPI made no request.
         """
         with agreed(comm):
-            require_size(comm, plan)
+            require_ranks(comm, plan.ranks, "plan")
             part = plan if isinstance(plan, RankPlan) else RankPlan.of(plan, comm.rank)
             native_plan = part.to_core()
             send, receive = find_buffers(sendbuf, recvbuf)
@@ -215,15 +215,15 @@ class Exchange:
             self.close()
 
 
-def require_size(comm: MPI.Comm, plan: Plan | RankPlan) -> None:
-    """Checks first of all that there are as many ranks as the plan has.
+def require_ranks(comm: MPI.Comm, ranks: int, what: str) -> None:
+    """Checks first of all that there are as many ranks as `what`, a plan or a pattern, has.
 
     Raises:
         InputError: another number; one rank means that launcher and library do not belong together.
     """
-    if comm.size != plan.ranks:
+    if comm.size != ranks:
         hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
-        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the plan {plan.ranks}: must agree{hint}")
+        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the {what} {ranks}: must agree{hint}")
 
 
 def _require_bytes(plan: RankPlan, send: Buffer, receive: Buffer) -> None:

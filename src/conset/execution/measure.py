@@ -26,7 +26,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execution.exchange import Exchange, require_size
+from conset.execution.exchange import Exchange, require_ranks
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
@@ -234,7 +234,7 @@ def measure_plan(
     Raises:
         InputError: sizes of job and plan differ. ExecutionError: an exchange passed the time-out.
     """
-    require_size(comm, plan)
+    require_ranks(comm, plan.ranks, "plan")
     rank = comm.rank
     cores, local, one_machine = cores_and_ranks(comm)
     waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)

@@ -200,13 +200,14 @@ def _in_own_job(
 def _in_this_job(pattern: Pattern, orders: dict[str, Any]) -> dict[str, Any]:
     from mpi4py import MPI
 
+    from conset.execution.exchange import require_ranks
     from conset.execution.rank import abort
-    from conset.runtime.trial import measure_run_time, require_ranks
+    from conset.runtime.trial import measure_run_time
 
     comm = MPI.COMM_WORLD
     row = RankRow.of(pattern.source, pattern.target, pattern.size, pattern.ranks, comm.rank)
     try:
-        require_ranks(comm, pattern.ranks)
+        require_ranks(comm, pattern.ranks, "pattern")
         found: dict[str, Any] = comm.bcast(measure_run_time(comm, row, orders))
     except (InputError, UsageError):
         raise  # every rank has the same error and leaves

@@ -13,11 +13,12 @@ from pathlib import Path
 from mpi4py import MPI
 
 from conset.errors import ConsetError
+from conset.execution.exchange import require_ranks
 from conset.execution.leftovers import end_with_parent, note_held
 from conset.execution.measure import Tamper
 from conset.execution.rank import abort
 from conset.runtime.row import MESSAGES, ORDERS, RESULT, RankRow
-from conset.runtime.trial import measure_run_time, require_ranks
+from conset.runtime.trial import measure_run_time
 
 
 def run_rank(folder: Path, *, tamper: Tamper | None = None) -> None:
@@ -28,7 +29,7 @@ def run_rank(folder: Path, *, tamper: Tamper | None = None) -> None:
         if comm.rank == 0:
             end_with_parent(folder)
         row = RankRow.load(folder / MESSAGES, comm.rank)
-        require_ranks(comm, row.sendcounts.size)
+        require_ranks(comm, row.sendcounts.size, "pattern")
         found = measure_run_time(comm, row, json.loads((folder / ORDERS).read_text()), tamper=tamper)
     except ConsetError as error:
         abort(comm, str(error), error.exit_code)

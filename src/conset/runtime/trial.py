@@ -25,7 +25,6 @@ from conset.runtime.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.runtime.detect import SendDetectReceive
 from conset.runtime.init import alltoallv_init
 from conset.runtime.row import RankRow
-from conset.units import count_of
 
 EXECUTIONS = 3
 """Of each exchange: the first, and those whose mean is the time of an execution."""
@@ -189,17 +188,6 @@ def measure_run_time(
         "mismatches": sum(count for _, count, _ in found),
         "wrong": [text for _, _, text in found if text],
     }
-
-
-def require_ranks(comm: MPI.Comm, ranks: int) -> None:
-    """Checks first of all that the job has as many ranks as the pattern.
-
-    Raises:
-        InputError: another number; one rank means that launcher and library do not belong together.
-    """
-    if comm.size != ranks:
-        hint = " (a launcher of another MPI library starts every rank alone)" if comm.size == 1 else ""
-        raise InputError(f"the MPI job has {count_of(comm.size, 'rank')}, the pattern {ranks}: must agree{hint}")
 
 
 def _row(
