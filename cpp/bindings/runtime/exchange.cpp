@@ -37,11 +37,6 @@ ExchangeOptions options_of(std::string machine, std::string method, std::string 
     return {std::move(machine), std::move(method), std::move(sync), std::move(compute), timeout_s, seed};
 }
 
-Outcome outcome_of_code(int code, std::string detail) {
-    check_count("code", code, 0, static_cast<int>(Code::internal));
-    return {static_cast<Code>(code), std::move(detail)};
-}
-
 // An exchange, and what keeps alive the buffers that its requests know by address.
 template <class Handle>
 class BoundExchange {
@@ -157,14 +152,23 @@ void bind_one(nb::module_& module, const char* name) {
 }  // namespace
 
 void bind_exchange(nb::module_& module) {
+    nb::enum_<Code>(module, "Code")
+        .value("fine", Code::fine)
+        .value("argument", Code::argument)
+        .value("file", Code::file)
+        .value("mismatch", Code::mismatch)
+        .value("state", Code::state)
+        .value("schedule", Code::schedule)
+        .value("timeout", Code::timeout)
+        .value("mpi", Code::mpi)
+        .value("memory", Code::memory)
+        .value("internal", Code::internal);
     nb::class_<Outcome>(module, "Outcome")
         .def(
             "__init__",
-            [](Outcome* self, int code, std::string detail) {
-                new (self) Outcome(outcome_of_code(code, std::move(detail)));
-            },
+            [](Outcome* self, Code code, std::string detail) { new (self) Outcome{code, std::move(detail)}; },
             nb::arg("code"), nb::arg("detail"))
-        .def_prop_ro("code", [](const Outcome& outcome) { return static_cast<int>(outcome.code); })
+        .def_ro("code", &Outcome::code)
         .def_ro("detail", &Outcome::detail);
     nb::class_<Blocks>(module, "Blocks")
         .def(

@@ -10,6 +10,7 @@
 #include "checks.hpp"
 #include "conset/runtime/kept_schedule.hpp"
 #include "conset/runtime/machine_data.hpp"
+#include "conset/runtime/schedule_methods.hpp"
 #include "conset/runtime/schedule_time.hpp"
 
 namespace conset::bindings {
@@ -128,6 +129,7 @@ void bind_schedule(nb::module_& module) {
         .def_ro("method", &RankSchedule::method)
         .def_prop_ro("limits", [](const RankSchedule& schedule) { return values_of(schedule.limits); })
         .def_ro("predicted_s", &RankSchedule::predicted_s);
+    module.def("method_names", &method_names);
     module.def("schedule_messages", &schedule, nb::arg("machine"), nb::arg("ranks"), nb::arg("source").noconvert(),
                nb::arg("target").noconvert(), nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("method"),
                nb::arg("sync"), nb::arg("seed"));

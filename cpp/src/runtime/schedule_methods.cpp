@@ -103,6 +103,13 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
     return limits;
 }
 
+std::vector<std::string> method_names() {
+    std::vector<std::string> names;
+    for (const Row& row : kRows) names.emplace_back(row.name);
+    names.emplace_back("auto");
+    return names;
+}
+
 bool sweeps_links(std::string_view method) { return (row_of(method).keeps & (kAny | kLinks)) != 0; }
 
 View<const std::int64_t> unequal_sizes(const RankMessages& messages) {

@@ -13,32 +13,22 @@ Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.execution.wait import Waiter
+from conset.runtime.alltoallv import SetupTimes
 from conset.runtime.costs import DETECT
 from conset.runtime.row import RankRow
 
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class NoSetup:
-    """Times of a set-up that there is none of [s]."""
-
-    rows_s: float = 0.0
-    schedule_s: float = 0.0
-    plan_s: float = 0.0
-
-
 class SendDetectReceive:
     """Exchanges what every rank sends; what a rank receives lies by source, without gaps."""
 
-    method, sync, phases, times = DETECT, "none", 1, NoSetup()
+    method, sync, phases, times = DETECT, "none", 1, SetupTimes(0, 0, 0)
 
     def __init__(self, comm: MPI.Intracomm, row: RankRow, send: Bytes, waiter: Waiter) -> None:
         self._comm = comm.Dup()

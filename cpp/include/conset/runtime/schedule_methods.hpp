@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conset/array.hpp"
 #include "conset/runtime/machine_data.hpp"
@@ -15,6 +16,9 @@
 #include "conset/scheduling/resources.hpp"
 
 namespace conset {
+
+// What `schedule_messages` takes as a method, `auto` last.
+std::vector<std::string> method_names();
 
 // The limits that a method keeps on a machine: its own, as strict as the machine's hard ones; `link` above 0 is a limit
 // of links in place of the method's own. Throws Failure: Code::argument (an unknown method), Code::schedule (it cannot
