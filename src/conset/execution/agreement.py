@@ -31,11 +31,10 @@ def agreed(comm: MPI.Intracomm) -> Iterator[None]:
     lowest = min(comm.allgather(comm.size if error is None else comm.rank))
     if lowest == comm.size:
         return
-    kind, text, options = comm.bcast(_described(error) if comm.rank == lowest else None, root=lowest)
+    kind, text, options = comm.bcast(_described(error, lowest) if comm.rank == lowest else None, root=lowest)
     if error is not None and not isinstance(error, ConsetError):
         raise error
-    own = f"rank {lowest}: "
-    raise kind(text if text.startswith(own) else own + text, options=options) from None
+    raise kind(text, options=options) from None
 
 
 def require_same(comm: MPI.Intracomm, value: str, what: str) -> None:
@@ -50,9 +49,18 @@ def require_same(comm: MPI.Intracomm, value: str, what: str) -> None:
             raise InputError(f"rank {rank}: {what} {other}, of rank 0 {values[0]}: must be the same on all ranks")
 
 
-def _described(error: Exception | None) -> tuple[type[ConsetError], str, tuple[str, ...]]:
-    if isinstance(error, ConsetError):
-        # a class with a constructor of its own travels as its base
-        kind = next(base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError)
-        return kind, str(error), error.options
-    return ExecutionError, f"{type(error).__name__}: {error}", ()
+def describe_error(error: Exception, rank: int) -> str:
+    """What all ranks hear of an error of one, in a line: the rank, and of an exception not of conset's its class."""
+    own = f"rank {rank}: "
+    text = " ".join((str(error) if isinstance(error, ConsetError) else f"{type(error).__name__}: {error}").splitlines())
+    return text if text.startswith(own) else own + text
+
+
+def _described(error: Exception | None, rank: int) -> tuple[type[ConsetError], str, tuple[str, ...]]:
+    assert error is not None
+    text = describe_error(error, rank)
+    if not isinstance(error, ConsetError):
+        return ExecutionError, text, ()
+    # a class with a constructor of its own travels as its base
+    kind = next(base for base in type(error).__mro__ if "__init__" not in vars(base) or base is ConsetError)
+    return kind, text, error.options

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from conset import _core
 from conset.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
+from conset.execution.agreement import describe_error
 
 Result = TypeVar("Result")
 
@@ -50,9 +51,7 @@ class Attempt:
         if error is None:
             return _core.Outcome(0, "")
         code = next((code for kind, code in _CODES if isinstance(error, kind)), _INTERNAL)
-        text = str(error) if isinstance(error, ConsetError) else f"{type(error).__name__}: {error}"
-        own = f"rank {self._rank}: "
-        return _core.Outcome(code, text if text.startswith(own) else own + " ".join(text.splitlines()))
+        return _core.Outcome(code, describe_error(error, self._rank))
 
     def require(self, outcome: _core.Outcome) -> None:
         """Raises what all ranks have come to.
