@@ -139,11 +139,32 @@ class SequentialRouter:
 
 def pack_orbits(rows: int, load: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], capacity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], hot: float, cold: float, steps: int, seed: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
+class Code(enum.Enum):
+    fine = 0
+
+    argument = 1
+
+    file = 2
+
+    mismatch = 3
+
+    state = 4
+
+    schedule = 5
+
+    timeout = 6
+
+    mpi = 7
+
+    memory = 8
+
+    internal = 9
+
 class Outcome:
-    def __init__(self, code: int, detail: str) -> None: ...
+    def __init__(self, code: Code, detail: str) -> None: ...
 
     @property
-    def code(self) -> int: ...
+    def code(self) -> Code: ...
 
     @property
     def detail(self) -> str: ...
@@ -757,6 +778,8 @@ class RankSchedule:
 
     @property
     def predicted_s(self) -> float: ...
+
+def method_names() -> list[str]: ...
 
 def schedule_messages(machine: MachineData, ranks: int, source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], bytes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, method: str, sync: str, seed: int) -> RankSchedule: ...
 

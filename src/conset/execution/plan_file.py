@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from conset import _core
 from conset.errors import UsageError, unknown_name
 from conset.execution.plan import Plan
 from conset.files import require_replaceable
@@ -14,7 +15,7 @@ from conset.formats.flat import PLAN_FILE, FlatValue, write_flat
 from conset.pattern.layout import Layout
 from conset.pattern.pattern import Pattern
 
-ELEMENTS = {"bytes": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+ELEMENTS = {name: 1 if name == "bytes" else np.dtype(name).itemsize for name in _core.item_types()}
 """Type of an element of an application's array → its size [B]."""
 _DEFAULT_ELEMENTS = {8: "float64", 4: "float32"}
 """Bytes of a word → what it is where nothing is said."""

@@ -11,15 +11,19 @@ from conset.execution.agreement import describe_error
 
 Result = TypeVar("Result")
 
-_CODES: tuple[tuple[type[ConsetError], int], ...] = (
-    (UsageError, 1),
-    (InputError, 3),
-    (NoScheduleError, 5),
-    (ExecutionError, 4),
+_CODES: tuple[tuple[type[ConsetError], _core.Code], ...] = (
+    (UsageError, _core.Code.argument),
+    (InputError, _core.Code.mismatch),
+    (NoScheduleError, _core.Code.schedule),
+    (ExecutionError, _core.Code.state),
 )
-_INTERNAL = 9
-_ERRORS: dict[int, type[ConsetError]] = {1: UsageError, 2: InputError, 3: InputError, 5: NoScheduleError}
-"""By code of the core (`conset/runtime/outcome.hpp`); all others are of execution."""
+_ERRORS: dict[_core.Code, type[ConsetError]] = {
+    _core.Code.argument: UsageError,
+    _core.Code.file: InputError,
+    _core.Code.mismatch: InputError,
+    _core.Code.schedule: NoScheduleError,
+}
+"""All others are of execution."""
 
 
 class Attempt:
@@ -49,8 +53,8 @@ class Attempt:
         """What this rank has come to so far."""
         error = self._error
         if error is None:
-            return _core.Outcome(0, "")
-        code = next((code for kind, code in _CODES if isinstance(error, kind)), _INTERNAL)
+            return _core.Outcome(_core.Code.fine, "")
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), _core.Code.internal)
         return _core.Outcome(code, describe_error(error, self._rank))
 
     def require(self, outcome: _core.Outcome) -> None:
@@ -60,7 +64,7 @@ class Attempt:
             ConsetError: by its code, in the words of the lowest rank that found something. An exception of this rank
                 that is none of conset's is raised as it was.
         """
-        if outcome.code == 0:
+        if outcome.code == _core.Code.fine:
             return
         if self._error is not None and not isinstance(self._error, ConsetError):
             raise self._error

@@ -8,14 +8,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from conset import _core
 from conset.errors import unknown_name
 from conset.formats.machine_file import SUFFIX, write_machine
 from conset.machine.machine import Machine
 from conset.machine.spec import KINDS, parse_machine
 
-METHODS = (
-    "naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit", "decreasing", "negotiated", "event-list", "auto",
-)  # fmt: skip
+METHODS = _core.method_names()
 """That the core can schedule by without Python."""
 _BARE_NETWORK = re.compile(f"({'|'.join(KINDS)}):[0-9x]+")
 """That the core reads as it is written."""
