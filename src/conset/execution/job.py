@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.errors import ConsetError, InputError, UsageError
-from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.errors import InputError
+from conset.execution.launcher import find_launcher
+from conset.execution.measured_job import check_measuring, in_job, measure_in_own_job, measure_in_this_job
 from conset.execution.plan import MAX_BYTES, Plan
 from conset.execution.planner import plan_baseline, plan_program, plan_schedule
 from conset.program.program import Program
@@ -22,12 +22,15 @@ from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
 from conset.units import count_of
 
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
 """What a run executes, in the order of its table."""
 DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
-_PLAN, _DIRECT, _ORDERS, _RESULT = "plan.npz", "direct.npz", "orders.json", "result.json"
+_PLAN, _DIRECT = "plan.npz", "direct.npz"
 _ENTRY = ("-m", "conset.execution.rank")
 
 
@@ -204,7 +207,7 @@ def run_schedule(
         InputError: parts, sizes or ranks do not fit. VerificationError: the plan would not end.
         ExecutionError: a rank died or a deadline passed.
     """
-    _check_words(repeat, timeout)
+    check_measuring(repeat, timeout)
     if not isinstance(schedule, Schedule):
         from conset.formats.schedule import read_schedule
 
@@ -227,7 +230,7 @@ def run_program(
 
     Arguments, result and errors as of `run_schedule`; `sync` is the policy of the whole.
     """
-    _check_words(repeat, timeout)
+    check_measuring(repeat, timeout)
     if not isinstance(program, Program):
         from conset.formats.program import read_program_file
 
@@ -238,13 +241,6 @@ def run_program(
     result = run_plan(plan, direct=direct, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
     work = 0 if plan.work_bytes is None else int(plan.work_bytes.max())
     return replace(result, stages=stages, work_bytes=work)
-
-
-def _check_words(repeat: int, timeout: float | None) -> None:
-    if repeat < 1:
-        raise UsageError(f"repeat {repeat}: must be at least 1")
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
 
 
 def run_plan(
@@ -262,19 +258,15 @@ def run_plan(
     given the folder of the plan.
     """
     began = time.monotonic()
-    job = find_job()
     exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
     if timeout is not None:
         exchange_s = min(exchange_s, timeout)
-    if job is None:
-        total_s = timeout or 60.0 + plan.ranks + len(VARIANTS) * (repeat + 1) * exchange_s
-        found = _in_own_job(plan, direct, repeat, find_launcher(mpiexec), exchange_s, total_s, entry)
-    elif mpiexec is not None:
-        raise UsageError(
-            f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already", options=["mpiexec"]
-        )
+    orders = {"repeat": repeat, "timeout_s": exchange_s}
+    if in_job(mpiexec):
+        found = _in_this_job(plan, direct, orders)
     else:
-        found = _in_this_job(plan, direct, repeat, exchange_s)
+        total_s = timeout or 60.0 + plan.ranks + len(VARIANTS) * (repeat + 1) * exchange_s
+        found = _in_own_job(plan, direct, orders, find_launcher(mpiexec), total_s, entry)
     return RunResult(
         ranks=int(found["ranks"]),
         mpi=str(found["mpi"]),
@@ -314,39 +306,21 @@ def _check_buffers(plan: Plan) -> None:
 
 
 def _in_own_job(
-    plan: Plan, direct: Plan | None, repeat: int, launcher: list[str], exchange_s: float, total_s: float,
-    entry: tuple[str, ...],
-) -> dict[str, Any]:  # fmt: skip
+    plan: Plan, direct: Plan | None, orders: dict[str, Any], launcher: list[str], total_s: float, entry: tuple[str, ...]
+) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         plan.save(folder / _PLAN)
         if direct is not None:
             direct.save(folder / _DIRECT)
-        (folder / _ORDERS).write_text(json.dumps({"repeat": repeat, "timeout_s": exchange_s}))
-        program = ["-m", "mpi4py", *entry, name]
-        ended = start_job(launcher, plan.ranks, program, folder=folder, timeout_s=total_s)
-        result = folder / _RESULT
-        # a launcher's status is no proof: ranks that vanish quietly may leave 0
-        if not result.exists():
-            raise explain_end(ended, total_s)
-        found: dict[str, Any] = json.loads(result.read_text())
-        return found
+        return measure_in_own_job(plan.ranks, orders, folder=folder, launcher=launcher, entry=entry, total_s=total_s)
 
 
-def _in_this_job(plan: Plan, direct: Plan | None, repeat: int, exchange_s: float) -> dict[str, Any]:
-    from mpi4py import MPI
-
+def _in_this_job(plan: Plan, direct: Plan | None, orders: dict[str, Any]) -> dict[str, Any]:
     from conset.execution.measure import measure_plan
-    from conset.execution.rank import abort
 
-    comm = MPI.COMM_WORLD
-    try:
-        measurement = measure_plan(comm, plan, direct=direct, repeat=repeat, timeout_s=exchange_s)
-        found: dict[str, Any] = comm.bcast(None if measurement is None else measurement.to_object())
-    except InputError:
-        raise  # sizes differ: every rank has the same error and leaves
-    except BaseException as error:
-        # leaving alone would let the others wait for ever
-        abort(comm, f"rank {comm.rank}: {error}", error.exit_code if isinstance(error, ConsetError) else 1)
-        raise
-    return found
+    def measure(comm: MPI.Intracomm) -> dict[str, Any] | None:
+        measurement = measure_plan(comm, plan, direct=direct, repeat=orders["repeat"], timeout_s=orders["timeout_s"])
+        return None if measurement is None else measurement.to_object()
+
+    return measure_in_this_job(measure, (InputError,))  # sizes differ

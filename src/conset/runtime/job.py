@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.errors import ConsetError, InputError, UsageError
+from conset.errors import InputError, UsageError
 from conset.execution.job import count_cores
-from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
+from conset.execution.launcher import find_launcher
+from conset.execution.measured_job import check_measuring, in_job, measure_in_own_job, measure_in_this_job
 from conset.execution.plan import MAX_BYTES
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.runtime.costs import RunTimeCosts, RunTimeRow
-from conset.runtime.row import MESSAGES, ORDERS, RESULT, RankRow, save_messages
+from conset.runtime.row import MESSAGES, RankRow, save_messages
 from conset.runtime.words import check_methods, machine_word
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 COMPARED = ("naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit")
 """Measured and predicted unless others are named."""
@@ -120,25 +123,23 @@ def measure_job(
         InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline passed.
     """
     check_methods(methods)
-    _check(pattern, machine, repeat, timeout)
+    check_measuring(repeat, timeout)
+    _check(pattern, machine)
     began = time.monotonic()
     exchange_s = 10.0 + 100 * (pattern.bytes / 1e9 + pattern.messages * 40e-6)
     if timeout is not None:
         exchange_s = min(exchange_s, timeout)
     orders = {"methods": list(methods), "seed": seed, "repeat": repeat, "timeout_s": exchange_s}
-    job = find_job()
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         orders["machine"] = machine_word(machine, lambda: Path(name))
-        if job is None:
-            total_s = timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
-            found = _in_own_job(pattern, orders, find_launcher(mpiexec), total_s, entry, Path(name))
-        elif mpiexec is not None:
-            raise UsageError(
-                f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already",
-                options=["mpiexec"],
-            )
-        else:
+        if in_job(mpiexec):
             found = _in_this_job(pattern, orders)
+        else:
+            save_messages(pattern, Path(name) / MESSAGES)
+            total_s = timeout or 120.0 + pattern.ranks + 10 * len(methods) * (repeat + 1) * exchange_s
+            found = measure_in_own_job(
+                pattern.ranks, orders, folder=Path(name), launcher=find_launcher(mpiexec), entry=entry, total_s=total_s
+            )
     costs = RunTimeCosts(
         ranks=int(found["ranks"]),
         pattern=pattern.name,
@@ -163,11 +164,7 @@ def measure_job(
     )
 
 
-def _check(pattern: Pattern, machine: Machine, repeat: int, timeout: float | None) -> None:
-    if repeat < 1:
-        raise UsageError(f"repeat {repeat}: must be at least 1")
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
+def _check(pattern: Pattern, machine: Machine) -> None:
     if pattern.ranks > machine.topology.endpoints:
         raise InputError(f"{pattern.ranks} ranks on the {machine.topology.endpoints} nodes of {machine.name}")
     if pattern.before is not None:
@@ -183,36 +180,13 @@ def _row(found: dict[str, Any]) -> RunTimeRow:
     return RunTimeRow(**{**found, **times})
 
 
-def _in_own_job(
-    pattern: Pattern, orders: dict[str, Any], launcher: list[str], total_s: float, entry: tuple[str, ...], folder: Path
-) -> dict[str, Any]:
-    save_messages(pattern, folder / MESSAGES)
-    (folder / ORDERS).write_text(json.dumps(orders))
-    ended = start_job(launcher, pattern.ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s)
-    result = folder / RESULT
-    # a launcher's status is no proof: ranks that vanish quietly may leave 0
-    if not result.exists():
-        raise explain_end(ended, total_s)
-    found: dict[str, Any] = json.loads(result.read_text())
-    return found
-
-
 def _in_this_job(pattern: Pattern, orders: dict[str, Any]) -> dict[str, Any]:
-    from mpi4py import MPI
-
     from conset.execution.exchange import require_ranks
-    from conset.execution.rank import abort
     from conset.runtime.trial import measure_run_time
 
-    comm = MPI.COMM_WORLD
-    row = RankRow.of(pattern.source, pattern.target, pattern.size, pattern.ranks, comm.rank)
-    try:
+    def measure(comm: MPI.Intracomm) -> dict[str, Any] | None:
         require_ranks(comm, pattern.ranks, "pattern")
-        found: dict[str, Any] = comm.bcast(measure_run_time(comm, row, orders))
-    except (InputError, UsageError):
-        raise  # every rank has the same error and leaves
-    except BaseException as error:
-        # leaving alone would let the others wait for ever
-        abort(comm, f"rank {comm.rank}: {error}", error.exit_code if isinstance(error, ConsetError) else 1)
-        raise
-    return found
+        row = RankRow.of(pattern.source, pattern.target, pattern.size, pattern.ranks, comm.rank)
+        return measure_run_time(comm, row, orders)
+
+    return measure_in_this_job(measure, (InputError, UsageError))

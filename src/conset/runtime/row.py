@@ -15,8 +15,8 @@ from conset.pattern.pattern import Pattern
 
 Counts = NDArray[np.int64]
 Column = NDArray[np.integer[Any]]
-MESSAGES, ORDERS, RESULT = "messages.npz", "orders.json", "result.json"
-"""Names in the folder of a job."""
+MESSAGES = "messages.npz"
+"""In the folder of a job."""
 
 
 @dataclass(frozen=True, eq=False)

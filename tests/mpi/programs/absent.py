@@ -9,8 +9,8 @@ from mpi4py import MPI
 
 from conset.errors import ExecutionError
 from conset.execution.exchange import Exchange
+from conset.execution.measured_job import abort
 from conset.execution.plan import Plan
-from conset.execution.rank import abort
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD

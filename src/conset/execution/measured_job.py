@@ -1,0 +1,133 @@
+"""Jobs that measure: started with a folder of orders, or the running one; one result, which rank 0 writes last.
+
+The parent's side and each rank's: what is measured is the caller's. MPI is not begun here, who starts a job must not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conset.errors import ConsetError, UsageError
+from conset.execution.launcher import explain_end, find_job, start_job
+from conset.execution.leftovers import end_with_parent, note_held
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+ORDERS = "orders.json"
+"""What ranks are to do, in the folder of a job."""
+_RESULT = "result.json"
+Result = dict[str, Any]
+"""JSON-ready."""
+
+
+def check_measuring(repeat: int, timeout: float | None) -> None:
+    """Checks what every measurement is asked for.
+
+    Raises:
+        UsageError: no repetition, or no time.
+    """
+    if repeat < 1:
+        raise UsageError(f"repeat {repeat}: must be at least 1")
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout {timeout:g} s: must be above 0 s")
+
+
+def in_job(mpiexec: str | None) -> bool:
+    """Whether this is a rank of a running MPI job.
+
+    Raises:
+        UsageError: it is, and a launcher is named.
+    """
+    job = find_job()
+    if job is not None and mpiexec is not None:
+        raise UsageError(
+            f"mpiexec '{mpiexec}': this is rank {job[0]} of an MPI job of {job[1]} ranks already", options=["mpiexec"]
+        )
+    return job is not None
+
+
+def measure_in_own_job(
+    ranks: int, orders: dict[str, Any], *, folder: Path, launcher: list[str], entry: tuple[str, ...], total_s: float
+) -> Result:
+    """The result of a job of its own.
+
+    Args:
+        ranks: of the job.
+        orders: written into the folder for the ranks.
+        folder: with whatever else they need.
+        launcher: its command.
+        entry: what `python -m mpi4py` runs on each rank, given the folder.
+        total_s: longest time, start-up included [s].
+
+    Raises:
+        ConsetError: why there is no result, by the job's own last line.
+    """
+    (folder / ORDERS).write_text(json.dumps(orders))
+    ended = start_job(launcher, ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s)
+    result = folder / _RESULT
+    # a launcher's status is no proof: ranks that vanish quietly may leave 0
+    if not result.exists():
+        raise explain_end(ended, total_s)
+    found: Result = json.loads(result.read_text())
+    return found
+
+
+def measure_in_this_job(
+    measure: Callable[[MPI.Intracomm], Result | None], agreed: tuple[type[ConsetError], ...]
+) -> Result:
+    """The result of the running job, on every rank; any other error than those of `agreed` ends all ranks.
+
+    Args:
+        measure: collective; returns the result on rank 0.
+        agreed: what every rank has alike, and leaves with.
+    """
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    try:
+        found: Result = comm.bcast(measure(comm))
+    except agreed:
+        raise
+    except BaseException as error:
+        # leaving alone would let the others wait for ever
+        abort(comm, f"rank {comm.rank}: {error}", error.exit_code if isinstance(error, ConsetError) else 1)
+        raise
+    return found
+
+
+def measure_as_rank(folder: Path, comm: MPI.Intracomm, measure: Callable[[dict[str, Any]], Result | None]) -> None:
+    """One rank of a job of its own; an error ends all ranks after one line on stderr.
+
+    The result is written beside first, then renamed: the parent believes nothing else.
+
+    Args:
+        folder: of the job.
+        comm: all its ranks.
+        measure: collective; is given the orders, returns the result on rank 0.
+    """
+    try:
+        note_held(folder, comm.rank)
+        if comm.rank == 0:
+            end_with_parent(folder)
+        found = measure(json.loads((folder / ORDERS).read_text()))
+    except ConsetError as error:
+        abort(comm, str(error), error.exit_code)
+    except OSError as error:
+        abort(comm, f"rank {comm.rank}: {error} (TMPDIR must be a folder that all machines share)", 3)
+    else:
+        if found is not None:
+            beside = folder / f".{_RESULT}"
+            beside.write_text(json.dumps(found))
+            beside.replace(folder / _RESULT)
+
+
+def abort(comm: MPI.Comm, line: str, code: int) -> None:
+    """Says why on stderr and ends all ranks: one that leaves alone would let the others wait for ever."""
+    sys.stderr.write(f"conset: {line}\n")
+    sys.stderr.flush()
+    comm.Abort(code)
