@@ -17,7 +17,7 @@ from solve import CONSET, KEPT, MOST, TIMED, Gathered, Shares, collect, distribu
 
 import conset
 from conset.errors import ConsetError
-from conset.execution.rank import abort
+from conset.execution.measured_job import abort
 from conset.files import replacing
 from conset.pattern.layout import Layout
 
