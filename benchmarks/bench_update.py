@@ -72,7 +72,7 @@ def measure(spec: str, method: str) -> tuple[list[str], bool]:
     ranks = machine.topology.endpoints
     pattern = conset.load_pattern(f"random:degree={DEGREE}", machine)
     with tempfile.TemporaryDirectory() as folder:
-        core = _core.MachineData.in_words(machine_word(machine, Path(folder)), ranks)
+        core = _core.MachineData.in_words(machine_word(machine, lambda: Path(folder)), ranks)
     words = {"method": method, "sync": "none", "seed": 0}
     messages: Messages = (pattern.source, pattern.target, np.ascontiguousarray(pattern.size))
     random = np.random.default_rng(0)
