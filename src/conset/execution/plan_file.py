@@ -9,6 +9,7 @@ import numpy as np
 
 from conset import _core
 from conset.errors import UsageError, unknown_name
+from conset.execution.connection_entries import ConnectionEntries
 from conset.execution.plan import Plan
 from conset.files import require_replaceable
 from conset.formats.flat import PLAN_FILE, FlatValue, write_flat
@@ -34,14 +35,41 @@ def require_plan_path(path: str | Path) -> Path:
     return path
 
 
-def write_plan_file(plan: Plan, path: str | Path, items: dict[str, FlatValue] | None = None) -> None:
-    """Writes what every rank executes; `items` (of `plan_items`): where the bytes lie in arrays of the application.
+def write_plan_file(
+    plan: Plan | None,
+    path: str | Path,
+    items: dict[str, FlatValue] | None = None,
+    connections: ConnectionEntries | None = None,
+) -> None:
+    """Writes what every rank executes, and the connections that it opens.
+
+    Args:
+        plan: what is executed as one exchange; None: only connections.
+        path: where to.
+        items: of `plan_items`: where the bytes lie in arrays of the application.
+        connections: of `connection_entries`; None: of a program that forwards.
 
     Raises:
         UsageError: another suffix than `.plan`.
         InputError: the file cannot be written.
+        ValueError: neither a plan nor connections: a bug of the caller.
     """
     require_plan_path(path)
+    if plan is None and connections is None:
+        raise ValueError("a plan or connections required")
+    entries: dict[str, FlatValue] = {}
+    if plan is not None:
+        entries |= _plan_entries(plan)
+    elif connections is not None:
+        entries["ranks"] = connections.ranks
+    entries |= items or {}
+    if connections is not None:
+        entries |= connections.to_flat()
+    write_flat(path, PLAN_FILE, entries)
+
+
+def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
+    """What every rank executes."""
     phase_transfers = np.bincount(plan.sends.phase, minlength=plan.phases).astype(np.int32)
     entries: dict[str, FlatValue] = {
         "ranks": plan.ranks, "phases": plan.phases, "sync": str(plan.sync), "in_flight": plan.in_flight or 0,
@@ -55,7 +83,7 @@ def write_plan_file(plan: Plan, path: str | Path, items: dict[str, FlatValue] | 
             values = getattr(part, each.name)
             if values is not None and each.name != "transfer":  # a number of the schedule's, no part of the execution
                 entries[f"{name}_{each.name}"] = values
-    write_flat(path, PLAN_FILE, entries | (items or {}))
+    return entries
 
 
 def plan_items(pattern: Pattern, layout: Layout, element: str | None = None) -> dict[str, FlatValue]:

@@ -10,6 +10,7 @@ import numpy as np
 from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
+    from conset.execution.connection_entries import ConnectionEntries
     from conset.execution.plan import Plan
 
 
@@ -31,6 +32,24 @@ def summarize_plan(plan: Plan) -> dict[str, Any]:
         "work_area": _spread(np.zeros(plan.ranks) if plan.work_bytes is None else plan.work_bytes),
         "copies": sum(0 if copies is None else copies.count for copies in (plan.packs, plan.unpacks)),
     }
+
+
+def summarize_connections(entries: ConnectionEntries) -> dict[str, Any]:
+    """Figures of what a program opens; connections are counted once in every phase that holds them."""
+    return {
+        "ranks": entries.ranks,
+        "blocks": len(entries.names),
+        "contexts": len(set(entries.phase_context.tolist())),
+        "connections": int(entries.send.sum()),
+    }
+
+
+def connections_text(summary: Mapping[str, Any]) -> str:
+    """One line, without markup."""
+    return (
+        f"  opens          {count_of(summary['connections'], 'connection')} in {count_of(summary['blocks'], 'block')}, "
+        f"{count_of(summary['contexts'], 'context')}"
+    )
 
 
 def _spread(values: Any) -> dict[str, float]:

@@ -1,0 +1,195 @@
+"""Connection entries: what each phase of a program holds open at each rank, for who opens the program.
+
+Problem: programs that run over connections ask which ones a phase holds; a plan, whose repetitions are unrolled, does
+not say.
+Idea: a plain schedule is a program of one block. The phases of all distinct schedules are numbered one after the other
+(*global phases*); a phase holds one connection for each ordered pair of ranks that has a message, or a part of one,
+there, and each of its two ranks has an entry of it.
+Invariant: the posting order of a phase is one order of all its transfers, as each rank sees it: ranks that use one
+connection after the other in this order never wait for each other in a cycle.
+Complexity: O(transfers log transfers) of the distinct schedules, however often blocks are repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.errors import InputError
+from conset.formats.flat import FlatValue
+from conset.program.program import Program
+from conset.schedule.linkage import guarantees
+from conset.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectionEntries:
+    """The connections of every phase, by rank; entries of rank r are `offsets[r] … offsets[r + 1] - 1`.
+
+    Entries of a rank are sorted by global phase, receives before sends, then by peer; a connection has two, one at
+    each of its ranks.
+
+    Attributes:
+        names: of the blocks.
+        repeat: shape=(blocks), int64: how often each runs.
+        turns: shape=(blocks), uint8: 1 where every second repetition runs the phases backwards.
+        block_schedule: shape=(blocks), int32: the distinct schedule that each runs.
+        schedule_phases: shape=(schedules + 1), int64: schedule s has the global phases
+            `schedule_phases[s] … schedule_phases[s + 1] - 1`.
+        phase_context: shape=(global phases), int32, numbered from 0 as they are met.
+        node: shape=(ranks), int32: the node of each rank.
+        offsets: shape=(ranks + 1), int64.
+        phase: shape=(entries), int32: the global phase.
+        peer: shape=(entries), int32: the rank at the other end.
+        send: shape=(entries), uint8: 1 where this rank sends, 0 where it receives.
+        bytes: shape=(entries), int64 [B]: what the pattern sends through it in this phase.
+        order: shape=(entries), int32: position in the posting order of the phase at this rank, from 0.
+        bandwidth_Bps: shape=(entries), float64 [B/s]: guaranteed at least; infinite: no limit.
+        latency_s: shape=(entries), float64 [s]: of an element from gate to gate, guaranteed at most.
+    """
+
+    names: tuple[str, ...]
+    repeat: NDArray[np.int64]
+    turns: NDArray[np.uint8]
+    block_schedule: NDArray[np.int32]
+    schedule_phases: NDArray[np.int64]
+    phase_context: NDArray[np.int32]
+    node: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    phase: NDArray[np.int32]
+    peer: NDArray[np.int32]
+    send: NDArray[np.uint8]
+    bytes: NDArray[np.int64]
+    order: NDArray[np.int32]
+    bandwidth_Bps: NDArray[np.float64]  # noqa: N815
+    latency_s: NDArray[np.float64]
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return int(self.node.size)
+
+    @property
+    def phases(self) -> int:
+        """Phases of all distinct schedules."""
+        return int(self.phase_context.size)
+
+    def to_flat(self) -> dict[str, FlatValue]:
+        """As in a plan file (`docs/flat-files.md`); the number of ranks stands there already."""
+        return {
+            "blocks": len(self.names), "block_names": "\n".join(self.names), "block_repeat": self.repeat,
+            "block_turns": self.turns, "block_schedule": self.block_schedule, "schedule_phases": self.schedule_phases,
+            "phase_context": self.phase_context, "node": self.node, "connections_offsets": self.offsets,
+            "connections_phase": self.phase, "connections_peer": self.peer, "connections_send": self.send,
+            "connections_bytes": self.bytes, "connections_order": self.order,
+            "connections_bandwidth": self.bandwidth_Bps, "connections_latency": self.latency_s,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Connections:
+    """Of one schedule, or of all: one for each phase and ordered pair; arrays of one length."""
+
+    phase: NDArray[np.int64]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    first: NDArray[np.int64]
+    bandwidth_Bps: NDArray[np.float64]  # noqa: N815
+    latency_s: NDArray[np.float64]
+
+
+def connection_entries(what: Program | Schedule) -> ConnectionEntries:
+    """The connections that each phase holds open at each rank.
+
+    Where several messages or parts of a pair travel in one phase, their bytes add up, the connection is posted where
+    the first of them is, and it is guaranteed what each of them is.
+
+    Raises:
+        InputError: the program forwards: its stages move parts of messages, and have no blocks; or its schedules put
+            ranks on different nodes.
+    """
+    program = what if isinstance(what, Program) else Program.of_schedule(what)
+    if program.paths is not None:
+        raise InputError("the program forwards messages: only programs of blocks, and schedules, are opened")
+    sizes = [schedule.phases for schedule in program.schedules]
+    begins = np.cumsum([0, *sizes], dtype=np.int64)
+    found = [_connections(schedule, int(begin)) for schedule, begin in zip(program.schedules, begins, strict=False)]
+    joined = _Connections(
+        *(np.concatenate([getattr(each, name) for each in found]) for name in _Connections.__dataclass_fields__)
+    )
+    return ConnectionEntries(
+        tuple(stage.name.replace("\n", " ") for stage in program.stages),
+        np.array([stage.repeat for stage in program.stages], np.int64),
+        np.array([stage.turns for stage in program.stages], np.uint8),
+        np.array([stage.schedule for stage in program.stages], np.int32),
+        begins, _contexts(program), _nodes(program), *_by_rank(joined, program.ranks),
+    )  # fmt: skip
+
+
+def _contexts(program: Program) -> NDArray[np.int32]:
+    """Of every global phase, from 0 as they are met."""
+    numbers: dict[int, int] = {}
+    return np.array([numbers.setdefault(c, len(numbers)) for c in chain(*program.contexts)], np.int32)
+
+
+def _nodes(program: Program) -> NDArray[np.int32]:
+    ranks = np.arange(program.ranks, dtype=np.int32)
+    first = program.schedules[0].nodes_of(ranks)
+    for k, schedule in enumerate(program.schedules):
+        other = schedule.nodes_of(ranks)
+        wrong = np.flatnonzero(other != first)
+        if wrong.size:
+            r = int(wrong[0])
+            raise InputError(
+                f"schedules[{k}]: rank {r} is on node {other[r]}, in schedules[0] on node {first[r]}: must be the same"
+            )
+    return np.ascontiguousarray(first)
+
+
+def _connections(schedule: Schedule, begin: int) -> _Connections:
+    """Of a schedule whose phases are numbered from `begin`."""
+    pattern, message = schedule.pattern, schedule.message
+    start_s = np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
+    source, target = pattern.source[message].astype(np.int64), pattern.target[message].astype(np.int64)
+    phase = schedule.phase_of.astype(np.int64) + begin
+    order = np.lexsort((start_s, target, source, phase))  # stable: the first to be posted comes first
+    keys = tuple(each[order] for each in (phase, source, target))
+    new = np.ones(order.size, bool)
+    new[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
+    at = np.flatnonzero(new)
+    promised = guarantees(schedule)
+    size, rates, times = schedule.size[order], promised.bandwidth_Bps[order], promised.latency_s[order]
+    if at.size:  # there is a run of transfers to each connection
+        size, rates, times = np.add.reduceat(size, at), np.minimum.reduceat(rates, at), np.maximum.reduceat(times, at)
+    phase, source, target = (key[at] for key in keys)
+    return _Connections(phase, source, target, size, start_s[order[at]], order[at], rates, times)
+
+
+def _by_rank(
+    all_: _Connections, ranks: int
+) -> tuple[
+    NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32],
+    NDArray[np.float64], NDArray[np.float64],
+]:  # fmt: skip
+    """Offsets by rank, then the entries of both ends: phase, peer, send, bytes, order, bandwidth, latency."""
+    count = all_.phase.size
+    rank, peer = np.concatenate((all_.target, all_.source)), np.concatenate((all_.source, all_.target))
+    send = np.repeat(np.array([0, 1], np.uint8), count)
+    phase, start_s, first = (np.tile(each, 2) for each in (all_.phase, all_.start_s, all_.first))
+    posted = np.lexsort((first, start_s, phase, rank))
+    new = np.ones(posted.size, bool)
+    new[1:] = (np.diff(rank[posted]) != 0) | (np.diff(phase[posted]) != 0)
+    steps = np.arange(posted.size)
+    position = np.empty(posted.size, np.int32)
+    position[posted] = steps - np.maximum.accumulate(np.where(new, steps, 0))
+    sort = np.lexsort((peer, send, phase, rank))
+    return (
+        np.searchsorted(rank[sort], np.arange(ranks + 1)).astype(np.int64), phase[sort].astype(np.int32),
+        peer[sort].astype(np.int32), send[sort], np.tile(all_.bytes, 2)[sort], position[sort],
+        np.tile(all_.bandwidth_Bps, 2)[sort], np.tile(all_.latency_s, 2)[sort],
+    )  # fmt: skip
