@@ -29,6 +29,8 @@ import numpy as np
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.errors import ConsetError
+from conset.execution.connection_entries import connection_entries
+from conset.execution.opening import read_part
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program
 from conset.formats.flat import PLAN_FILE, read_flat
@@ -160,9 +162,11 @@ def seeds(folder: Path) -> dict[str, bytes]:
     rows, columns, part = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0]), np.array([0, 1, 1, 2])
     ghost_layout(rows, columns, part, 3, 8).write(folder / "layout.npz")
     write_plan_file(plan_program(forwarding_program()), folder / "flat.plan")
+    write_plan_file(None, folder / "opened.plan", connections=connection_entries(program))
     for name in (
         "layout.npz",
         "flat.plan",
+        "opened.plan",
         "machine.json",
         "program.json",
         "forwards.json",
@@ -231,6 +235,7 @@ def read(path: Path) -> object:
         "program.json": lambda: read_program_file(path), "forwards.json": lambda: verified(path),
         "machine.json": lambda: read_schedule(path),
         "layout.npz": lambda: read_layout(path), "flat.plan": lambda: read_flat(path, PLAN_FILE),
+        "opened.plan": lambda: [read_part(path, rank, 4) for rank in range(4)],
         "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
         "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),
     }  # fmt: skip

@@ -17,6 +17,7 @@ Functions; patterns and machines are nouns, specs or files:
     partition     A mesh, graph or matrix distributed over ranks: its pattern, and who owns what.
     plan          What each rank executes.
     predict       The time a schedule takes, with its terms.
+    program_open  The phases of a program opened one after the other, elements streaming through their connections.
     read          The schedule in a file.
     read_layout   Who owns what, of `compile --layout` or `Layout.write`.
     run           Executes a schedule or a program over MPI beside its baselines, every byte checked.
@@ -45,6 +46,8 @@ Nouns, which are values: compared by what they say, read-only, checked where the
     Plan          Sends and receives of every rank in order: of `plan`.
     CommPlan      A plan that the ranks of a communicator execute: of `plan(…, comm)`.
     Exchange      One rank's part of a plan over MPI, again and again.
+    OpenProgram   A program whose phases a rank opens: of `program_open`.
+    Connection    An open connection of a phase, to send or to receive elements.
     RunResult     Measured times and checked bytes: of `run`.
     RunTimeResult  Costs of scheduling at run time: of `run_at_run_time`.
 
@@ -84,8 +87,11 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from conset.execution.comm_plan import CommPlan
+    from conset.execution.connection import Connection
     from conset.execution.exchange import Exchange
     from conset.execution.job import RunResult
+    from conset.execution.open_program import OpenProgram
+    from conset.execution.opening import program_open
     from conset.execution.plan import Plan
     from conset.inputs import load_machine, load_pattern, partition, read_layout
     from conset.machine.costs import Costs
@@ -122,11 +128,13 @@ _HOMES = {
     "Bounds": "conset.bounds.bounds",
     "CommPlan": "conset.execution.comm_plan",
     "Comparison": "conset.comparison.rows",
+    "Connection": "conset.execution.connection",
     "Costs": "conset.machine.costs",
     "Exchange": "conset.execution.exchange",
     "Layout": "conset.pattern.layout",
     "Limits": "conset.machine.limits",
     "Machine": "conset.machine.machine",
+    "OpenProgram": "conset.execution.open_program",
     "Partition": "conset.pattern.layout",
     "Pattern": "conset.pattern.pattern",
     "Plan": "conset.execution.plan",
@@ -139,15 +147,17 @@ _HOMES = {
     "Topology": "conset.network.topology",
     "Verification": "conset.verification.verification",
     "Workload": "conset.simulation.workload",
+    "program_open": "conset.execution.opening",
 }  # fmt: skip
 
 __all__ = [
-    "ArgumentError", "Bounds", "CommPlan", "Comparison", "ConsetError", "Costs", "Exchange", "ExecutionError",
-    "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError", "Partition", "Pattern",
-    "Plan", "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline", "Timing", "Topology", "UsageError",
-    "Verification", "VerificationError", "Workload", "__version__", "alltoallv_init", "bound", "compare", "compile",
-    "load_machine", "load_pattern", "neighbor_alltoallv_init", "partition", "plan", "predict", "read", "read_layout",
-    "run", "run_at_run_time", "simulate", "verify", "write",
+    "ArgumentError", "Bounds", "CommPlan", "Comparison", "Connection", "ConsetError", "Costs", "Exchange",
+    "ExecutionError", "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError",
+    "OpenProgram", "Partition", "Pattern", "Plan", "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline",
+    "Timing", "Topology", "UsageError", "Verification", "VerificationError", "Workload", "__version__",
+    "alltoallv_init", "bound", "compare", "compile", "load_machine", "load_pattern", "neighbor_alltoallv_init",
+    "partition", "plan", "predict", "program_open", "read", "read_layout", "run", "run_at_run_time", "simulate",
+    "verify", "write",
 ]  # fmt: skip
 
 

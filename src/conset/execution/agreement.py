@@ -6,10 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from conset.errors import ConsetError, ExecutionError, InputError
+from conset import _core
+from conset.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+_ERRORS: dict[_core.Code, type[ConsetError]] = {
+    _core.Code.argument: UsageError,
+    _core.Code.file: InputError,
+    _core.Code.mismatch: InputError,
+    _core.Code.schedule: NoScheduleError,
+}
+"""All others are of execution."""
+
+
+def error_of(code: _core.Code, text: str) -> ConsetError:
+    """What the core has come to, as an error: its class by the code, in the core's words."""
+    return _ERRORS.get(code, ExecutionError)(text)
 
 
 @contextmanager

@@ -93,9 +93,7 @@ def plan_on(comm: MPI.Intracomm, make: Callable[[], Plan], file: Path | None, se
         ConsetError: what `make` raises on a rank, on every one.
         InputError: plan and communicator, or the plans of ranks, differ.
     """
-    with agreed(comm):
-        content = "" if file is None else sha256(_read(file)).hexdigest()[:16]
-    require_same(comm, "of a schedule or program" if file is None else f"of a file of digest {content}", "plan")
+    require_same_file(comm, file, "plan")
     require_same(comm, settings, "plan with")
     plan: Plan | None = None
     with agreed(comm):
@@ -107,6 +105,17 @@ def plan_on(comm: MPI.Intracomm, make: Callable[[], Plan], file: Path | None, se
     assert plan is not None
     require_same(comm, plan_digest(plan), "plan of digest")
     return CommPlan(comm, RankPlan.of(plan, comm.rank))
+
+
+def require_same_file(comm: MPI.Intracomm, file: Path | None, what: str) -> None:
+    """Checks that all ranks name files of the same content, or None, a noun; `what` is made of it. Collective.
+
+    Raises:
+        InputError: on every rank: a file cannot be read, or one has another than rank 0.
+    """
+    with agreed(comm):
+        content = "" if file is None else sha256(_read(file)).hexdigest()[:16]
+    require_same(comm, "of a schedule or program" if file is None else f"of a file of digest {content}", what)
 
 
 def _read(file: Path) -> bytes:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from conset import _core
 from conset.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
-from conset.execution.agreement import describe_error
+from conset.execution.agreement import describe_error, error_of
 
 Result = TypeVar("Result")
 
@@ -17,13 +17,6 @@ _CODES: tuple[tuple[type[ConsetError], _core.Code], ...] = (
     (NoScheduleError, _core.Code.schedule),
     (ExecutionError, _core.Code.state),
 )
-_ERRORS: dict[_core.Code, type[ConsetError]] = {
-    _core.Code.argument: UsageError,
-    _core.Code.file: InputError,
-    _core.Code.mismatch: InputError,
-    _core.Code.schedule: NoScheduleError,
-}
-"""All others are of execution."""
 
 
 class Attempt:
@@ -68,4 +61,4 @@ class Attempt:
             return
         if self._error is not None and not isinstance(self._error, ConsetError):
             raise self._error
-        raise _ERRORS.get(outcome.code, ExecutionError)(outcome.detail) from None
+        raise error_of(outcome.code, outcome.detail) from None

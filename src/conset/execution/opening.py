@@ -1,0 +1,138 @@
+"""Opening: every rank's part of a program's connections, of a plan file, a schedule or program file, or the noun."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conset import _core
+from conset.arguments import python_interface
+from conset.errors import InputError
+from conset.execution.agreement import agreed, error_of, require_same
+from conset.execution.comm_plan import require_same_file
+from conset.execution.connection_entries import ConnectionEntries, connection_entries
+from conset.execution.open_program import CREDITS, PACKET_BYTES, OpenProgram, require_packets
+from conset.program.program import Program
+from conset.schedule.schedule import Schedule
+from conset.units import count_of
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+@python_interface
+def program_open(
+    program: Schedule | Program | str | Path,
+    comm: MPI.Intracomm,
+    *,
+    packet_bytes: int = PACKET_BYTES,
+    credits: int = CREDITS,
+    timeout_s: float | None = None,
+) -> OpenProgram:
+    """Opens a program whose phases the ranks instantiate, to send and receive elements on its connections; collective.
+
+        with conset.program_open("x.plan", comm) as program:
+            for block, phase in program.steps():
+                program.instantiate(block, phase)
+                to = program.connection(3, "send")
+                to.send_elements(array)
+                ...
+                program.phase_end()
+
+    `docs/connections.md` says what may wait for what. Of a `.plan` file every rank reads its own part; a schedule or
+    program file is read by rank 0.
+
+    Args:
+        program: a program of blocks or a schedule, or its file, or the plan file of it; the same on every rank. How
+            often blocks repeat does not matter: nothing is unrolled.
+        comm: as many ranks as the program has; duplicated.
+        packet_bytes: of elements in a packet [B]; the same on all ranks.
+        credits: packets of a connection that may be filled, under way or unread; the same on all ranks.
+        timeout_s: longest time of a wait in which nothing moves [s]; None: no limit.
+
+    Raises:
+        UsageError: a setting is out of range.
+        InputError: no such file, a program that forwards, another number of ranks, or ranks that do not open the same.
+            What is wrong on one rank is an error on all.
+    """
+    with agreed(comm):
+        require_packets(packet_bytes, credits, timeout_s)
+    require_same(comm, f"of {packet_bytes} B with {count_of(credits, 'credit')}", "packets")
+    part = _part(program, comm)
+    require_same(comm, _digest(part), "program of digest")
+    return OpenProgram(comm, part, packet_bytes, credits, timeout_s)
+
+
+def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _core.RankConnections:
+    file = None if isinstance(program, Schedule | Program) else Path(program)
+    require_same(comm, "a noun" if file is None else f"a file '{file.name}'", "program:")
+    if file is not None and file.suffix.lower() == ".plan":
+        with agreed(comm):
+            return read_part(file, comm.rank, comm.size)
+    require_same_file(comm, file, "program")
+    entries: ConnectionEntries | None = None
+    with agreed(comm):
+        if file is None or comm.rank == 0:
+            entries = connection_entries(program if isinstance(program, Schedule | Program) else _read(Path(program)))
+            if entries.ranks != comm.size:
+                text = f"the MPI job has {count_of(comm.size, 'rank')}, the program {entries.ranks}: must agree"
+                raise InputError(text)
+    if file is None:
+        assert entries is not None
+        return to_core(rank_entries(entries, comm.rank))
+    parts = None if entries is None else [rank_entries(entries, rank) for rank in range(comm.size)]
+    return to_core(comm.scatter(parts))
+
+
+def _read(path: Path) -> Schedule | Program:
+    from conset.formats.program import read_program_file
+    from conset.formats.schedule import read_schedule
+    from conset.formats.sniff import sniff
+
+    return read_program_file(path) if sniff(path).form == "program" else read_schedule(path)
+
+
+def read_part(path: Path, rank: int, ranks: int) -> _core.RankConnections:
+    """What a plan file has for one rank.
+
+    Raises:
+        InputError: no such file, none of connections, broken, or of another number of ranks.
+    """
+    try:
+        return _core.read_connections(str(path), rank, ranks)
+    except _core.ProgramFailure as failure:
+        code, text = failure.args
+        raise error_of(code, text) from None
+
+
+def rank_entries(entries: ConnectionEntries, rank: int) -> dict[str, Any]:
+    """One rank's part, as the core takes it and as it travels to its rank."""
+    at = slice(int(entries.offsets[rank]), int(entries.offsets[rank + 1]))
+    offsets = np.searchsorted(entries.phase[at], np.arange(entries.phases + 1)).astype(np.int64)
+    return {
+        "rank": rank, "names": list(entries.names), "repeat": entries.repeat, "turns": entries.turns,
+        "block_schedule": entries.block_schedule, "schedule_phases": entries.schedule_phases,
+        "phase_context": entries.phase_context, "node": entries.node, "offsets": offsets,
+        "peer": entries.peer[at], "send": entries.send[at], "bytes": entries.bytes[at], "order": entries.order[at],
+        "bandwidth": entries.bandwidth_Bps[at], "latency": entries.latency_s[at],
+    }  # fmt: skip
+
+
+def to_core(part: dict[str, Any]) -> _core.RankConnections:
+    """The core's own form of a part.
+
+    Raises:
+        ValueError: it breaks a rule: a bug of the caller.
+    """
+    return _core.RankConnections(**part)
+
+
+def _digest(part: _core.RankConnections) -> str:
+    """Of what all ranks must have alike: sixteen digits of a hash."""
+    digest = sha256(repr((part.ranks, part.names)).encode())
+    for name in ("node", "repeat", "turns", "block_schedule", "schedule_phases", "phase_context"):
+        digest.update(getattr(part, name).tobytes())
+    return digest.hexdigest()[:16]
