@@ -88,7 +88,7 @@ CASES = [
     (["show", "s.json", "--guarantees", "-o", "x.svg"], 2, "--guarantees: is text only"),
     (["show", "p.json", "--linkage", "0"], 2, "--linkage: 'p.json' is a program, not a schedule"),
     (["show", "p.json", "--guarantees"], 2, "--guarantees: 'p.json' is a program, not a schedule"),
-    (["show", "p.json", "-o", "x.svg"], 2, "a program of building blocks forwards nothing"),
+    (["show", "p.json", "--message", "0", "-o", "x.svg"], 2, "a program of building blocks forwards nothing"),
     (["show", "s.json", "--phase", "all", "-o", "x.svg"], 2, "--phase all: -o x.svg draws one phase; a page (.html)"),
     (["show", "s.json", "--phase", "²"], 2, "--phase '²': a whole number or all is required"),
     (["show", "s.json", "--linkage", "²"], 2, "--linkage '²': a node or `all` required"),

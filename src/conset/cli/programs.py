@@ -138,7 +138,7 @@ def predict_file(
 
 
 def show_file(file: Path, json: bool, output: Path | None = None, message: int | None = None) -> None:
-    """A program in the terminal; with `output` a picture or page of one message's way through its stages."""
+    """A program in the terminal; with `output` drawn: blocks as their phases and switches, else a message's way."""
     from conset.cli.output import console, print_json, progress
     from conset.errors import UsageError
     from conset.formats.program import document_of_program, read_program_file
@@ -172,12 +172,17 @@ def _draw_program(program: Program, text: str, output: Path, message: int | None
     from functools import partial
 
     from conset.report.html import is_page, pattern_html, write_page
+    from conset.report.picture_blocks import picture_blocks
     from conset.report.picture_stages import picture_message, require_paths
     from conset.report.style import save
 
-    draw = partial(picture_message, program, message)
+    if program.paths is None and message is None:
+        draw, title, facts = partial(picture_blocks, program), f"blocks on {program.machine.name}", ""
+    else:
+        pattern = require_paths(program).pattern
+        draw, title = partial(picture_message, program, message), f"{pattern.name} on {program.machine.name}"
+        facts = pattern_html(pattern)
     if is_page(output):
-        paths = require_paths(program)
-        write_page(output, f"{paths.pattern.name} on {program.machine.name}", pattern_html(paths.pattern), text, [draw])
+        write_page(output, title, facts, text, [draw])
     else:
         save(draw, output)

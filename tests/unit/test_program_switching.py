@@ -1,0 +1,133 @@
+"""Programs over time: every repetition walked one by one beside what is computed; pictures of phases and switches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conset.compilation.options import CompileOptions
+from conset.errors import InputError
+from conset.machine.machine import Machine
+from conset.machine.spec import parse_machine
+from conset.pattern.spec import parse_pattern
+from conset.prediction import predict
+from conset.program import Program, compile_program, predict_program, switching
+from conset.program.spec import BlockSpec
+from conset.schedule.linkage import guarantees
+from grid_programs import rows_then_columns
+
+
+def blocks(machine: str, *named: tuple[str, str, int, str]) -> Program:
+    """A program of (name, pattern, repeat, method)."""
+    on = parse_machine(machine)
+    specs = [
+        BlockSpec(name, parse_pattern(text, topology=on.topology, ranks=on.topology.endpoints), repeat,
+                  CompileOptions(method))
+        for name, text, repeat, method in named
+    ]  # fmt: skip
+    return compile_program(specs, on, CompileOptions())
+
+
+def walked(program: Program) -> dict[str, Any]:
+    """Time and parts of switches, phase after phase, by predictions of single phases."""
+    machine, costs = program.machine, program.machine.costs_for(program.schedules[0].method)
+    barrier_s = costs.synchronization.at(machine.topology.endpoints)
+    now = drain = synchronization = setup = 0.0
+    switches, last = 0, None
+    for stage in program.stages:
+        schedule, contexts = program.schedules[stage.schedule], program.contexts[stage.schedule]
+        latency = guarantees(schedule).latency_s
+        for repetition in range(stage.repeat):
+            order = range(schedule.phases)
+            for phase in reversed(order) if stage.turns and repetition % 2 else order:
+                alone = _alone(program.machine, schedule, phase)
+                if last is None or last[0] != contexts[phase]:
+                    entered = last is not None or costs.first_barrier
+                    synchronization += barrier_s * entered
+                    setup += costs.setup_s
+                    now += barrier_s * entered + costs.setup_s
+                    switches += last is not None
+                    drain += 0.0 if last is None else last[1]
+                now += alone
+                own = latency[schedule.phase_of == phase]
+                last = contexts[phase], min(alone, float(own.max(initial=0.0)))
+    return {"now": now, "drain": drain, "synchronization": synchronization, "setup": setup, "switches": switches}
+
+
+def _alone(machine: Machine, schedule: Any, phase: int) -> float:
+    """What one phase transfers [s]."""
+    inside = schedule.phase(phase)
+    cut = replace(
+        schedule, phase_offsets=np.array([0, inside.stop - inside.start]), message=schedule.message[inside],
+        parts=schedule.size[inside], route_offsets=None, route_nodes=None, channels=None, timetable=None,
+    )  # fmt: skip
+    return predict(cut, sync="barrier").terms["transfer"]
+
+
+PROGRAM = st.lists(
+    st.tuples(
+        st.sampled_from(("neighbor", "shift:by=3", "random:degree=2", "alltoall,size=64", "butterfly,size=4KiB")),
+        st.integers(1, 7), st.sampled_from(("rs-nl", "first-fit", "naive", "coloring")),
+    ), min_size=1, max_size=4,
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    PROGRAM, st.sampled_from(("torus:4x4,setup=5us", "mesh:2x4,tolerance=8", "ipsc860:8")), st.sampled_from((0, 9, 240))
+)
+def test_a_program_over_time_is_its_phases_one_by_one(
+    rows: list[tuple[str, int, str]], machine: str, kept: int
+) -> None:
+    program = blocks(machine, *((f"block {k}", text, repeat, how) for k, (text, repeat, how) in enumerate(rows)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(switching, "KEPT", kept)
+        found = switching.switching(program)
+    expected = walked(program)
+    assert found.switches == program.switches == expected["switches"]
+    assert found.end_s[-1] == pytest.approx(predict_program(program).time_s, rel=1e-9)
+    assert found.end_s[-1] == pytest.approx(expected["now"], rel=1e-9)
+    for name in switching.PARTS:
+        assert found.parts[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-15), name
+    # what is kept and what is left out meet without gaps
+    begins = found.begin_s - found.setup_s - found.synchronization_s
+    gaps = [(each.begin_s, each.end_s) for each in found.left_out]
+    edges = sorted([*zip(begins.tolist(), found.end_s.tolist(), strict=True), *gaps])
+    assert edges[0][0] == 0
+    assert [end for _, end in edges[:-1]] == pytest.approx([begin for begin, _ in edges[1:]], rel=1e-9, abs=1e-15)
+    if kept == 240:
+        assert not found.left_out
+        assert int(found.switched.sum()) - 1 == program.switches
+        assert found.drain_s.sum() == pytest.approx(expected["drain"], rel=1e-9, abs=1e-15)
+
+
+def test_what_forwards_has_no_switches() -> None:
+    with pytest.raises(InputError, match="holds no connections open"):
+        switching.switching(rows_then_columns(parse_machine("mesh:4x4"), (4, 4)))
+
+
+def test_blocks_are_drawn_with_their_switches(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
+    from conset.report.picture_blocks import picture_blocks
+    from conset.report.style import save
+
+    program = blocks(
+        "iwarp:4x4", ("transpose", "alltoall,size=2KiB", 2, "connections"), ("halo", "neighbor", 300, "connections")
+    )
+    first, second = tmp_path / "a.svg", tmp_path / "b.svg"
+    save(lambda: picture_blocks(program), first)
+    save(lambda: picture_blocks(program), second)
+    assert first.read_bytes() == second.read_bytes()
+    words = re.findall(r"<!-- (.*?) -->", first.read_text(encoding="utf-8"), re.DOTALL)
+    contexts = program.figures()["contexts"]
+    assert f"2 blocks on iwarp:4x4: {program.switches} switches between {contexts} contexts" in words
+    assert {"transpose, 2 × ⇄  0", "halo, 300 ×  0", "start → transpose 0", "transpose 0 → halo 0"} <= set(words)
+    assert {"drain", "synchronization", "set-up", "parts of a switch"} <= set(words)
+    assert any(text.startswith("297 more, ") for text in words)
