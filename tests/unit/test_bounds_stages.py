@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import ceil, log2
 
 import numpy as np
@@ -18,7 +19,9 @@ from conset.compilation.pipeline import compile_placed
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.program import Program, bound_program, chained
+from conset.pattern.spec import parse_pattern
+from conset.program import Program, bound_program, chained, compile_program, predict_program
+from conset.program.spec import BlockSpec
 from conset.schedule.manifest import Manifest
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
@@ -27,6 +30,7 @@ from conset.simulation.workload import Workload
 from grid_programs import alltoall, rows_then_columns
 
 US = 1e-6
+CONNECTIONS = CompileOptions("connections")
 LOGP = "crossbar:32,overhead=2us,inject=0,eject=0,per_transfer=3us,port=none"
 """1 us of work at either end and 3 us between: a way takes 5 us, messages of a rank are 1 us apart."""
 
@@ -130,6 +134,29 @@ def test_bounds_of_building_blocks() -> None:
     bounds = bound_program(Program.of_schedule(schedule))
     assert bounds.any_number is None
     assert bounds.whole.phases == bounds.stages[0].phases
+
+
+def test_blocks_that_share_a_context_are_not_bounded_as_if_each_run_opened_it() -> None:
+    machine = parse_machine("iwarp:4x4")
+    halo, both = (parse_pattern(text, topology=machine.topology, ranks=16) for text in ("neighbor", "alltoall"))
+    specs = [BlockSpec("transpose", both, 2, CONNECTIONS), BlockSpec("halo", halo, 20, CONNECTIONS)]
+    program = compile_program(specs, machine, CONNECTIONS)
+    bounds, predicted_s = bound_program(program), predict_program(program).time_s
+    assert bounds.whole.time_s <= predicted_s * (1 + 1e-9)
+    # 20 runs of the halo need one context, the transpose four of the five
+    setup_s = machine.costs_for("connections").setup_s
+    assert predicted_s - bounds.whole.time_s < 8 * setup_s
+    assert "4 contexts" in bounds.whole.time_witness
+    assert bounds.whole.phases == program.phases
+
+
+def test_messages_of_one_pair_need_one_context() -> None:
+    machine = parse_machine("crossbar:2,setup=1ms")
+    twice = Pattern(2, np.array([0, 2, 2]), np.array([1, 1], np.int32), np.array([8, 8]))
+    program = compile_program([BlockSpec("two", twice, 1, CompileOptions("first-fit"))], machine, CompileOptions())
+    shared = replace(program, contexts=((0, 0),))  # both phases use one connection
+    assert (shared.phases, shared.switches) == (2, 0)
+    assert bound_program(shared).whole.time_s <= predict_program(shared).time_s < 2e-3
 
 
 def invoke(*words: str) -> str:

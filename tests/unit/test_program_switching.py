@@ -18,7 +18,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
-from conset.program import Program, compile_program, predict_program, switching
+from conset.program import Program, bound_program, compile_program, predict_program, switching
 from conset.program.spec import BlockSpec
 from conset.schedule.linkage import guarantees
 from grid_programs import rows_then_columns
@@ -96,6 +96,9 @@ def test_a_program_over_time_is_its_phases_one_by_one(
     assert found.end_s[-1] == pytest.approx(expected["now"], rel=1e-9)
     for name in switching.PARTS:
         assert found.parts[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-15), name
+    bounds = bound_program(program).whole
+    assert bounds.phases <= program.phases
+    assert 0 < bounds.time_s <= predict_program(program).time_s * (1 + 1e-9)
     # what is kept and what is left out meet without gaps
     begins = found.begin_s - found.setup_s - found.synchronization_s
     gaps = [(each.begin_s, each.end_s) for each in found.left_out]

@@ -18,6 +18,7 @@ from conset import _core
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed, placement_of
 from conset.errors import InputError
+from conset.machine.costs import Costs, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
@@ -139,3 +140,8 @@ def predict_program(program: Program, *, machine: Machine | None = None) -> Prog
         "transfer": sum(block_s),
     }
     return ProgramPrediction(sum(terms.values()), terms, block_s, switches, target.name)
+
+
+def without_switches(costs: Costs) -> Costs:
+    """Costs of a phase by itself, whose connections are open."""
+    return replace(costs, setup_s=0.0, synchronization=Synchronization())

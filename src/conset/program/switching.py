@@ -12,7 +12,7 @@ Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connection
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from conset.arrays import ValueObject
 from conset.errors import InputError
-from conset.machine.costs import Costs, Synchronization
 from conset.prediction import predict
-from conset.program.compile import ProgramPrediction, predict_program
+from conset.program.compile import ProgramPrediction, predict_program, without_switches
 from conset.program.program import Program, Stage
 from conset.schedule.linkage import guarantees
 from conset.schedule.schedule import Schedule
@@ -139,7 +138,7 @@ class _Builder:
                 zip(self.program.stages, self.prediction.block_s, strict=True)}  # fmt: skip
         found = []
         for k, schedule in enumerate(self.program.schedules):
-            alone = predict(schedule, sync="barrier", machine=schedule.machine.with_costs(_without_switches)).phase_s
+            alone = predict(schedule, sync="barrier", machine=schedule.machine.with_costs(without_switches)).phase_s
             total = float(alone.sum())
             found.append(alone * (once[k] / total) if total else np.zeros(schedule.phases))
         return found
@@ -218,10 +217,6 @@ def _passes(program: Program) -> Iterator[_Pass]:
 
 def _backwards(stage: Stage, repetition: int) -> bool:
     return stage.turns and repetition % 2 == 1
-
-
-def _without_switches(costs: Costs) -> Costs:
-    return replace(costs, setup_s=0.0, synchronization=Synchronization())
 
 
 def _drains(schedule: Schedule, transfer_s: Floats) -> Floats:
