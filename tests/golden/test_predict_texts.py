@@ -62,7 +62,7 @@ ALL_TO_ALL = [STEPS[3 * p : 3 * p + 3] for p in range(3)] + [STEPS[9 + 2 * p : 1
 )
 def test_conset_tables_1_to_3(phases: list[list[np.ndarray]], words: int, clocks: int) -> None:
     """The text counts access to the network only: free links, no latency; Tables 1-3 use 520 clocks, not 528."""
-    machine = with_settings(parse_machine("iwarp:8x8"), "setup=26us,link=none,hop=0,per_transfer=0")
+    machine = with_settings(parse_machine("iwarp:8x8"), "synchronization=17.2us,link=none,hop=0,per_transfer=0")
     prediction = predict(schedule_of(machine, phases, words * WORD_B), sync="barrier")
     assert prediction.time_s / CLOCK_S == pytest.approx(clocks, rel=1e-9)
 

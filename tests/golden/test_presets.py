@@ -32,9 +32,7 @@ NUMBERS: list[tuple[str, str, Any, str, str]] = [
     ("iwarp", "out", 40 * MB, "printed", "port_out"),
     ("iwarp", "in", 40 * MB, "printed", "port_in"),
     ("iwarp", "hop", 0.2 * US, "derived", "hop"),
-    ("iwarp", "setup_connections", 26.4 * US, "printed", "setup"),
     ("iwarp", "receives", 1, "fitted", "receives"),
-    ("iwarp", "barrier", 0.0, "printed", "synchronization"),
     ("iwarp", "first_barrier", True, "printed", "first_barrier"),
     ("iwarp", "buffers", None, "unknown", "outstanding_receives"),
     ("ipsc860", "out", 2.56 * MB, "commonly reported, not checked", "port_out"),
@@ -140,7 +138,7 @@ def test_ipsc860_overhead_changes_at_100_bytes() -> None:
 @pytest.mark.parametrize(
     ("preset", "model", "tag", "receive", "processors"),
     [
-        ("iwarp", "wormhole", "printed", "before", "one"),  # 000 section 1: wormhole routing
+        ("iwarp", "flow", "fitted", "before", "one"),  # 000 Tables 1-3: connections share links evenly
         ("ipsc860", "circuit", "printed", "before", "one"),  # 001 section 2.2: circuit-switched
         ("delta", "wormhole", "printed", "after", "two"),  # 002 section 2: wormhole routing
         ("paragon", "wormhole", "commonly reported, not checked", "before", "two"),
@@ -159,6 +157,26 @@ def test_costs_of_messages_are_overhead_half_at_each_end_and_no_latency(preset: 
         assert costs.send_overhead == costs.receive_overhead
         assert not any((*costs.inject.seconds, *costs.eject.seconds))
         assert {costs.provenance[word].tag for word in ("inject", "eject")} == {"assumed"}
+
+
+def test_iwarp_switches_contexts_in_528_clocks_of_which_the_synchronization_follows_the_size() -> None:
+    # 000 section 4.2.1: 352 + 176 clocks; row setup_connections of the table has both, row barrier is inside it
+    machine = parse_machine("iwarp")
+    costs, naive = machine.costs, machine.costs_for("naive")
+    assert costs.synchronization.at(64) == pytest.approx(352 / 20e6)
+    assert costs.setup_s == pytest.approx(176 / 20e6)
+    assert costs.synchronization.at(64) + costs.setup_s == pytest.approx(26.4 * US)
+    for sides, clocks in (("4x4", 352 * 4 / 6), ("16x16", 352 * 8 / 6), ("1x1", 0)):
+        other = parse_machine(f"iwarp:{sides}")
+        assert other.costs.synchronization.at(other.topology.nodes) == pytest.approx(clocks / 20e6)
+    assert (naive.setup_s, naive.synchronization.at(64)) == (0, 0)
+    assert (costs.provenance["synchronization"].tag, costs.provenance["setup"].tag) == ("derived", "printed")
+
+
+def test_iwarp_message_passing_is_by_wormhole() -> None:
+    costs = parse_machine("iwarp").costs_for("naive")
+    assert (costs.model, costs.provenance["model"].tag) == ("wormhole", "printed")  # 000 section 1: wormhole routing
+    assert parse_machine("iwarp").models == ("flow", "wormhole")
 
 
 def test_iwarp_message_passing_works_20_us_at_each_end() -> None:
@@ -193,7 +211,11 @@ def test_iwarp_predicts_table_1(words: int, connections_clocks: int, messages_cl
 
     def port(method: str) -> float:
         costs = machine.costs_for(method)
-        return costs.setup_s + 4 * (costs.overhead.at(4 * words) + 4 * words / costs.port_out_Bps)
+        return (
+            costs.setup_s
+            + costs.synchronization.at(64)
+            + 4 * (costs.overhead.at(4 * words) + 4 * words / costs.port_out_Bps)
+        )
 
     assert port("first-fit") / clock_s == pytest.approx(connections_clocks + 8)
     assert port("naive") / clock_s == pytest.approx(messages_clocks)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import conset
 from conset.cli.main import run
 from conset.compilation.auto import choose_schedule
 from conset.compilation.candidates import CANDIDATES, LARGE, candidates, contentions
@@ -166,8 +167,38 @@ def test_the_policies_of_a_schedule() -> None:
     assert phased.phases == 5
     assert allowed_policies(phased) == ("none", "local", "ready", "barrier", "barrier:2", "barrier:4")
     assert allowed_policies(compile_pattern(pattern, machine, CompileOptions(method="naive"))) == ("none", "ready")
-    bound_by_connections_only = compile_pattern(*setting("random", "iwarp:4x4"), CompileOptions(method="lp"))
+    bound_by_connections_only = compile_pattern(*setting("random", "iwarp:4x4,setup=0"), CompileOptions(method="lp"))
     assert allowed_policies(bound_by_connections_only)[0] == "none"
+
+
+def test_contexts_are_switched_under_barriers_alone() -> None:
+    """000 section 4.2: all processors are synchronized before channels are written, for one phase too."""
+    pattern, machine = setting("neighbor", "iwarp:4x4")
+    for method, policies in (("lp", ("barrier",)), ("connections", ("barrier",)), ("naive", ("none", "ready"))):
+        schedule = compile_pattern(pattern, machine, CompileOptions(method=method))
+        assert (schedule.sync, allowed_policies(schedule)) == (policies[0], policies)
+    assert compile_pattern(pattern, machine, CompileOptions(method="connections")).phases == 1
+    nothing = Pattern.from_messages([], [], [], 16)
+    assert compile_pattern(nothing, machine, CompileOptions(method="connections")).sync == "none"
+
+
+def test_each_method_is_simulated_by_the_model_it_follows() -> None:
+    pattern, machine = setting("alltoall:size=1KiB", "iwarp:4x4")
+    schedule = compile_pattern(pattern, machine)
+    report = schedule.report
+    assert report is not None
+    assert report.verdict is not None
+    assert (schedule.method, report.rank_by, report.verdict["model"]) == ("connections", "flow", "flow")
+    assert "(naive by wormhole)" in report.reason
+    assert report.simulated_s == pytest.approx(conset.simulate(schedule, model="flow").time_s)
+    naive = compile_pattern(pattern, machine, CompileOptions(method="naive"))
+    posted_s = report.verdict["times"]["flow"]["posted_s"]
+    assert posted_s == pytest.approx(conset.simulate(naive, model="wormhole").time_s)
+    uniform = compile_pattern(pattern, machine, CompileOptions(rank_by="flow")).report
+    assert uniform is not None
+    assert uniform.verdict is not None
+    assert "naive by" not in uniform.reason
+    assert uniform.verdict["times"]["flow"]["posted_s"] == pytest.approx(conset.simulate(naive, model="flow").time_s)
 
 
 def test_receives_beyond_a_nodes_room_are_not_posted() -> None:

@@ -35,12 +35,14 @@ def test_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert paragon["synchronization"]["text"] == "137 us · log2 N - 134 us"
     iwarp = [(row["word"], row["text"]) for row in body["machines"][0]["costs"] if row["method"] == "naive"]
     own = [
+        ("model", "wormhole"),
         ("send_overhead", "20 us"),
         ("receive_overhead", "20 us"),
         ("per_transfer", "0 s"),
         ("blocking", "1.08"),
         ("in_flight", "2"),
         ("setup", "0 s"),
+        ("synchronization", "0 s"),
     ]
     assert iwarp == [*own, ("overlap", "1")]
 

@@ -145,7 +145,7 @@ def test_options_reach_the_costs_of_single_methods() -> None:
     machine = parse_machine("iwarp,overhead=2us")
     assert machine.costs_for("naive").overhead.at(1) == machine.costs_for("first-fit").overhead.at(1) == 2e-6
     assert machine.costs_for("naive").setup_s == 0
-    assert machine.costs_for("first-fit").setup_s == pytest.approx(26.4e-6)
+    assert machine.costs_for("first-fit").setup_s == pytest.approx(8.8e-6)
 
 
 def test_dead_nodes_leave_a_graph_of_the_survivors() -> None:

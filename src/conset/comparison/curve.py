@@ -33,7 +33,7 @@ from conset.comparison.rows import Watch, quiet
 from conset.comparison.times import check_by, deciding, simulate_workload, under
 from conset.compilation.options import FORMULA, CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.ranking import allowed_work
+from conset.compilation.ranking import allowed_work, ranking_of
 from conset.compilation.search import THREADS
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
@@ -222,7 +222,8 @@ def trace_curves(
             largest, model, (), pairs[0].schedule.phases, synchronization_s(machine, costs),
             _message_s(machine, largest), None, stands_in,
         )  # fmt: skip
-        curves.append(_curve(base, [*pairs], naive, resized, options.effort, watching))
+        posted_by = model if model == FORMULA else ranking_of(machine, by, "naive")
+        curves.append(_curve(base, [*pairs], naive, posted_by, resized, options.effort, watching))
     return tuple(curves)
 
 
@@ -266,7 +267,13 @@ def _message_s(machine: Machine, size: int) -> float:
 
 
 def _curve(
-    base: Curve, pairs: Sequence[Pair], naive: Schedule, pattern: Pattern, effort: int, watching: Watch
+    base: Curve,
+    pairs: Sequence[Pair],
+    naive: Schedule,
+    posted_by: str,
+    pattern: Pattern,
+    effort: int,
+    watching: Watch,
 ) -> Curve:
     """The points of one size; two at a time, as a simulation keeps one core busy."""
     most = 0 if base.by == FORMULA else allowed_work(pattern, base.by, effort)
@@ -282,7 +289,7 @@ def _curve(
         for first in range(0, len(pairs), THREADS):
             with watching(f"{base.size:,} B: pair {first + 1} of {len(pairs)} by {base.by}"):
                 points += executor.map(point, pairs[first : first + THREADS])
-    naive_s, _ = _time(under(replace(naive, pattern=pattern), "none"), base.by, None, most)
+    naive_s, _ = _time(under(replace(naive, pattern=pattern), "none"), posted_by, None, most)
     return replace(base, points=tuple(points), naive_s=naive_s)
 
 

@@ -128,12 +128,16 @@ Timed = tuple[float, float, str, "int | None"]
 
 @dataclass(frozen=True)
 class RegionOptions:
-    """How one method is compiled and timed; attributes as the arguments of `chart_regions`."""
+    """How one method is compiled and timed; attributes as the arguments of `chart_regions`.
+
+    With `own` the machine's model of each method says its times.
+    """
 
     options: CompileOptions
     policies: Sequence[str]
     rank_by: str
     reuse: float
+    own: bool = False
     sweep_link_limit: bool = False
 
 
@@ -187,7 +191,7 @@ def chart_regions(
         for degree in degrees:
             yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree))
 
-    common = RegionOptions(options, (), model, reuse)
+    common = RegionOptions(options, (), model, reuse, own=rank_by is None and model != FORMULA)
     return replace(_chart(drawn(), methods, common, policies, tuple(sizes), watch or quiet), stands_in=stands_in)
 
 
@@ -218,7 +222,8 @@ def chart_exchanges(
             pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
             yield Row(machine.name, count - 1, machine, [pattern])
 
-    common = RegionOptions(options, (), model, reuse, sweep_link_limit=not options.has_user_limits)
+    own = rank_by is None and model != FORMULA
+    common = RegionOptions(options, (), model, reuse, own, sweep_link_limit=not options.has_user_limits)
     regions = _chart(exchanges(), methods, common, policies, tuple(sizes), watch or quiet)
     return replace(regions, stands_in=stands_in, machines=tuple(machine.name for machine in machines))
 
@@ -316,7 +321,8 @@ def _time(schedule: Schedule, ways: RegionOptions, size: int) -> Timed:
     share = 0.0 if ways.reuse == inf or schedule.report is None else schedule.report.compile_s / ways.reuse
     schedule = _resized(schedule, ways.options, size)
     effort = ways.options.effort
-    trials = [best_trial(schedule, sync, rank_by=ways.rank_by, effort=effort) for sync in ways.policies or (None,)]
+    rank_by = None if ways.own else ways.rank_by
+    trials = [best_trial(schedule, sync, rank_by=rank_by, effort=effort) for sync in ways.policies or (None,)]
     best = min(trials, key=lambda trial: trial.time_s)
     waiting = predict(schedule, sync="barrier").time_s
     return best.time_s + share, waiting + share, best.sync, contention_of(schedule)

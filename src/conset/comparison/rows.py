@@ -21,7 +21,7 @@ from conset.compilation.auto import choose_policy
 from conset.compilation.candidates import LARGE
 from conset.compilation.options import AUTO, FORMULA, CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.compilation.ranking import allowed_work, require_affordable
+from conset.compilation.ranking import allowed_work, ranking_of, require_affordable
 from conset.compilation.summary import summarize
 from conset.errors import ConsetError, InputError, NoScheduleError, VerificationError
 from conset.machine.machine import Machine
@@ -133,8 +133,9 @@ def compare(
             _add_combined(result, pattern, machine, options, word)
     if first is not None and not result.rows:
         raise first
-    _add_times(result, models, options.effort, watching)
-    return result.sorted()
+    _add_times(result, None if by is None and model != FORMULA else model, models, options.effort, watching)
+    decided = ", ".join(dict.fromkeys(str(row["by"]) for row in result.rows))
+    return replace(result, by=decided or model).sorted()
 
 
 def compare_all(
@@ -194,18 +195,19 @@ def _too_long(name: str, pattern: Pattern, options: CompileOptions) -> str:
     return f"searches too long for {pattern.messages:,} messages, at most {most:,}; --methods {name} or --effort allows"
 
 
-def _add_times(result: Comparison, models: Sequence[str], effort: int, watching: Watch) -> None:
-    """What decides, and what stands beside it; a model that is both simulates once."""
+def _add_times(result: Comparison, by: str | None, models: Sequence[str], effort: int, watching: Watch) -> None:
+    """What decides (`by`; None: the machine's model of each method), and what stands beside it, simulated once."""
     for k, (row, schedule) in enumerate(zip(result.rows, result.schedules, strict=True), 1):
         what = f"{schedule.method} under {schedule.sync} ({k} of {len(result.rows)})"
         if models:
             with watching(f"simulating {what} by {', '.join(models)}"):
                 row["simulated"], row["not_simulated"] = simulate_by(schedule, models, effort=effort)
-        with watching(f"simulating {what} by {result.by}"):
-            time_s, why_not = _deciding_time(row, schedule, result.by, effort)
+        model = ranking_of(schedule.machine, by, schedule.method)
+        with watching(f"simulating {what} by {model}"):
+            time_s, why_not = _deciding_time(row, schedule, model, effort)
         own = schedule.machine.costs_for(schedule.method).in_flight
         row |= {
-            "by": result.by, "time_s": time_s, "untimed": why_not or None, "contention": contention_of(schedule),
+            "by": model, "time_s": time_s, "untimed": why_not or None, "contention": contention_of(schedule),
             "machine_in_flight": "all" if own is None else own,
         }  # fmt: skip
 

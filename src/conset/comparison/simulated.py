@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 
 def default_models(machine: Machine) -> tuple[str, ...]:
     """Fair sharing, and what shows blocking on this machine."""
-    return ("flow", "wormhole" if machine.costs.model == "flow" else machine.costs.model)
+    return ("flow", next((model for model in machine.models if model != "flow"), "wormhole"))
 
 
 def parse_models(text: str | None, machine: Machine) -> tuple[str, ...]:

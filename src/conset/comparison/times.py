@@ -1,8 +1,8 @@
 """Times: what a schedule takes by the machine's model, by another or by formula, and what stands in where that fails.
 
-A machine names the model that says what it does (`Costs.model`). By it a schedule is simulated as `conset simulate`
-does, up to a counted size: `MAX_MESSAGES` of `conset.compilation.ranking`, and as much counted work as is allowed.
-Beyond it the formula stands in, which sees no message block another, and the result says so.
+A machine names the model that says what it does by a method (`Costs.model`). By it a schedule is simulated as `conset
+simulate` does, up to a counted size: `MAX_MESSAGES` of `conset.compilation.ranking`, and as much counted work as is
+allowed. Beyond it the formula stands in, which sees no message block another, and the result says so.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def time_schedule(
     check_by(by)
     prediction = predict(schedule, sync=sync, machine=machine)
     schedule = schedule if machine is None else retarget(schedule, machine)
-    model, is_required = ranking_of(schedule.machine, by), by is not None
+    model, is_required = ranking_of(schedule.machine, by, schedule.method), by is not None
     if model == FORMULA:
         return _by_formula(prediction)
     if not is_required and not is_affordable(schedule.pattern, model, 1):

@@ -167,7 +167,11 @@ def _floor_s(maker: _Maker, naive: Base) -> float:
 
 def _choose_by_model(maker: _Maker, model: str) -> Verdict:
     """The least simulated time; by formula where a stop came before any simulation ended."""
-    search = Search(model, allowed_work(maker.pattern, model, maker.options.effort), maker.executor)
+    own = maker.options.rank_by is None
+    budget = max(
+        allowed_work(maker.pattern, each, maker.options.effort) for each in (maker.machine.models if own else (model,))
+    )
+    search = Search(model, budget, maker.executor, own=own)
     posted = None if maker.naive is None else predicted_trials(maker.naive, [maker.sync or "none"])[0]
     trials: list[Trial] = []
     bases: list[Base] = []
@@ -234,7 +238,7 @@ def best_trial(schedule: Schedule, sync: str | None = None, *, rank_by: str | No
 
 
 def _verdict(schedule: Schedule, sync: str | None, rank_by: str | None, effort: int) -> Verdict:
-    base, model = Base(schedule), ranking_of(schedule.machine, rank_by)
+    base, model = Base(schedule), ranking_of(schedule.machine, rank_by, schedule.method)
     trials = predicted_trials(base, allowed_policies(schedule) if sync is None else (sync,))
     if model == FORMULA:
         return verdict_by_formula(trials, best_of(trials), user_limits=schedule.limits_asked)

@@ -149,8 +149,9 @@ def compile_by(
     return Schedule(
         pattern, machine, name, problem.limits, phases.offsets, phases.message,
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
-        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases), limits_asked=user_limits,
-        manifest=manifest or Manifest(seed=options.seed), min_bandwidth_Bps=problem.min_bandwidth, report=report,
+        channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases, machine, name),
+        limits_asked=user_limits, manifest=manifest or Manifest(seed=options.seed),
+        min_bandwidth_Bps=problem.min_bandwidth, report=report,
     )  # fmt: skip
 
 
@@ -164,9 +165,10 @@ def _problem_of(
     return Problem(pattern, machine, limits, placement, options.search, demands), user_limits
 
 
-def default_sync(phases: Phases) -> str:
-    """`none` where there is nothing to separate, else `barrier`."""
-    return "none" if phases.offsets.size <= 2 else "barrier"
+def default_sync(phases: Phases, machine: Machine, method: str) -> str:
+    """`none` where there is nothing to separate and no context to switch to, else `barrier`."""
+    most = 0 if machine.switches_contexts(method) else 1
+    return "none" if phases.offsets.size - 1 <= most else "barrier"
 
 
 def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Schedule:

@@ -1,6 +1,6 @@
 """Ranking: simulated times of trials, one call of a model, how much of it may be spent, and which model ranks.
 
-A machine names the model that it follows (`Costs.model`); that one ranks unless options name another. A
+A machine names the model that each method follows on it (`Costs.model`); that one ranks unless options name another. A
 pattern above `MAX_MESSAGES` is ranked by formula: the choice says so.
 """
 
@@ -73,9 +73,9 @@ class Outcome:
     cut: bool = False
 
 
-def ranking_of(machine: Machine, rank_by: str | None) -> str:
-    """What ranks: what options name, else the machine's model."""
-    return machine.costs.model if rank_by is None else rank_by
+def ranking_of(machine: Machine, rank_by: str | None, method: str = "") -> str:
+    """What ranks: what options name, else the machine's model of a method; without one that of most methods."""
+    return machine.costs_for(method).model if rank_by is None else rank_by
 
 
 def require_affordable(pattern: Pattern, rank_by: str | None, effort: int = 1) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from conset import _core
 from conset.bounds import bound
 from conset.compilation.candidates import CANDIDATES
-from conset.compilation.ranking import BLOCKING, EQUAL, Outcome, end_time, settings_of
+from conset.compilation.ranking import BLOCKING, EQUAL, Outcome, end_time, ranking_of, settings_of
 from conset.compilation.trial import REL_TOL, Base, Trial, TrialKey, allowed_policies, predicted_trials
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
@@ -49,9 +49,10 @@ class Search:
     """What was simulated so far.
 
     Attributes:
-        model: what simulates.
+        model: what simulates; with `own` what simulates most methods.
         budget: counted work that may be spent.
         executor: where the trials of a batch run.
+        own: whether the machine's model of its method simulates a trial.
         floor_s: no schedule over the machine's routes takes less, whatever its policy [s].
         spent: counted work.
         finished: trials with a simulated time, in the order in which they were simulated.
@@ -65,6 +66,7 @@ class Search:
     model: str
     budget: int
     executor: Executor
+    own: bool = False
     floor_s: float = 0.0
     spent: int = 0
     finished: list[Trial] = field(default_factory=list)
@@ -90,6 +92,11 @@ class Search:
     def is_over(self) -> bool:
         """Whether nothing can be faster, or nothing may be spent any more."""
         return self.best_s <= self.floor_s * REL_TOL or self.spent >= self.budget or _core.stop_asked()
+
+    def model_of(self, trial: Trial) -> str:
+        """What simulates a trial."""
+        schedule = trial.base.schedule
+        return ranking_of(schedule.machine, None if self.own else self.model, schedule.method)
 
     def run(
         self,
@@ -140,7 +147,7 @@ class Search:
         def simulate_workload(trial: Trial) -> Outcome | InputError | NoScheduleError:
             settings = settings_of(trial.base.schedule, trial.sync, trial.in_flight, until_s=until_s, max_work=max_work)
             try:
-                return end_time(trial.base.workload, trial.base.schedule.machine, settings, self.model)
+                return end_time(trial.base.workload, trial.base.schedule.machine, settings, self.model_of(trial))
             except (InputError, NoScheduleError) as reason:
                 return reason
 
@@ -156,7 +163,7 @@ class Search:
             if trial.in_flight is None:
                 self.least_s[trial.base, trial.sync] = min(outcome.time_s, until_s)
             if isfinite(outcome.time_s) and outcome.time_s <= until_s:
-                self.finished.append(replace(trial, time_s=outcome.time_s, rank_by=self.model))
+                self.finished.append(replace(trial, time_s=outcome.time_s, rank_by=self.model_of(trial)))
 
 
 def barriers_s(trial: Trial) -> float:
@@ -206,7 +213,7 @@ def all_trials(bases: Sequence[Base], sync: str | None, search: Search) -> list[
         policies = allowed_policies(base.schedule) if sync is None else (sync,)
         trials = [Trial(base, policy) for policy in policies]
         if not over:
-            trials = [t for t in trials if search.may_win(t) and not is_as_posted(t, search.model)]
+            trials = [t for t in trials if search.may_win(t) and not is_as_posted(t, search.model_of(t))]
         return predicted_trials(base, [trial.sync for trial in trials])
 
     trials = [replace(trial, time_s=inf) for found in search.executor.map(predict, bases) for trial in found]
@@ -291,7 +298,7 @@ def refined_trials(search: Search, bases: Sequence[Base], orders: Sequence[Base]
 def robust_trials(search: Search, trials: Sequence[Trial]) -> list[Trial]:
     """Where messages block and the best has no barrier after every phase: those with one that are not simulated yet."""
     best = search.best
-    if best is None or search.model not in BLOCKING or best.sync == "barrier" or best.base.is_naive:
+    if best is None or search.model_of(best) not in BLOCKING or best.sync == "barrier" or best.base.is_naive:
         return []
     known = {(trial.base, trial.sync) for trial in search.finished}
     return [trial for trial in trials if trial.sync == "barrier" and (trial.base, trial.sync) not in known]
@@ -309,7 +316,7 @@ def robust_choice(search: Search) -> Trial:
     best = search.best
     if best is None:
         raise NoScheduleError(f"no trial was simulated to its end by {search.model}")
-    if search.model not in BLOCKING or best.sync == "barrier" or best.base.is_naive:
+    if search.model_of(best) not in BLOCKING or best.sync == "barrier" or best.base.is_naive:
         return best
     posted_s = min((trial.time_s for trial in search.finished if trial.posts_everything), default=inf)
     most_s = min(best.time_s * EQUAL, posted_s)

@@ -26,6 +26,8 @@ from conset.simulation.workload import Workload
 
 def allowed_policies(schedule: Schedule) -> tuple[str, ...]:
     """The policies a schedule may run under, those without barriers first."""
+    if schedule.phases and schedule.machine.switches_contexts(schedule.method):
+        return ("barrier",)
     if schedule.phases <= 1:
         counted = schedule.machine.costs_for(schedule.method).exchange_syncs
         return tuple(dict.fromkeys(("none", "ready", *counted)))

@@ -59,7 +59,7 @@ class Verdict:
     """What is said of a choice.
 
     Attributes:
-        model: what decided: a model or `formula`.
+        model: what decided: the model that simulated the choice, or `formula`.
         chosen: the trial.
         model_times: by model, that of `model` too; of its own `best` is the next best by another method.
         tried: trials that were simulated, or predicted where the formula decided.
@@ -68,6 +68,7 @@ class Verdict:
         left_out: trials left out for lack of effort.
         allowed_work: the counted work that was allowed.
         is_fastest: whether no trial takes less; else some do, but equal times.
+        others_by: methods that another model simulated, with it: `naive by wormhole`.
         drifts: whether limits that were asked for hold in every phase, but not over what is in flight at once.
     """
 
@@ -80,6 +81,7 @@ class Verdict:
     left_out: int = 0
     allowed_work: int = 0
     is_fastest: bool = True
+    others_by: str = ""
     drifts: bool = False
 
     @property
@@ -107,8 +109,9 @@ class Verdict:
             parts = [f"{self.chosen.description}: {time} by {self.model}, which no schedule beats by its bound"]
         else:
             what = "predicted" if self.model == FORMULA else "simulated"
+            others = f" ({self.others_by})" if self.others_by else ""
             rank = "fastest" if self.is_fastest else "as fast as any"
-            parts = [f"{self.chosen.description} is {rank} of {self.tried:,} {what} by {self.model}, {time}"]
+            parts = [f"{self.chosen.description} is {rank} of {self.tried:,} {what} by {self.model}{others}, {time}"]
         if own.best_s is not None and not self.optimal:
             parts.append(f"against {format_time(own.best_s)} by {own.best}")
         elif self.model != FORMULA and not self.optimal and self.tried > 1:
@@ -238,22 +241,30 @@ def verdict_by_model(
     """
     posted = next((trial for trial in search.finished if trial.posts_everything), None)
     refused = next((_describe_refusal(reason) for trial, reason in search.refused if trial.posts_everything), "")
-    model_times = {search.model: _own_times(best, posted, search.finished, refused)}
+    own = search.model_of(best)
+    model_times = {own: _own_times(best, posted, search.finished, refused)}
     posting = posted or next((trial for trial in trials if trial.posts_everything), None)
     with suppress(KeyboardInterrupt):  # a choice that was stopped has a verdict of fewer models
-        for model in () if _core.stop_asked() else other_models(machine, search.model):
+        for model in () if _core.stop_asked() else other_models(machine, own):
             model_times[model] = _times_by(model, best, posting, trials, search)
     model_times[FORMULA] = ModelTimes(_predicted(best), None if posting is None else _predicted(posting))
     return Verdict(
-        search.model, best, model_times, search.simulated, best.time_s <= search.floor_s, left_out=len(search.skipped),
+        own, best, model_times, search.simulated, best.time_s <= search.floor_s, left_out=len(search.skipped),
         allowed_work=search.budget,
-        is_fastest=best.time_s <= search.best_s * REL_TOL, drifts=user_limits and _drifts(best),
+        is_fastest=best.time_s <= search.best_s * REL_TOL, others_by=_others_by(search, own),
+        drifts=user_limits and _drifts(best),
     )  # fmt: skip
+
+
+def _others_by(search: Search, model: str) -> str:
+    """Methods that were simulated by another model than `model`."""
+    by = {trial.base.schedule.method: search.model_of(trial) for trial in search.finished}
+    return ", ".join(f"{method} by {other}" for method, other in by.items() if other != model)
 
 
 def other_models(machine: Machine, model: str) -> tuple[str, ...]:
     """The models that are asked beside the one that decides: fair sharing, and what shows blocking on this machine."""
-    blocking = "circuit" if machine.costs.model == "circuit" else "wormhole"
+    blocking = "circuit" if "circuit" in machine.models else "wormhole"
     return tuple(name for name in ("flow", blocking) if name != model)
 
 

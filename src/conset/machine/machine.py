@@ -101,6 +101,19 @@ class Machine(ValueObject):
         """The costs of running what `method` found."""
         return self.method_costs.get(method, self.costs)
 
+    def switches_contexts(self, method: str) -> bool:
+        """Whether phases of `method` are sets of connections that all nodes open at once: under barriers only.
+
+        So it is where the machine limits channels and a phase is set up; message passing sets nothing up.
+        """
+        return self.limits.channels is not None and self.costs_for(method).setup_s > 0
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models of simulation that its methods follow, that of most methods first."""
+        own = (self.costs, *self.method_costs.values())
+        return tuple(dict.fromkeys(costs.model for costs in own))
+
     def with_costs(self, change: Callable[[Costs], Costs]) -> Machine:
         """A copy with `change` made to all costs: those in use, of single methods, and of every transfer mode."""
         own = ModeCosts(self.costs, self.method_costs).changed(change)

@@ -140,9 +140,12 @@ def balance_loads(
     return regroup(result, balanced.phase)
 
 
-def regroup(phases: Phases, phase: NDArray[np.int32]) -> Phases:
-    """The transfers of `phases` in other phases: `phase[k]` is that of transfer k; empty ones vanish."""
-    order = np.argsort(phase, kind="stable")
+def regroup(phases: Phases, phase: NDArray[np.int32], start: NDArray[np.float64] | None = None) -> Phases:
+    """The transfers of `phases` in other phases: `phase[k]` is that of transfer k; empty ones vanish.
+
+    In each they stand as before, or, where it is given, by rising `start`: shape=(transfers).
+    """
+    order = np.argsort(phase, kind="stable") if start is None else np.lexsort((start, phase))
     count = np.bincount(phase)
     offsets = np.concatenate([[0], np.cumsum(count[count > 0])]).astype(np.int64)
     result = replace(

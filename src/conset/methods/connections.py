@@ -11,6 +11,8 @@ Invariant: every limit is kept in every phase; the channels of a node are number
 Unequal sizes: bytes are balanced over the phases of what each router gives (`balance`), and messages of the best
 split over several phases where that is shorter (`split`). A router that is asked for by name gives its own phases as
 they are.
+Lists: where a node has few transfers in flight, which of a phase goes first decides: slots and orbits are listed as
+they were made, other phases as an event list would start their transfers (`event_list`).
 Guarantee: never worse than any of the routers alone at the same effort and seed.
 Complexity: that of the routers.
 When to use it: machines that hold open what a phase needs: logical channels, circuits, optical switches. Minimum
@@ -24,6 +26,7 @@ Switches, Sections 2 and 4.4.1. Notation: P phases, L_p largest load of a port o
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -32,9 +35,10 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import MAX_LIMIT, Limits
-from conset.methods.balance import balance_loads
+from conset.methods.balance import balance_loads, regroup
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
 from conset.methods.connection_routers.task import Task, assemble, best_score, schedule_of, score
+from conset.methods.event_list import time_event_list
 from conset.methods.method import require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.methods.split import split_messages
@@ -71,9 +75,24 @@ def schedule_connections(problem: Problem) -> Phases:
     if problem.pattern.messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     task = Task(_with_demands(problem))
-    found = _best(task) if problem.search.router is None else assemble(_asked(task, problem.search.router).route(task))
+    if problem.search.router is None:
+        found, listed = _best(task)
+    else:
+        given = _asked(task, problem.search.router).route(task)
+        found, listed = assemble(given), given.order is not None
     _check_demands(task, found, problem.min_bandwidth)
-    return found
+    return found if listed else _in_lists(problem, found)
+
+
+def _in_lists(problem: Problem, phases: Phases) -> Phases:
+    """The transfers of every phase as an event list starts them, where a node has few in flight; routes are kept."""
+    if problem.machine.costs_for("connections").in_flight is None or phases.offsets.size < 2:
+        return phases
+    with suppress(_core.Interrupted):  # phases are what counts
+        start = time_event_list(problem, phases, method="connections")[:, 0]
+        phase = np.repeat(np.arange(phases.offsets.size - 1, dtype=np.int32), np.diff(phases.offsets))
+        return regroup(phases, phase, start)
+    return phases
 
 
 def _asked(task: Task, name: str) -> Router:
@@ -83,10 +102,10 @@ def _asked(task: Task, name: str) -> Router:
     return router
 
 
-def _best(task: Task) -> Phases:
-    """The best of all routers that apply; the first of equals."""
+def _best(task: Task) -> tuple[Phases, bool]:
+    """(the best of all routers that apply, the first of equals; whether its router listed its transfers)."""
     goal = best_score(task)
-    best: tuple[tuple[float, ...], Phases] | None = None
+    best: tuple[tuple[float, ...], Phases, bool] | None = None
     for router in ROUTERS:
         if task.problem.min_bandwidth is not None and not router.demands:
             continue
@@ -97,20 +116,21 @@ def _best(task: Task) -> Phases:
         ):
             break  # the last resort is not needed
         try:
-            found = _balanced(task, assemble(router.route(task)))
+            given = router.route(task)
         except InputError:
             continue  # outside of its domain
+        found = _balanced(task, assemble(given))
         value = score(task, found)
         if best is None or value < best[0]:
-            best = value, found
+            best = value, found, given.order is not None and not _unequal(task)
         _core.publish(best[1].offsets.size - 1, task.least_phases)
         if all(a <= b * ROUNDING for a, b in zip(best[0][: len(goal)], goal, strict=True)):
             break
         if _core.should_stop(True):
-            return replace(best[1], stopped_early=True)
+            return replace(best[1], stopped_early=True), best[2]
     if best is None:  # pragma: no cover - sequential always answers or raises
         raise NoScheduleError("no router found a schedule")
-    return _split(task, best[1])
+    return _split(task, best[1]), best[2]
 
 
 def _unequal(task: Task) -> bool:

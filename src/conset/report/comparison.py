@@ -34,8 +34,8 @@ FORMULA = "formula"
 
 
 def deciding(rows: Sequence[Row]) -> str:
-    """What says the time that decides: a model or `formula`."""
-    return str(rows[0].get("by", FORMULA)) if rows else FORMULA
+    """What says the time that decides: a model, several where methods follow their own, or `formula`."""
+    return ", ".join(dict.fromkeys(str(row.get("by", FORMULA)) for row in rows)) or FORMULA
 
 
 def deciding_time(row: Row) -> float | None:

@@ -32,7 +32,7 @@ from conset_papers.parallel import on_threads
 
 IN_FLIGHT = (1, 2, 3, 4)
 """Messages that a cell has under way at once, in message passing."""
-ACCESS_ONLY = "link=none,setup=26us,hop=0,per_transfer=0"
+ACCESS_ONLY = "link=none,synchronization=17.2us,hop=0,per_transfer=0"
 """What the predicted columns know of connections: 520 clocks a phase, no links and no latency."""
 ONE_BY_ONE = "link=none,blocking=0,hop=0,in_flight=1"
 """What they know of message passing: one message of a cell after the other, no links and no latency."""
