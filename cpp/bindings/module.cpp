@@ -11,6 +11,7 @@ void bind_formula(nb::module_& module);
 void bind_negotiated(nb::module_& module);
 void bind_network(nb::module_& module);
 void bind_open_program(nb::module_& module);
+void bind_open_tables(nb::module_& module);
 void bind_simulated(nb::module_& module);
 void bind_flow(nb::module_& module);
 void bind_merge(nb::module_& module);
@@ -41,6 +42,7 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_negotiated(module);
     conset::bindings::bind_network(module);
     conset::bindings::bind_open_program(module);
+    conset::bindings::bind_open_tables(module);
     conset::bindings::bind_simulated(module);
     conset::bindings::bind_flow(module);
     conset::bindings::bind_merge(module);

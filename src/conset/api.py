@@ -314,6 +314,7 @@ def simulate(
     receive_order: str | None = None,
     fairness: str = "equal",
     lanes: int | None = None,
+    queue: int | None = None,
     record: bool = False,
     until_s: float = inf,
     max_work: int | None = None,
@@ -326,13 +327,14 @@ def simulate(
     Args:
         what: what is sent: a program as one schedule; a path is a trace.
         machine: required unless a schedule is given, which has its own.
-        model: `flow`, `wormhole`, `circuit` or `flit`.
+        model: `flow`, `wormhole`, `circuit`, `flit` or `connections`.
         sync: policy; None: a schedule's own.
         in_flight: sends a rank keeps open at once, in list order, or `all`; None: a schedule's, else the machine's.
         receives: receives a rank takes at once, or `all`; None: the machine's.
         receive_order: `list` or `any` (first come, first served); None: the model's own.
         fairness: `equal`, or `rtt`: flows weighted by 1 / latency of the route.
         lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
+        queue: elements that a channel holds, for `connections`; None: 8, or more where links are long.
         record: whether every change of a rate and the steps of every message are kept.
         until_s: the simulation ends when its clock passes it [s]; what is not delivered then has no end.
         max_work: counted work after which it ends; None: never.
@@ -361,7 +363,8 @@ def simulate(
         work, own = (what if isinstance(what, Workload) else read_trace(what, target)), "none"
     execution = Settings.of(
         target.costs_for(work.method), sync=sync or own, in_flight=in_flight, receives=receives,
-        receive_order=receive_order, fairness=fairness, lanes=lanes, record=record, until_s=until_s, max_work=max_work,
+        receive_order=receive_order, fairness=fairness, lanes=lanes, queue=queue, record=record,
+        until_s=until_s, max_work=max_work,
     )  # fmt: skip
     return find_model(model).simulate(work, target, execution)
 

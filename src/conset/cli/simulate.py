@@ -22,7 +22,7 @@ WhatArgument = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps)."),
 ]
-ModelOption = Annotated[str, typer.Option("--model", metavar="M", help="flow, wormhole, circuit or flit.")]
+ModelOption = Annotated[str, typer.Option("--model", metavar="M", help="flow, wormhole, circuit, flit or connections.")]
 FairnessOption = Annotated[
     str, typer.Option("--fairness", metavar="F", help="flow: equal, or rtt (weighted by 1/latency, as SimGrid).")
 ]
@@ -43,6 +43,10 @@ OrderOption = Annotated[
 ]
 LanesOption = Annotated[
     int | None, typer.Option("--lanes", metavar="N", help="Virtual channels per link, for models that have them.")
+]
+QueueOption = Annotated[
+    int | None,
+    typer.Option("--queue", metavar="N", help="connections: elements a channel holds. Default: 8, more on long links."),
 ]
 LoadOption = Annotated[
     str | None,
@@ -75,6 +79,7 @@ def command(
     receives: ReceivesOption = None,
     receive_order: OrderOption = None,
     lanes: LanesOption = None,
+    queue: QueueOption = None,
     load: LoadOption = None,
     packet: PacketOption = None,
     cycles: CyclesOption = None,
@@ -120,7 +125,7 @@ def command(
     execution = Settings.of(
         machine.costs_for(workload.method), in_flight=given.in_flight if in_flight is None else in_flight,
         receives=receives, sync=sync or given.sync, receive_order=receive_order, fairness=fairness, lanes=lanes,
-        record=(check or output is not None) and worth_recording(model, workload.messages),
+        queue=queue, record=(check or output is not None) and worth_recording(model, workload.messages),
     )  # fmt: skip
     count = workload.messages
     with interruptible(), progress(f"simulating {count:,} messages by {model}", messages=count):
@@ -129,7 +134,7 @@ def command(
     manifest = _manifest(
         file, given.seed, model=None if model == "flow" else model, fairness=None if fairness == "equal" else fairness,
         on=on, sync=sync, in_flight=in_flight, receives=receives, receive_order=receive_order, lanes=lanes,
-        packet=packet, set=settings,
+        queue=queue, packet=packet, set=settings,
     )  # fmt: skip
     record = Record(timeline, machine, execution, manifest)
     if output is not None:

@@ -328,6 +328,7 @@ class SettingsTable(Table):
     receive_order: StrictStr | None = None
     fairness: StrictStr = "equal"
     lanes: StrictInt | None = None
+    queue: StrictInt | None = None
     record: StrictBool = False
     until_s: Number = None
     max_work: StrictInt | None = None
@@ -379,6 +380,7 @@ class TimelineFile(Table):
     deps: Ints32 = None
     link_offsets: Ints64 = None
     links: Ints32 = None
+    channels: Ints32 = None
     packed: Ints32 = None
     rate_time_s: Floats = None
     rate_message: Ints32 = None

@@ -48,7 +48,7 @@ STOPS = ("record", "until_s", "max_work")
 HEADER = ("model", "sync", "in_flight", "machine", "mean_latency_s", "events", "figures")
 MESSAGES = ("source", "target", "bytes", "time_s", "phase_offsets")
 """Columns that say what was played."""
-EXTRAS = ("sender", "receiver", "order", "dep_offsets", "deps", "link_offsets", "links")
+EXTRAS = ("sender", "receiver", "order", "dep_offsets", "deps", "link_offsets", "links", "channels")
 """Columns of a workload that are left out where they say nothing."""
 RESULTS = (
     "start_s", "end_s", "phase_end_s", "link_bytes", "link_busy_s", "out_bytes", "out_busy_s", "in_bytes", "in_busy_s",

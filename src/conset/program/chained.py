@@ -204,11 +204,11 @@ def _join(
     parts = None
     if any(s.parts is not None for s in schedules):
         parts = np.concatenate([s.size[o] for s, o in zip(schedules, orders, strict=True)])
-    offsets, nodes = _routes(schedules, orders)
+    offsets, nodes, channels = _routes(schedules, orders)
     same = {name: len({getattr(s, name) for s in schedules}) == 1 for name in ("limits", "in_flight", "posting")}
     return Schedule(
         pattern, first.machine, first.method, first.limits if same["limits"] else Limits(),
-        np.array([0, message.size]), message, parts, first.placement, offsets, nodes,
+        np.array([0, message.size]), message, parts, first.placement, offsets, nodes, channels,
         in_flight=first.in_flight if same["in_flight"] else None,
         posting=first.posting if same["posting"] else "schedule",
     )  # fmt: skip
@@ -216,11 +216,14 @@ def _join(
 
 def _routes(
     schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int64]]
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None]:
-    """(offsets, nodes) of all transfers, the machine's own walked where one schedule chose and another did not."""
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """(offsets, nodes, channels) of all transfers, the machine's own walked where one schedule chose and another did
+    not; channels where all state them: those of a context are the same in all its phases.
+    """
     if all(s.route_offsets is None for s in schedules):
-        return None, None
-    lengths, pieces = [], []
+        return None, None, None
+    stated = all(s.channels is not None for s in schedules)
+    lengths, pieces, channels = [], [], []
     for schedule, order in zip(schedules, orders, strict=True):
         offsets, nodes = schedule.route_offsets, schedule.route_nodes
         if offsets is None or nodes is None:
@@ -228,7 +231,10 @@ def _routes(
             offsets, nodes = route_nodes(machine.topology, machine.routing, schedule.source_node, schedule.target_node)
         length = np.diff(offsets)[order]
         ends = np.cumsum(length)
-        pieces.append(nodes[np.arange(length.sum()) + np.repeat(offsets[:-1][order] - ends + length, length)])
+        stops = np.arange(length.sum()) + np.repeat(offsets[:-1][order] - ends + length, length)
+        pieces.append(nodes[stops])
         lengths.append(length)
+        if stated and schedule.channels is not None:
+            channels.append(schedule.channels[stops])
     joined = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    return frozen(joined), frozen(np.concatenate(pieces))
+    return frozen(joined), frozen(np.concatenate(pieces)), frozen(np.concatenate(channels)) if stated else None

@@ -113,21 +113,39 @@ def linkage(schedule: Schedule, node: int | None = None) -> LinkageTable:
     channels = schedule.channels
     if channels is None:
         channels = number_channels(schedule.phase_offsets, schedule.route_offsets, schedule.route_nodes)
-    length = np.diff(schedule.route_offsets)
-    transfer = np.repeat(np.arange(schedule.transfers), length)
-    stops = schedule.route_nodes
-    first, last = np.zeros((2, stops.size), bool)
-    first[schedule.route_offsets[:-1]] = True
-    last[schedule.route_offsets[1:] - 1] = True
-    before, after, then = (np.full(stops.size, GATE, np.int32) for _ in range(3))
-    before[1:][~first[1:]] = stops[:-1][~first[1:]]
-    after[:-1][~last[:-1]] = stops[1:][~last[:-1]]
+    return link_channels(schedule.phase_of, schedule.route_offsets, schedule.route_nodes, channels, node)
+
+
+def link_channels(
+    phase_of: NDArray[np.int32],
+    route_offsets: NDArray[np.int64],
+    route_nodes: NDArray[np.int32],
+    channels: NDArray[np.int32],
+    node: int | None = None,
+) -> LinkageTable:
+    """The tables that make these routes over these channels, of all nodes or of one.
+
+    Args:
+        phase_of: shape=(transfers), the phase of each.
+        route_offsets: shape=(transfers + 1), where its stops begin.
+        route_nodes: the node of each stop.
+        channels: the channel of each stop; -1 for a message inside its node, which has no row.
+        node: whose rows; None: all.
+    """
+    length = np.diff(route_offsets)
+    transfer = np.repeat(np.arange(length.size), length)
+    first, last = np.zeros((2, route_nodes.size), bool)
+    first[route_offsets[:-1]] = True
+    last[route_offsets[1:] - 1] = True
+    before, after, then = (np.full(route_nodes.size, GATE, np.int32) for _ in range(3))
+    before[1:][~first[1:]] = route_nodes[:-1][~first[1:]]
+    after[:-1][~last[:-1]] = route_nodes[1:][~last[:-1]]
     then[:-1][~last[:-1]] = channels[1:][~last[:-1]]
-    kept = channels >= 0 if node is None else (channels >= 0) & (stops == node)
-    phase = schedule.phase_of[transfer]
+    kept = channels >= 0 if node is None else (channels >= 0) & (route_nodes == node)
+    phase = phase_of[transfer]
     at = np.flatnonzero(kept)
-    at = at[np.lexsort((channels[at], stops[at], phase[at]))]
-    columns = (phase, stops, channels, before, after, then, transfer.astype(np.int32))
+    at = at[np.lexsort((channels[at], route_nodes[at], phase[at]))]
+    columns = (phase, route_nodes, channels, before, after, then, transfer.astype(np.int32))
     return LinkageTable(*(np.ascontiguousarray(column[at]) for column in columns))
 
 

@@ -5,15 +5,16 @@ Where nothing is said, `--in-flight` and `--receives` are the machine's own numb
 message that finds no receive (`eager`, `buffers`, `copy`), what its processors do (`processors`, `preempts`,
 `receive`) and how data gets to the network (`mode`) are words of the machine, changed by `--set` and `--mode`:
 
-    option                            predict     flow        wormhole, circuit       flit
-    overheads, set-up, signal         yes         yes         yes                     yes, in cycles
-    latencies, port rates             yes         yes         yes                     in the routers
-    eager (request, grant)            yes         yes         yes                     no
-    buffers, copy, preempts           no          yes         yes                     no
-    outstanding_receives              warns       infeasible  infeasible              infeasible
-    mode: overlap, computation        yes         yes         yes                     no
-    in_flight                         yes         yes         yes                     yes
-    receives, receive order           no          yes         yes                     no
+    option                            predict     flow        wormhole, circuit       flit              connections
+    overheads, set-up, signal         yes         yes         yes                     yes, in cycles    yes, no signal
+    latencies, port rates             yes         yes         yes                     in the routers    yes
+    eager (request, grant)            yes         yes         yes                     no                no
+    buffers, copy, preempts           no          yes         yes                     no                copy
+    outstanding_receives              warns       infeasible  infeasible              infeasible        infeasible
+    mode: overlap, computation        yes         yes         yes                     no                no
+    in_flight                         yes         yes         yes                     yes               yes
+    receives, receive order           no          yes         yes                     no                yes
+    queue                             no          no          no                      no                yes
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from conset.files import whole_number
 from conset.machine.costs import Costs
 from conset.schedule.posting import MAX_IN_FLIGHT
 
-MAX_VALUES = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16}
+MAX_VALUES = {"in_flight": 2**31 - 1, "receives": 2**31 - 1, "lanes": 2**16, "queue": 2**20}
 """What the counts of `Settings` may be at most."""
 ReceiveOrder = Literal["list", "any"]
 Fairness = Literal["equal", "rtt"]
@@ -47,6 +48,7 @@ class Settings:
         fairness: `equal`: flows that share a bottleneck get the same rate; `rtt`: weighted by 1 / latency of the
             route, as in SimGrid.
         lanes: virtual channels per link and pool, for the models that have them; None: the machine's.
+        queue: elements that a channel of a connection holds, for `connections`; None: 8, or more where links are long.
         record: whether the timeline keeps every change of a rate, and the steps of every message, for the checker and
             for pictures over time.
         until_s: the simulation ends as soon as its clock passes it [s]; what is not delivered then has no end.
@@ -59,12 +61,13 @@ class Settings:
     receive_order: ReceiveOrder | None = None
     fairness: Fairness = "equal"
     lanes: int | None = None
+    queue: int | None = None
     record: bool = False
     until_s: float = inf
     max_work: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("in_flight", "receives", "lanes"):
+        for name in MAX_VALUES:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise UsageError(f"{name} = {value}: must be at least 1, or all")
@@ -89,6 +92,7 @@ class Settings:
         receive_order: str | None = None,
         fairness: str = "equal",
         lanes: int | None = None,
+        queue: int | None = None,
         record: bool = False,
         until_s: float = inf,
         max_work: int | None = None,
@@ -103,6 +107,7 @@ class Settings:
             receive_order: as in `Settings`, and all that follow.
             fairness: of flows that share a bottleneck.
             lanes: virtual channels per link and pool.
+            queue: elements that a channel holds.
             record: whether every change of a rate is kept.
             until_s: when the simulation ends [s].
             max_work: counted work after which it ends.
@@ -117,6 +122,7 @@ class Settings:
             receive_order=cast(ReceiveOrder | None, receive_order),  # checked where settings are made
             fairness=cast(Fairness, fairness),
             lanes=lanes,
+            queue=queue,
             record=record,
             until_s=until_s,
             max_work=max_work,

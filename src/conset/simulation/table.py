@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from conset.errors import unknown_name
 from conset.machine.machine import Machine
+from conset.simulation.connections import simulate_connections
 from conset.simulation.flit import simulate_flit
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings
@@ -39,6 +40,11 @@ MODELS: dict[str, Model] = {
         ),
         Model("circuit", simulate_circuit, "wormhole with one lane: a link has one message from claim to delivery"),
         Model("flit", simulate_flit, "flits in routers with virtual channels and credits; exact, slowest"),
+        Model(
+            "connections",
+            simulate_connections,
+            "elements through the linkage tables of open connections, hop by hop; phases switched, queues bounded",
+        ),
     )
 }
 """Every model, the default first."""

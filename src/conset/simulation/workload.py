@@ -52,6 +52,8 @@ class Workload(ValueObject):
         receiver: shape=(messages), int32: the rank that receives; (0): ranks are nodes.
         link_offsets: shape=(messages + 1), int64: routes a compiler chose; (0) for the machine's own.
         links: int32: the links of message m in order are `links[link_offsets[m] : link_offsets[m + 1]]`.
+        channels: int32: one at every node that a message visits, message after message, so one more than its links;
+            -1 inside a node; (0) where nobody says.
         packed: shape=(messages), bool: put together from several pieces at the sender and taken apart at the receiver;
             (0): no message is.
         nodes: nodes of the network that messages may name.
@@ -75,11 +77,12 @@ class Workload(ValueObject):
     name: str = field(default="workload", compare=False)
     method: str = ""
     packed: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    channels: NDArray[np.int32] = field(default_factory=_no_int32)
 
     def __post_init__(self) -> None:
         if not 1 <= self.nodes < 2**31:
             raise InputError(f"nodes = {self.nodes}: must be from 1 to {2**31 - 1}")
-        for name in ("source", "target", "deps", "order", "sender", "receiver", "links"):
+        for name in ("source", "target", "deps", "order", "sender", "receiver", "links", "channels"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int32, name))
         for name in ("bytes", "dep_offsets", "phase_offsets", "link_offsets"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
@@ -107,12 +110,18 @@ class Workload(ValueObject):
         check_offsets("dep_offsets", self.dep_offsets, n, self.deps.size, "entries of deps")
         if self.link_offsets.size or self.links.size:
             check_offsets("link_offsets", self.link_offsets, n, self.links.size, "links")
+        if self.channels.size and (not self.link_offsets.size or self.channels.size != self.links.size + n):
+            rule = f"one for each of {self.links.size} links and {n} messages required"
+            raise InputError(f"channels has {self.channels.size} entries: {rule}, beside links")
         if self.phase_offsets.size:
             check_offsets("phase_offsets", self.phase_offsets, None, n, "messages")
 
     def _check_values(self) -> None:
         check_range("deps", self.deps, self.messages)
         check_range("links", self.links, MAX_LINKS)
+        if self.channels.size and self.channels.min() < -1:
+            k = int(np.argmin(self.channels))
+            raise InputError(f"channels[{k}] = {self.channels[k]}: must be at least 0, or -1 inside a node")
         for name in ("sender", "receiver"):
             check_range(name, getattr(self, name), MAX_RANKS)
         if self.messages and self.bytes.min() < 0:
@@ -217,10 +226,18 @@ class Workload(ValueObject):
             receiver=pattern.target[message] if placed else np.zeros(0, np.int32),
             link_offsets=offsets, links=links, name=f"{pattern.name} by {schedule.method}", method=schedule.method,
             packed=np.zeros(0, np.bool_) if schedule.packed is None else schedule.packed,
+            channels=_channels(schedule),
         )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Workload({self.name}, messages={self.messages}, phases={self.phases})"
+
+
+def _channels(schedule: Schedule) -> NDArray[np.int32]:
+    """The channels of every stop, where they are stated and there are links between stops."""
+    if schedule.channels is None or schedule.machine.topology.kind == "crossbar":
+        return _no_int32()
+    return schedule.channels
 
 
 def _dependences(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
