@@ -37,7 +37,8 @@ METHODS = (
     {"method": "first-fit"}, {"method": "first-fit", "contention": 2, "timetable": "event-list"},
     {"method": "connections"}, {"method": "connections", "timetable": "as"}, {"method": "birkhoff"},
     {"method": "negotiated", "routes": "free"}, {"method": "first-fit", "limits": "duplex=exchange"},
-    {"method": "connections", "min_bandwidth": "10MB/s"}, {"method": "naive"}, {"method": "event-list"},
+    {"method": "connections", "min_bandwidth": "10MB/s"}, {"method": "connections", "max_latency": "8us"},
+    {"method": "naive"}, {"method": "event-list"},
 )  # fmt: skip
 ODD = (-(2**63), -1, 0, 1, 2**31, 2**62, 2**63 - 1)
 Rng = np.random.Generator
@@ -171,8 +172,8 @@ def mutated_routes(d: Document, rng: Rng) -> Document:
 
 
 def mutated_words(d: Document, rng: Rng) -> Document:
-    """Limits, figures, orders of posting, minimum bandwidths."""
-    kind = rng.integers(6)
+    """Limits, figures, orders of posting, minimum bandwidths, maximum latencies."""
+    kind = rng.integers(7)
     if kind == 0:
         name = str(rng.choice(["send", "receive", "link", "channels"]))
         return replace(d, limits={**d.limits, name: rng.choice(np.array([None, 1, 2, 3, 8]))})
@@ -192,6 +193,15 @@ def mutated_words(d: Document, rng: Rng) -> Document:
         if rates:
             rates[rng.integers(len(rates))] = float(rng.choice([0.0, 5e6, 2e7, 4e7, 5e8, 1e9, 2e9]))
         return replace(d, min_bandwidth_Bps=rates)
+    if kind == 5:
+        limit = d.max_latency_s
+        times = list(limit) if isinstance(limit, list) else [limit] * d.source.size
+        if times:
+            k = int(rng.integers(len(times)))
+            times[k] = [None, 0.0, 1e-8, 1e-6, 3e-6, 1e-5, float("inf"), -1.0][rng.integers(8)]
+            if rng.integers(2) and isinstance(d.max_latency_s, float):
+                return replace(d, max_latency_s=d.max_latency_s / float(rng.choice([1.2, 2, 4])))
+        return replace(d, max_latency_s=times)
     return replace(d, in_flight=[0, 1, "all", "many", None][rng.integers(5)])
 
 
@@ -232,8 +242,9 @@ def programs(rng: Rng) -> Iterator[tuple[ProgramDocument, Machine]]:
         ranks = machine.topology.endpoints
         request = [
             CompileOptions("connections"), CompileOptions("connections", min_bandwidth="15MB/s"),
+            CompileOptions("connections", max_latency="5us"),
             CompileOptions("first-fit"), CompileOptions("first-fit", limits="duplex=exchange"),
-        ][rng.integers(4)]  # fmt: skip
+        ][rng.integers(5)]  # fmt: skip
         words = [
             BlockSpec(f"b{k}", pattern_of(ranks, rng), int(rng.integers(1, 4)), request)
             for k in range(rng.integers(2, 5))

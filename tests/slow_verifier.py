@@ -48,7 +48,7 @@ def check_schedule(d: Document, machine: Machine) -> None:
     if times is not None:
         check_times(d, machine, phases, ids, ways, times)
     check_posting(d, phases)
-    check_bandwidth(d, machine, phases, ways)
+    check_guarantees(d, machine, phases, ways)
     true = figures(machine, phases, ways)
     hold({**true["load"], **true, "load": 0} == {**d.figures["load"], **d.figures, "load": 0}, "figures")
 
@@ -243,12 +243,42 @@ def demands(d: Document) -> list[float]:
     return list(stated) if isinstance(stated, list) else [stated or 0.0] * d.source.size
 
 
-def check_bandwidth(d: Document, machine: Machine, phases: list[Rows], ways: list[Rows]) -> None:
-    asked = demands(d)
+def rounds(machine: Machine, method: str, ways: Rows) -> list[float]:
+    """How long an element of every way waits and travels at most [s]: for a flit of everyone at every stop."""
+    costs, joined, topology = machine.costs_for(method), links(machine), machine.topology
+    found = []
+    for way in ways:
+        time = 0.0
+        if len(way) > 1:
+            time += sum(other[0] == way[0] for other in ways if len(other) > 1) * costs.flit_B / costs.port_out_Bps
+            time += sum(other[-1] == way[-1] for other in ways if len(other) > 1) * costs.flit_B / costs.port_in_Bps
+            for hop in pairwise(way) if topology.kind != "crossbar" else ():
+                link = joined[hop]
+                rate = costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
+                flits = sum(hop in pairwise(other) for other in ways)
+                time += costs.hop_s + flits * costs.flit_B / (rate * int(topology.widths()[link]))
+        found.append(time)
+    return found
+
+
+def latencies(d: Document) -> list[float]:
+    stated = d.max_latency_s
+    each = list(stated) if isinstance(stated, list) else [stated] * d.source.size
+    return [inf if time is None else time for time in each]
+
+
+def check_guarantees(d: Document, machine: Machine, phases: list[Rows], ways: list[Rows]) -> None:
+    asked, limits = demands(d), latencies(d)
     hold(len(asked) == d.source.size and all(0 <= rate < inf for rate in asked), "bandwidth")
+    hold(len(limits) == d.source.size and all(time >= 0 for time in limits), "latency")
+    stated = d.max_latency_s if isinstance(d.max_latency_s, list) else [d.max_latency_s]
+    hold(all(time is None or time < inf for time in stated), "latency")
     for phase, rows in zip(ways, phases, strict=True):
         for least, row in zip(shares(machine, d.method, phase), rows, strict=True):
             hold(least * (1 + 1e-6) >= asked[row[3]], "bandwidth")
+        if min(limits, default=inf) < inf:
+            for time, row in zip(rounds(machine, d.method, phase), rows, strict=True):
+                hold(time <= limits[row[3]] * (1 + 1e-6), "latency")
 
 
 def check_program(p: ProgramDocument, machine: Machine) -> None:
@@ -325,12 +355,12 @@ def bundle_rows(b: Any) -> list[list[Any]]:
 
 def check_contexts(p: ProgramDocument, machine: Machine) -> None:
     """Connections of a context, each as often as it is open in the phase that has most of it."""
-    opened: dict[int, dict[Any, float]] = defaultdict(dict)
+    opened: dict[int, dict[Any, tuple[float, float]]] = defaultdict(dict)
     channels: dict[Any, list[int]] = {}
     kept: dict[int, list[Any]] = defaultdict(list)
     for d, contexts in zip(p.schedules, p.contexts, strict=True):
         phases, ids = phase_rows(d)
-        ways, asked = routes(d, machine, places(d, machine), phases, ids), demands(d)
+        ways, asked, most = routes(d, machine, places(d, machine), phases, ids), demands(d), latencies(d)
         for context, phase, own, rows in zip(contexts, ways, ids, phases, strict=True):
             same: Counter[tuple[int, ...]] = Counter()
             for way, k, row in zip(phase, own, rows, strict=True):
@@ -338,7 +368,8 @@ def check_contexts(p: ProgramDocument, machine: Machine) -> None:
                     continue
                 key = (tuple(way), same[tuple(way)])
                 same[tuple(way)] += 1
-                opened[context][key] = max(opened[context].get(key, 0.0), asked[row[3]])
+                least, longest = opened[context].get(key, (0.0, inf))
+                opened[context][key] = max(least, asked[row[3]]), min(longest, most[row[3]])
                 if d.channels is not None and d.route_offsets is not None:
                     own_channels = d.channels[d.route_offsets[k] : d.route_offsets[k + 1]].tolist()
                 else:
@@ -349,8 +380,12 @@ def check_contexts(p: ProgramDocument, machine: Machine) -> None:
         ways = [list(way) for way, _ in connections]
         for d in kept[context]:
             keep(machine, d.limits, ways)
-        for least, asked in zip(shares(machine, kept[context][0].method, ways), connections.values(), strict=True):
-            hold(least * (1 + 1e-6) >= asked, "bandwidth")
+        method = kept[context][0].method
+        for least, (wanted, _) in zip(shares(machine, method, ways), connections.values(), strict=True):
+            hold(least * (1 + 1e-6) >= wanted, "bandwidth")
+        if min(longest for _, longest in connections.values()) < inf:
+            for time, (_, longest) in zip(rounds(machine, method, ways), connections.values(), strict=True):
+                hold(time <= longest * (1 + 1e-6), "latency")
         numbers = [(node, c) for (way, copy) in connections
                    for node, c in zip(way, channels[context, (way, copy)], strict=False)]  # fmt: skip
         hold(len(set(numbers)) == len(numbers), "channels")

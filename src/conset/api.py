@@ -70,6 +70,7 @@ def compile(  # type: ignore[overload-overlap]  # any other text gives a program
     router: str | None = None,
     objective: str = "time",
     min_bandwidth: str | Path | None = None,
+    max_latency: str | Path | None = None,
     routes: str = "fixed",
     rank_by: str | None = None,
     combine: Literal["none"] = "none",
@@ -92,6 +93,7 @@ def compile(
     router: str | None = None,
     objective: str = "time",
     min_bandwidth: str | Path | None = None,
+    max_latency: str | Path | None = None,
     routes: str = "fixed",
     rank_by: str | None = None,
     combine: str,
@@ -115,6 +117,7 @@ def compile(
     router: str | None = None,
     objective: str = "time",
     min_bandwidth: str | Path | None = None,
+    max_latency: str | Path | None = None,
     routes: str = "fixed",
     rank_by: str | None = None,
     combine: str = "none",
@@ -141,6 +144,7 @@ def compile(
         router: of method `connections`; None: the best of those that apply.
         objective: `time`, or `phases`: fewest phases, then the least sum of loads.
         min_bandwidth: what every connection must be guaranteed, as `10MB/s`, or a file of rates.
+        max_latency: what an element of every connection may take at most, as `5us`, or a file of times.
         routes: `fixed`: the machine's; `free`: chosen with the phases, by methods that can.
         combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`, `radix:2`, `node-aware`,
             `virtual-grid:4x4`, `mixed`; then the result is a program, of one stage where messages go directly.
@@ -156,6 +160,7 @@ def compile(
         placement=str(placement), ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort,
         timetable=timetable, router=router, objective=objective, routes=routes, rank_by=rank_by,
         min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
+        max_latency=None if max_latency is None else str(max_latency),
     )  # fmt: skip
     target = load_machine(machine)
     traffic = inputs.pattern_on(pattern, target, ranks_per_node, seed)

@@ -69,7 +69,7 @@ def gone(name: str, module: Any, made: list[tuple[Mutant, str]], what: str, patc
 
 @pytest.mark.parametrize(
     "name", ["check_pattern", "check_messages", "check_routes", "check_linkage", "check_timetable", "check_order",
-             "check_bandwidth", "_check_figures"],
+             "check_guarantees", "_check_figures"],
 )  # fmt: skip
 def test_without_one_check_mutants_of_schedules_live(
     made: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
@@ -77,7 +77,7 @@ def test_without_one_check_mutants_of_schedules_live(
     assert gone(name, schedule_check, made["schedules"], "schedules", monkeypatch) > 0
 
 
-@pytest.mark.parametrize("name", ["_check_limits", "_check_channels", "_check_bandwidths", "_check_figures"])
+@pytest.mark.parametrize("name", ["_check_limits", "_check_channels", "_check_guarantees", "_check_figures"])
 def test_without_one_check_mutants_of_programs_live(
     made: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

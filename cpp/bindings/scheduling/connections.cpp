@@ -31,18 +31,28 @@ struct BoundRouterLimits {
 
 // What connections demand of the rates of nodes and links.
 struct BoundDemands {
-    Rates demand, send, receive, link;
-
-    // One of each connection, node and link, or nothing is demanded.
-    RouterDemands on(const BoundWiring& wiring, const BoundConnections& connections) const {
-        if (demand.shape(0) > 0) {
-            check_size("demand", demand.shape(0), connections.size());
-            check_size("send_rate", send.shape(0), as_size(wiring.nodes()));
-            check_size("receive_rate", receive.shape(0), as_size(wiring.nodes()));
-            check_size("link_rate", link.shape(0), wiring.links());
-        }
-        return {view(demand), view(send), view(receive), view(link)};
+    BoundDemands(Rates bandwidth, Rates latency, Rates send, Rates receive, Rates link, double hop, double flit)
+        : bandwidth(bandwidth), latency(latency), send(send), receive(receive), link(link), hop(hop), flit(flit) {
+        for (const Rates* values : {&bandwidth, &latency, &send, &receive, &link})
+            for (const double value : view(*values)) require(value >= 0, "demands and rates", "at least 0 required");
+        require(hop >= 0 && hop < infinite, "hop", "a finite time of at least 0 required");
+        require(flit >= 0 && flit < infinite, "flit", "a finite size of at least 0 required");
     }
+
+    // Two of each connection, a rate of each node and link, or nothing is demanded.
+    RouterDemands on(const BoundWiring& wiring, const BoundConnections& connections) const {
+        if (bandwidth.shape(0) == 0 && latency.shape(0) == 0) return {};
+        check_size("bandwidth", bandwidth.shape(0), connections.size());
+        check_size("latency", latency.shape(0), connections.size());
+        check_size("send_rate", send.shape(0), as_size(wiring.nodes()));
+        check_size("receive_rate", receive.shape(0), as_size(wiring.nodes()));
+        check_size("link_rate", link.shape(0), wiring.links());
+        return {view(bandwidth), view(latency), view(send), view(receive), view(link), hop, flit};
+    }
+
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+    Rates bandwidth, latency, send, receive, link;
+    double hop, flit;
 };
 
 // The router with what it refers to.
@@ -115,13 +125,9 @@ void bind_connections(nb::module_& module) {
         .def(nb::init<Ints, Ints, Ints, Ints>(), nb::kw_only(), nb::arg("channels").noconvert(),
              nb::arg("send").noconvert(), nb::arg("receive").noconvert(), nb::arg("link").noconvert());
     nb::class_<BoundDemands>(module, "RouterDemands")
-        .def(
-            "__init__",
-            [](BoundDemands* self, Rates demand, Rates send_rate, Rates receive_rate, Rates link_rate) {
-                new (self) BoundDemands{demand, send_rate, receive_rate, link_rate};
-            },
-            nb::arg("demand").noconvert(), nb::arg("send_rate").noconvert(), nb::arg("receive_rate").noconvert(),
-            nb::arg("link_rate").noconvert());
+        .def(nb::init<Rates, Rates, Rates, Rates, Rates, double, double>(), nb::kw_only(),
+             nb::arg("bandwidth").noconvert(), nb::arg("latency").noconvert(), nb::arg("send_rate").noconvert(),
+             nb::arg("receive_rate").noconvert(), nb::arg("link_rate").noconvert(), nb::arg("hop"), nb::arg("flit"));
     nb::class_<RoutePaths>(module, "RoutePaths")
         .def_prop_ro("offsets", &entries<RoutePaths, &RoutePaths::offsets>)
         .def_prop_ro("nodes", &entries<RoutePaths, &RoutePaths::nodes>);

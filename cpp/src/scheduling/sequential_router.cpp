@@ -1,6 +1,7 @@
 #include "conset/scheduling/sequential_router.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -11,7 +12,8 @@ namespace conset {
 
 namespace {
 
-constexpr double rounding = 1 + 1e-9;  // a share of exactly what is demanded is enough
+constexpr double rounding = 1 + 1e-9;   // a latency of exactly what is demanded is kept
+constexpr double fine = 1099511627776;  // parts of a demanded latency, where latencies are costs
 
 }  // namespace
 
@@ -21,7 +23,7 @@ SequentialRouter::SequentialRouter(const Wiring& wiring, const Connections& conn
     : wiring_(wiring),
       connections_(connections),
       limits_(limits),
-      demands_(demands),
+      ledger_(demands, phases, wiring.nodes),
       phases_(phases),
       weight_(weight),
       random_(seed),
@@ -32,16 +34,12 @@ SequentialRouter::SequentialRouter(const Wiring& wiring, const Connections& conn
     send_.assign(copies * nodes, 0);
     receive_.assign(copies * nodes, 0);
     link_.assign(copies * wiring.source.size(), 0);
-    if (!demands.demand.empty()) {
-        send_most_.assign(copies * nodes, 0);
-        receive_most_.assign(copies * nodes, 0);
-        link_most_.assign(copies * wiring.source.size(), 0);
-    }
     full_.assign(copies, {wiring.nodes});
     least_.assign(copies, 0);
     phase_.assign(connections.source.size(), -1);
     path_.resize(connections.source.size());
     reached_.resize(copies * nodes);
+    closed_.assign(copies, 0);
     order_connections();
 }
 
@@ -113,22 +111,26 @@ RoutePaths SequentialRouter::paths() const {
 bool SequentialRouter::place(std::int32_t i) {
     const std::int32_t earliest = earliest_.empty() ? 0 : earliest_[i];
     const std::int32_t latest = phases_ - 1 - (height_.empty() ? 0 : height_[i]);
-    ++searches_;
-    heap_.clear();
-    if (earliest <= latest) open_phases(i, earliest, latest);
-    if (!search(i)) return false;
+    bool found = false;
+    for (int tries = ledger_.bounded(i) ? 2 : 1; tries > 0 && !found && earliest <= latest; --tries) {
+        ++searches_;
+        heap_.clear();
+        open_phases(i, earliest, latest);
+        found = search(i);
+        scale_ = found || ledger_.empty() ? 0 : fine / std::max(ledger_.most(i), 1e-200);
+    }
+    scale_ = 0;
+    if (!found) return false;
     if (!successor_offsets_.empty())
         for (std::int32_t j = successor_offsets_[i]; j < successor_offsets_[i + 1]; ++j)
             earliest_[successor_[j]] = std::max(earliest_[successor_[j]], phase_[i] + 1);
     return true;
 }
 
-bool SequentialRouter::fits(View<const std::int32_t> limit, View<const double> rate, std::int32_t row, std::size_t cell,
-                            std::int32_t i, const Array<std::int32_t>& use, const Array<float>& most) const {
-    if (!limit.empty() && use[cell] >= limit[row]) return false;
-    if (demands_.demand.empty()) return true;
-    const double demand = std::max<double>(most[cell], demands_.demand[i]);
-    return demand * (use[cell] + 1) <= rate[row] * rounding;
+// What it costs to enter a node; `latency` is of the way there.
+std::int64_t SequentialRouter::step(std::int32_t phase, std::int32_t node, double latency) const {
+    if (scale_ > 0) return std::llround(latency * scale_);
+    return 1 + std::int64_t{weight_} * channels_[at_node(phase, node)];
 }
 
 // At least what a path from `node` to the target of connection i costs beyond `node`, in this phase.
@@ -137,31 +139,46 @@ std::int64_t SequentialRouter::ahead(std::int32_t i, std::int32_t phase, std::in
     if (node == to) return 0;
     const std::uint16_t hops = hops_.to(to)[node];
     if (hops == HopTable::kUnreachable) return -1;
+    if (scale_ > 0) return hops * static_cast<std::int64_t>(ledger_.least_step() * scale_);
     const std::int64_t between = 1 + std::int64_t{weight_} * least_[phase];
     return (hops - 1) * between + 1 + std::int64_t{weight_} * channels_[at_node(phase, to)];
 }
 
+// Whether a path that takes `latency` up to `node` may still be in time.
+bool SequentialRouter::in_time(std::int32_t i, std::int32_t node, double latency) const {
+    if (!ledger_.bounded(i)) return true;
+    const double rest = hops_.to(connections_.target[i])[node] * ledger_.least_step();
+    return latency + rest <= ledger_.most(i) * rounding;
+}
+
 void SequentialRouter::open_phases(std::int32_t i, std::int32_t earliest, std::int32_t latest) {
-    const std::int32_t from = connections_.source[i], to = connections_.target[i];
     const auto turn = static_cast<std::int32_t>(random_.below(latest - earliest + 1));
     for (std::int32_t k = earliest; k <= latest; ++k) {
         // With equal costs the copies take turns; from a fixed first one the last would stay empty.
         const std::int32_t p = weight_ == 0 ? k : earliest + (k - earliest + turn) % (latest - earliest + 1);
-        const std::size_t start = at_node(p, from), end = at_node(p, to);
-        if (from != to) {
-            if (!limits_.channels.empty() &&
-                (channels_[start] >= limits_.channels[from] || channels_[end] >= limits_.channels[to]))
-                continue;
-            if (!fits(limits_.send, demands_.send, from, start, i, send_, send_most_)) continue;
-            if (!fits(limits_.receive, demands_.receive, to, end, i, receive_, receive_most_)) continue;
-        }
-        const std::int64_t rest = ahead(i, p, from);
-        if (rest < 0) return;
-        const std::int64_t cost = 1 + std::int64_t{weight_} * channels_[start];
-        reached_[start] = {searches_, cost, -1, false};
-        push({cost, rest, k, static_cast<std::uint32_t>(start)});
-        if (from == to) return;
+        if (!start(i, p, k)) return;
     }
+}
+
+// Opens a phase to connection i where it may begin and end there; false where no other phase need be looked at.
+bool SequentialRouter::start(std::int32_t i, std::int32_t phase, std::int32_t turn) {
+    const std::int32_t from = connections_.source[i], to = connections_.target[i];
+    const std::size_t begin = at_node(phase, from), end = at_node(phase, to);
+    double latency = 0;
+    if (from != to) {
+        if (!fits(limits_.channels, from, channels_[begin]) || !fits(limits_.channels, to, channels_[end])) return true;
+        if (!fits(limits_.send, from, send_[begin]) || !fits(limits_.receive, to, receive_[end])) return true;
+        const std::size_t ports[] = {ledger_.out(phase, from), ledger_.in(phase, to)};
+        if (!ledger_.fits(ports[0], i) || !ledger_.fits(ports[1], i)) return true;
+        if (ledger_.bounded(i)) latency = ledger_.delay(ports[0]) + ledger_.delay(ports[1]);
+    }
+    if (from != to && !in_time(i, from, latency)) return true;
+    const std::int64_t rest = ahead(i, phase, from);
+    if (rest < 0) return false;
+    const std::int64_t cost = step(phase, from, latency);
+    reached_[begin] = {searches_, cost, latency, -1, false};
+    push({cost, rest, turn, static_cast<std::uint32_t>(begin)});
+    return from != to;
 }
 
 void SequentialRouter::push(const State& state) {
@@ -183,31 +200,42 @@ bool SequentialRouter::search(std::int32_t i) {
         heap_.pop_back();
         const auto phase = static_cast<std::int32_t>(state.place / static_cast<std::uint32_t>(wiring_.nodes));
         const auto node = static_cast<std::int32_t>(state.place % static_cast<std::uint32_t>(wiring_.nodes));
-        if (reached_[state.place].done) continue;
+        if (reached_[state.place].done || closed_[phase] == searches_) continue;
         reached_[state.place].done = true;
-        if (node == to) {
-            take(i, phase, state.place);
+        if (node != to)
+            leave(i, state, phase, node);
+        else if (arrive(i, phase, state.place))
             return true;
-        }
-        for (std::int32_t k = out_.offsets[node]; k < out_.offsets[node + 1]; ++k) {
-            const std::int32_t l = out_.link[k], next = wiring_.target[l];
-            const std::size_t place = at_node(phase, next);
-            if (!limits_.channels.empty() && channels_[place] >= limits_.channels[next]) continue;
-            if (!fits(limits_.link, demands_.link, l, at_link(phase, l), i, link_, link_most_)) continue;
-            const std::int64_t cost = state.cost + 1 + std::int64_t{weight_} * channels_[place];
-            Reached& there = reached_[place];
-            if (there.search == searches_ && (there.done || there.cost <= cost)) continue;
-            const std::int64_t rest = ahead(i, phase, next);
-            if (rest < 0) continue;
-            there = {searches_, cost, l, false};
-            push({cost, rest, state.turn, static_cast<std::uint32_t>(place)});
-        }
     }
     return false;
 }
 
-void SequentialRouter::take(std::int32_t i, std::int32_t phase, std::uint32_t place) {
-    phase_[i] = phase;
+// Reaches the neighbours of a node.
+void SequentialRouter::leave(std::int32_t i, const State& state, std::int32_t phase, std::int32_t node) {
+    for (std::int32_t k = out_.offsets[node]; k < out_.offsets[node + 1]; ++k) {
+        const std::int32_t l = out_.link[k], next = wiring_.target[l];
+        const std::size_t place = at_node(phase, next);
+        if (!fits(limits_.channels, next, channels_[place])) continue;
+        if (!fits(limits_.link, l, link_[at_link(phase, l)]) || !ledger_.fits(ledger_.link(phase, l), i)) continue;
+        double latency = 0, delay = 0;
+        if (ledger_.bounded(i)) {
+            delay = ledger_.delay(ledger_.link(phase, l));
+            latency = reached_[state.place].latency + delay;
+            if (!in_time(i, next, latency)) continue;
+        }
+        const std::int64_t cost = state.cost + step(phase, next, delay);
+        Reached& there = reached_[place];
+        if (there.search == searches_ && (there.done || there.cost <= cost)) continue;
+        const std::int64_t rest = ahead(i, phase, next);
+        if (rest < 0) continue;
+        there = {searches_, cost, latency, l, false};
+        push({cost, rest, state.turn, static_cast<std::uint32_t>(place)});
+    }
+}
+
+// Takes the path that was found, unless those that are there would wait too long: then closes the phase.
+bool SequentialRouter::arrive(std::int32_t i, std::int32_t phase, std::uint32_t place) {
+    const double latency = reached_[place].latency;
     Array<std::int32_t>& path = path_[i];
     path.clear();
     for (std::size_t at = place; reached_[at].link >= 0;) {
@@ -215,19 +243,27 @@ void SequentialRouter::take(std::int32_t i, std::int32_t phase, std::uint32_t pl
         at = at_node(phase, wiring_.source[reached_[at].link]);
     }
     std::reverse(path.begin(), path.end());
+    if (!ledger_.empty() && !path.empty()) {
+        places_ = {ledger_.out(phase, connections_.source[i]), ledger_.in(phase, connections_.target[i])};
+        for (const std::int32_t l : path) places_.push_back(ledger_.link(phase, l));
+        if (!ledger_.fits(places_, i, latency)) {
+            closed_[phase] = searches_;
+            path.clear();
+            return false;
+        }
+        ledger_.enter(places_, i, latency);
+    }
+    take(i, phase);
+    return true;
+}
+
+void SequentialRouter::take(std::int32_t i, std::int32_t phase) {
+    phase_[i] = phase;
+    const Array<std::int32_t>& path = path_[i];
     if (path.empty()) return;  // inside a node: it uses nothing
     const std::int32_t from = connections_.source[i], to = connections_.target[i];
     ++send_[at_node(phase, from)];
     ++receive_[at_node(phase, to)];
-    if (!demands_.demand.empty()) {
-        const auto demand = static_cast<float>(demands_.demand[i]);
-        float& sent = send_most_[at_node(phase, from)];
-        float& received = receive_most_[at_node(phase, to)];
-        sent = std::max(sent, demand);
-        received = std::max(received, demand);
-        for (const std::int32_t l : path)
-            link_most_[at_link(phase, l)] = std::max(link_most_[at_link(phase, l)], demand);
-    }
     Array<std::int32_t>& nodes = full_[phase];
     const auto visit = [&](std::int32_t node) {
         const std::int32_t use = channels_[at_node(phase, node)]++;

@@ -32,6 +32,7 @@ def command(
     objective: o.ObjectiveOption = "time",
     rank_by: o.RankByOption = None,
     min_bandwidth: o.MinBandwidthOption = None,
+    max_latency: o.MaxLatencyOption = None,
     routes: o.RoutesOption = "fixed",
     combine: o.CombineOption = "none",
     parts: o.PartsOption = None,
@@ -62,7 +63,8 @@ def command(
     options = CompileOptions(
         method=method, contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort, timetable=timetable, router=router,
-        objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth, routes=routes,
+        objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth, max_latency=max_latency,
+        routes=routes,
     )  # fmt: skip
     chosen = {} if combine == "none" else {"combine": combine}
     given = {**options.given(), **chosen, **reading_options(parts, rows_to, word)}

@@ -106,6 +106,10 @@ MinBandwidthOption = Annotated[
     str | None,
     typer.Option("--min-bandwidth", metavar="RATE|FILE", help="What every connection is guaranteed, or a .csv of it."),
 ]
+MaxLatencyOption = Annotated[
+    str | None,
+    typer.Option("--max-latency", metavar="TIME|FILE", help="What an element may take at most, or a .csv of it."),
+]
 SetOption = Annotated[
     str | None, typer.Option("--set", metavar="WORDS", help="What if: synchronization=0,overhead=2us,…")
 ]

@@ -22,6 +22,8 @@ FORMULA = "formula"
 """The word for choosing by predicted time; the other rankings are models."""
 RANKING_MODELS = ("flow", "wormhole", "circuit")
 """Models that may rank."""
+OF_CONNECTIONS = ("router", "min_bandwidth", "max_latency")
+"""Options of method `connections`, which they make the method."""
 MAX_EFFORT = 2**31 - 1
 BOUNDED_BY = "first-fit"
 """The method whose limits a bound has that names none: any of ports and links."""
@@ -49,6 +51,8 @@ class CompileOptions:
             or `formula`; None: the machine's model.
         min_bandwidth: what every connection must be guaranteed: a rate (`5MB/s`), or a file of rates; for
             `connections` alone.
+        max_latency: what an element of every connection may take at most: a time (`5us`), or a file of times; for
+            `connections` alone.
         routes: `fixed`: the machine's; `free`: the method chooses them with the phases, where it can (with method
             `auto`: negotiated).
 
@@ -70,6 +74,7 @@ class CompileOptions:
     objective: str = "time"
     rank_by: str | None = None
     min_bandwidth: str | None = None
+    max_latency: str | None = None
     routes: str = "fixed"
 
     def __post_init__(self) -> None:
@@ -99,7 +104,8 @@ class CompileOptions:
         """Options of `connections` with another method."""
         if self.router is not None:
             find_router(self.router)
-        for name, value in (("router", self.router), ("min_bandwidth", self.min_bandwidth)):
+        for name in OF_CONNECTIONS:
+            value = getattr(self, name)
             if value is not None and self.method not in (AUTO, "connections"):
                 raise UsageError(f"{name} {value}: is for method connections, given {self.method}", options=[name])
 
@@ -124,7 +130,7 @@ class CompileOptions:
         """The method, or the one that other options ask for where it is `auto`; `auto` where none does."""
         if self.method != AUTO:
             return self.method
-        if self.router is not None or self.min_bandwidth is not None:
+        if any(getattr(self, name) is not None for name in OF_CONNECTIONS):
             return "connections"
         return "negotiated" if self.routes == "free" else AUTO
 

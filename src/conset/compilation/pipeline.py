@@ -29,7 +29,7 @@ from conset.methods.problem import Phases, Problem
 from conset.methods.table import find_method
 from conset.methods.timetables import add_timetable
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.pattern.readers.demands import read_bandwidths, read_latencies
 from conset.placement import PLACEMENTS, candidates, place
 from conset.prediction import predict
 from conset.schedule.loads import phase_loads
@@ -151,7 +151,7 @@ def compile_by(
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
         channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases, machine, name),
         limits_asked=user_limits, manifest=manifest or Manifest(seed=options.seed),
-        min_bandwidth_Bps=problem.min_bandwidth, report=report,
+        min_bandwidth_Bps=problem.min_bandwidth, max_latency_s=problem.max_latency, report=report,
     )  # fmt: skip
 
 
@@ -161,8 +161,9 @@ def _problem_of(
 ) -> tuple[Problem, bool]:  # fmt: skip
     """(what the method is given, whether options changed its limits); raises as `effective_limits`."""
     limits, user_limits = effective_limits(find_method(name), machine, options, contention)
-    demands = None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
-    return Problem(pattern, machine, limits, placement, options.search, demands), user_limits
+    rates = None if options.min_bandwidth is None else read_bandwidths(options.min_bandwidth, pattern)
+    times = None if options.max_latency is None else read_latencies(options.max_latency, pattern)
+    return Problem(pattern, machine, limits, placement, options.search, rates, times), user_limits
 
 
 def default_sync(phases: Phases, machine: Machine, method: str) -> str:
@@ -174,8 +175,8 @@ def default_sync(phases: Phases, machine: Machine, method: str) -> str:
 def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Schedule:
     """Placement `auto`: several placements compared by first fit, the best and the identity compiled as asked."""
     quick = replace(
-        options, method=PROBE_METHOD, effort=1, timetable=None, router=None, min_bandwidth=None, routes="fixed",
-        rank_by=FORMULA,
+        options, method=PROBE_METHOD, effort=1, timetable=None, router=None, min_bandwidth=None, max_latency=None,
+        routes="fixed", rank_by=FORMULA,
     )  # fmt: skip
     if options.chosen_method != AUTO:
         limits, _ = effective_limits(find_method(options.chosen_method), machine, options)

@@ -18,7 +18,7 @@ from conset.formats.validate import SaidError, Table, by_noun
 from conset.schedule.document import MAX_NAME
 from conset.schedule.posting import POSTINGS, check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
-from conset.units import MAX_SIZE_B, MAX_RATE_Bps
+from conset.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps
 
 Schema = dict[str, Any]
 _INTEGERS: Schema = {"type": "array", "items": {"type": "integer"}}
@@ -26,6 +26,7 @@ _NUMBERS: Schema = {"type": "array", "items": {"type": "number"}}
 _ABSENT: Any = None
 """What a key that may be left out, but not be null, is then."""
 _RATE: Schema = {"type": "number", "minimum": 0, "maximum": MAX_RATE_Bps}
+_TIME: Schema = {"type": "number", "minimum": 0, "maximum": MAX_TIME_S}
 
 
 def _or_null(schema: Schema) -> Schema:
@@ -73,6 +74,16 @@ def _rates(value: Any) -> Any:
     return value
 
 
+def _times(value: Any) -> Any:
+    for k, time in enumerate(value if isinstance(value, list) else [value]):
+        if time is None and isinstance(value, list):
+            continue
+        if type(time) not in (int, float) or not 0 <= time <= MAX_TIME_S:
+            where = f"max_latency_s[{k}]" if isinstance(value, list) else "max_latency_s"
+            raise SaidError(f"{where}: must be a time from 0 to {MAX_TIME_S:g} s, is {shown(time)}")
+    return value
+
+
 def _number(value: Any) -> Any:
     if type(value) not in (int, float) or (type(value) is int and value.bit_length() > 63):
         raise ValueError(f"must be a number, is {shown(value)}")
@@ -86,6 +97,9 @@ InFlight = Annotated[
 ]
 Posting = Annotated[Any, AfterValidator(by_noun(check_posting)), WithJsonSchema({"enum": list(POSTINGS)})]
 Bandwidths = Annotated[Any, AfterValidator(_rates), WithJsonSchema({"anyOf": [_RATE, _lists(_RATE)]})]
+Latencies = Annotated[
+    Any, AfterValidator(_times), WithJsonSchema({"anyOf": [_TIME, _lists(_or_null(_TIME))]})
+]  # fmt: skip
 Number = Annotated[Any, AfterValidator(_number), WithJsonSchema({"type": "number"})]
 Count = Annotated[StrictInt, Field(ge=1)]
 
@@ -131,7 +145,7 @@ class ManifestTable(Table):
 
 
 class ScheduleHead(Table):
-    """What both forms of a schedule say in words; `in_flight`, `posting`, `min_bandwidth_Bps` may be left out."""
+    """What both forms of a schedule say in words; the keys of `OPTIONAL` may be left out."""
 
     schema_: Literal["conset/schedule@1"] = Field(alias="schema")
     machine: MachineRecord
@@ -142,6 +156,7 @@ class ScheduleHead(Table):
     in_flight: InFlight = None
     posting: Posting = "schedule"
     min_bandwidth_Bps: Bandwidths = None  # noqa: N815
+    max_latency_s: Latencies = None
     figures: ScheduleFigures
     manifest: ManifestTable
 
@@ -150,7 +165,7 @@ class ScheduleHead(Table):
         return {name: getattr(self, name) for name in OPTIONAL if name in self.model_fields_set}
 
 
-OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps")
+OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s")
 Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 Name = Annotated[StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})]
 

@@ -101,16 +101,17 @@ def _of_bundles(schedule: Schedule, bundles: Bundles) -> Schedule:
     """The schedule with its messages in the order of bundles; packed are those of several parts, where it says none."""
     pattern = schedule.pattern
     order = np.lexsort((pattern.target, pattern.source))
-    message, rates = schedule.message, schedule.min_bandwidth_Bps
+    message, rates, times = schedule.message, schedule.min_bandwidth_Bps, schedule.max_latency_s
     if (np.diff(order) < 0).any() and pattern.before is None:
         index = np.empty(order.size, np.int32)
         index[order] = np.arange(order.size, dtype=np.int32)
-        message, rates = index[message], None if rates is None else rates[order]
+        message = index[message]
+        rates, times = (None if demands is None else demands[order] for demands in (rates, times))
         packed = None if pattern.packed is None else pattern.packed[order]
         pattern = replace(pattern, target=pattern.target[order], size=pattern.size[order], packed=packed)
     if pattern.packed is None and pattern.messages == bundles.bundles:
         pattern = replace(pattern, packed=bundles.pattern.packed)
-    return replace(schedule, pattern=pattern, message=message, min_bandwidth_Bps=rates)
+    return replace(schedule, pattern=pattern, message=message, min_bandwidth_Bps=rates, max_latency_s=times)
 
 
 def require_json(path: str | Path) -> None:

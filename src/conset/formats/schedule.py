@@ -135,20 +135,21 @@ def to_schedule(document: Document) -> Schedule:
         timetable=document.timetable, sync=document.sync, limits_asked=document.limits_asked,
         manifest=Manifest(**document.manifest),
         in_flight=None if document.in_flight is None else check_in_flight(document.in_flight), posting=document.posting,
-        min_bandwidth_Bps=_bandwidths_of(document, index),
+        min_bandwidth_Bps=_demands(document, "min_bandwidth_Bps", "rates", index),
+        max_latency_s=_demands(document, "max_latency_s", "times", index),
     )  # fmt: skip
 
 
-def _bandwidths_of(document: Document, index: NDArray[np.int32] | None) -> NDArray[np.float64] | None:
-    """What the messages of the pattern are guaranteed; `index` as of `_pattern_of`."""
-    stated = document.min_bandwidth_Bps
+def _demands(document: Document, name: str, what: str, index: NDArray[np.int32] | None) -> NDArray[np.float64] | None:
+    """What the messages of the pattern are guaranteed, None in a list being infinite; `index` as of `_pattern_of`."""
+    stated, messages = getattr(document, name), document.source.size
     if stated is None:
         return None
     if not isinstance(stated, list):
-        return np.full(document.source.size, float(stated))
-    if len(stated) != document.source.size:
-        raise InputError(f"min_bandwidth_Bps: {document.source.size} rates required, given {len(stated)}")
-    given = np.array(stated, np.float64)
+        return np.full(messages, float(stated))
+    if len(stated) != messages:
+        raise InputError(f"{name}: {messages} {what} required, given {len(stated)}")
+    given = np.array([np.inf if value is None else value for value in stated], np.float64)
     result = given.copy()
     result[slice(None) if index is None else index] = given
     return result

@@ -131,7 +131,7 @@ def _routes(d: Document, values: NDArray[Any]) -> Iterator[str]:
 def optional_keys(document: Document) -> dict[str, Any]:
     """The keys of the head that have something to say and are left out otherwise, in the order of the file."""
     words: dict[str, Any] = {"in_flight": document.in_flight, "posting": document.posting}
-    words["min_bandwidth_Bps"] = document.min_bandwidth_Bps
+    words |= {"min_bandwidth_Bps": document.min_bandwidth_Bps, "max_latency_s": document.max_latency_s}
     return {key: value for key, value in words.items() if value is not None and value != "schedule"}
 
 

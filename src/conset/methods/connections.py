@@ -16,9 +16,10 @@ they were made, other phases as an event list would start their transfers (`even
 Guarantee: never worse than any of the routers alone at the same effort and seed.
 Complexity: that of the routers.
 When to use it: machines that hold open what a phase needs: logical channels, circuits, optical switches. Minimum
-bandwidths (`min_bandwidth`): a port or link with u users gives each 1/u of its rate. Demands that are equal become
-limits on users, which every router keeps; demands that differ are for the sequential router alone. A connection that
-would not get its demand if it were alone is refused by name.
+bandwidths and maximum latencies (`min_bandwidth`, `max_latency`): a port or link with u users gives each 1/u of its
+rate, and an element waits there for u flits. The sequential router keeps any demands. Equal bandwidths become limits on
+users, which every router keeps; so do latencies, by limits that are strict enough on shortest routes. What breaks a
+demand all the same is not taken. A connection that would not get its demand if it were alone is refused by name.
 Channels: the default of a machine without hard limits is 12, as on iWarp.
 Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
 Switches, Sections 2 and 4.4.1. Notation: P phases, L_p largest load of a port or link in phase p, ΣL their sum.
@@ -30,20 +31,20 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import InputError, NoScheduleError
-from conset.machine.limits import MAX_LIMIT, Limits
+from conset.machine.limits import Limits
 from conset.methods.balance import balance_loads, regroup
+from conset.methods.connection_routers.demands import broken, by_limits, plain, refuse_impossible, without
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
-from conset.methods.connection_routers.task import Task, assemble, best_score, schedule_of, score
+from conset.methods.connection_routers.task import Task, assemble, best_score, score
 from conset.methods.event_list import time_event_list
 from conset.methods.method import require
 from conset.methods.problem import Phases, Problem, Routes
 from conset.methods.split import split_messages
 from conset.network.topology import Topology
-from conset.schedule.linkage import guarantees, number_channels
+from conset.schedule.linkage import number_channels
 
 CHANNELS = 12
 PLACES = 20_000
@@ -74,13 +75,16 @@ def schedule_connections(problem: Problem) -> Phases:
     require(applies_connections(problem))
     if problem.pattern.messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    task = Task(_with_demands(problem))
+    refuse_impossible(Task(problem))
+    task = Task(plain(problem))
     if problem.search.router is None:
         found, listed = _best(task)
     else:
         given = _asked(task, problem.search.router).route(task)
         found, listed = assemble(given), given.order is not None
-    _check_demands(task, found, problem.min_bandwidth)
+    wrong = broken(problem, task, found)
+    if wrong is not None:
+        raise NoScheduleError(wrong.text(problem))
     return found if listed else _in_lists(problem, found)
 
 
@@ -97,9 +101,17 @@ def _in_lists(problem: Problem, phases: Phases) -> Phases:
 
 def _asked(task: Task, name: str) -> Router:
     router = find_router(name)
-    if task.problem.min_bandwidth is not None and not router.demands:
-        raise InputError(f"router {name} requires equal minimum bandwidths, given different ones: sequential keeps any")
+    if _demanding(task) and not router.demands:
+        raise InputError(
+            f"router {name} requires equal minimum bandwidths on links that are alike and no maximum latency, "
+            f"given others: sequential keeps any"
+        )
     return router
+
+
+def _demanding(task: Task) -> bool:
+    """Whether there are demands that are no limits."""
+    return task.problem.min_bandwidth is not None or task.problem.max_latency is not None
 
 
 def _best(task: Task) -> tuple[Phases, bool]:
@@ -107,22 +119,19 @@ def _best(task: Task) -> tuple[Phases, bool]:
     goal = best_score(task)
     best: tuple[tuple[float, ...], Phases, bool] | None = None
     for router in ROUTERS:
-        if task.problem.min_bandwidth is not None and not router.demands:
-            continue
         if (
             best is not None
             and router.demands
             and task.source.size * task.least_phases > SMALL * task.problem.search.effort
         ):
             break  # the last resort is not needed
-        try:
-            given = router.route(task)
-        except InputError:
-            continue  # outside of its domain
-        found = _balanced(task, assemble(given))
-        value = score(task, found)
+        found = _found(task, router)
+        if found is None:
+            continue
+        phases, listed = found
+        value = score(task, phases)
         if best is None or value < best[0]:
-            best = value, found, given.order is not None and not _unequal(task)
+            best = value, phases, listed and not _unequal(task)
         _core.publish(best[1].offsets.size - 1, task.least_phases)
         if all(a <= b * ROUNDING for a, b in zip(best[0][: len(goal)], goal, strict=True)):
             break
@@ -133,10 +142,31 @@ def _best(task: Task) -> tuple[Phases, bool]:
     return _split(task, best[1]), best[2]
 
 
+def _found(task: Task, router: Router) -> tuple[Phases, bool] | None:
+    """(what a router finds that keeps all demands, whether it listed its transfers); None outside of its domain, or
+    where it finds nothing like that.
+    """
+    if router.demands or not _demanding(task):
+        tasks: list[Task | None] = [task]
+    else:
+        tasks = [without(task), by_limits(task)]  # demands may be kept by themselves
+    for given in tasks:
+        if given is None:
+            continue
+        try:
+            routed = router.route(given)
+        except InputError:
+            return None
+        phases = _balanced(given, assemble(routed))
+        if given is task or broken(task.problem, task, phases) is None:
+            return phases, routed.order is not None
+    return None
+
+
 def _unequal(task: Task) -> bool:
     """Whether bytes are worth balancing: sizes differ, the time counts, and demands leave connections free to move."""
     problem = task.problem
-    return problem.search.objective == "time" and problem.min_bandwidth is None and not task.equal_sizes
+    return problem.search.objective == "time" and not _demanding(task) and not task.equal_sizes
 
 
 def _balanced(task: Task, phases: Phases) -> Phases:
@@ -156,60 +186,3 @@ def _split(task: Task, phases: Phases) -> Phases:
     if cut is phases or cut.route_offsets is None or cut.route_nodes is None:
         return phases
     return replace(cut, channels=number_channels(cut.offsets, cut.route_offsets, cut.route_nodes))
-
-
-def _with_demands(problem: Problem) -> Problem:
-    """Minimum bandwidths that are equal as limits on the users of ports and links.
-
-    Raises:
-        NoScheduleError: a connection that could not have its demand if it were alone.
-    """
-    demand = problem.min_bandwidth
-    if demand is None:
-        return problem
-    rates = _rates(problem)
-    slowest = min(rates)
-    leaves = problem.source_node != problem.target_node
-    refused = np.flatnonzero(leaves & (demand > slowest * ROUNDING))
-    if refused.size:
-        raise NoScheduleError(_refusal(problem, int(refused[0]), float(demand[refused[0]]), slowest))
-    uniform = problem.machine.topology.link_rate_Bps is None
-    if not uniform or demand.min() != demand.max():
-        return problem
-    if demand[0] <= 0:
-        return replace(problem, min_bandwidth=None)
-    names, limits = ("send", "receive", "link"), problem.limits
-    shared = {name: rate for name, rate in zip(names, rates, strict=True) if np.isfinite(rate)}
-    users = {name: int(min(rate * ROUNDING / demand[0], MAX_LIMIT)) for name, rate in shared.items()}
-    per_node = Limits(users.get("send"), users.get("receive"), users.get("link"))
-    return replace(problem, limits=limits.tightened(per_node), min_bandwidth=None)
-
-
-def _rates(problem: Problem) -> tuple[float, float, float]:
-    """(port out, port in, slowest link per unit of width) [B/s]."""
-    costs, topology = problem.machine.costs_for("connections"), problem.machine.topology
-    link = float(costs.link_Bps)
-    if topology.link_rate_Bps is not None:
-        link = float((topology.link_rate_Bps * topology.widths()).min(initial=np.inf))
-    return costs.port_out_Bps, costs.port_in_Bps, link if topology.link_slots else np.inf
-
-
-def _check_demands(task: Task, phases: Phases, demand: NDArray[np.float64] | None) -> None:
-    """Every connection has what was asked for it."""
-    if demand is None:
-        return
-    given = guarantees(schedule_of(task, phases)).bandwidth_Bps
-    short = np.flatnonzero(given * ROUNDING < demand[phases.message])
-    if short.size:
-        message = int(phases.message[short[0]])
-        raise NoScheduleError(_refusal(task.problem, message, float(demand[message]), float(given[short[0]])))
-
-
-def _refusal(problem: Problem, message: int, demand: float, given: float) -> str:
-    from conset.units import format_rate
-
-    ranks = int(problem.pattern.source[message]), int(problem.pattern.target[message])
-    return (
-        f"message {message} (rank {ranks[0]} → {ranks[1]}): a bandwidth of {format_rate(demand)} is asked for, "
-        f"at most {format_rate(given)} can be guaranteed"
-    )

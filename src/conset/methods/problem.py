@@ -53,6 +53,8 @@ class Problem:
         placement: shape=(ranks), int32: node of each rank; None: rank r on node r.
         search: how the method searches.
         min_bandwidth: shape=(messages), float64 [B/s]: what every connection must be guaranteed; or None.
+        max_latency: shape=(messages), float64 [s]: what an element of every connection may take at most, infinite: any
+            time; or None.
     """
 
     pattern: Pattern
@@ -61,6 +63,7 @@ class Problem:
     placement: NDArray[np.int32] | None = None
     search: SearchOptions = field(default_factory=SearchOptions)
     min_bandwidth: NDArray[np.float64] | None = None
+    max_latency: NDArray[np.float64] | None = None
 
     @cached_property
     def source_node(self) -> NDArray[np.int32]:

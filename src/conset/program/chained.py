@@ -52,6 +52,12 @@ def chained(program: Program, bundles: Pattern | None = None) -> Schedule:
     schedules = [program.schedules[k] for k, _ in runs]
     orders = [_phases_in(program.schedules[k], back) for k, back in runs]
     merged = _join(schedules, orders, places, pattern)
+    if program.paths is not None:  # of building blocks, what phases of a context share would count twice in one phase
+        merged = replace(
+            merged,
+            min_bandwidth_Bps=_demands([s.min_bandwidth_Bps for s in schedules], places, pattern.messages, 0.0),
+            max_latency_s=_demands([s.max_latency_s for s in schedules], places, pattern.messages, np.inf),
+        )
     return replace(merged, phase_offsets=_phase_offsets(program, runs), sync=program.sync, manifest=program.manifest)
 
 
@@ -77,12 +83,15 @@ def unchained(schedule: Schedule, paths: Paths) -> Program:
     if any(stages.size != 1 for stages in stage_of_phase):
         raise InputError("a phase of the schedule sends bundles of several stages")
     numbers = np.array([stages[0] for stages in stage_of_phase], np.int64)
-    parts = [_stage(schedule, patterns[stage], own, np.flatnonzero(numbers == stage)) for stage in range(paths.stages)]
+    parts = [
+        _stage(schedule, patterns[stage], own, places[stage], np.flatnonzero(numbers == stage))
+        for stage in range(paths.stages)
+    ]
     return Program.of_schedules(paths, parts, schedule.sync, schedule.manifest)
 
 
 def _stage(
-    schedule: Schedule, pattern: Pattern, own: NDArray[np.int32], phases: NDArray[np.int64]
+    schedule: Schedule, pattern: Pattern, own: NDArray[np.int32], place: NDArray[np.int32], phases: NDArray[np.int64]
 ) -> Schedule:  # fmt: skip
     """The phases of one stage as a schedule of its bundles; they follow one another."""
     first, last = (int(phases[0]), int(phases[-1]) + 1) if phases.size else (0, 0)
@@ -97,7 +106,22 @@ def _stage(
         parts=None if schedule.parts is None else schedule.parts[at],
         timetable=None if schedule.timetable is None else schedule.timetable[at],
         route_offsets=offsets, route_nodes=nodes, report=None,
+        min_bandwidth_Bps=None if schedule.min_bandwidth_Bps is None else schedule.min_bandwidth_Bps[place],
+        max_latency_s=None if schedule.max_latency_s is None else schedule.max_latency_s[place],
     )  # fmt: skip
+
+
+def _demands(
+    asked: Sequence[NDArray[np.float64] | None], places: Sequence[NDArray[np.int32]], messages: int, nothing: float
+) -> NDArray[np.float64] | None:
+    """What the messages of all stages are to be guaranteed; None where no stage asks for anything."""
+    if all(demands is None for demands in asked):
+        return None
+    found = np.full(messages, nothing)
+    for demands, place in zip(asked, places, strict=True):
+        if demands is not None:
+            found[place] = demands
+    return found
 
 
 def _passes(program: Program) -> list[tuple[int, bool]]:

@@ -3,13 +3,15 @@
 Two transfers of different phases are one connection where they take the same route between the same nodes: it is open
 once, whoever uses it. Several transfers of one phase that go the same way are several connections: the first of each
 phase are one, the second of each another.
+
+Guarantees are those of a phase (`conset.schedule.linkage`), where all connections of a context are open together.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,14 @@ from conset.schedule.schedule import Schedule
 
 Ids = frozenset[int]
 ROUNDING = 1 + 1e-9
+INSIDE = -1
+"""In place of a connection: of a message inside a node."""
+
+
+def _method_of(schedules: Sequence[Schedule]) -> str:
+    """The method whose rates connections share: of the first schedule that demands some, of the first if none does."""
+    asked = (s for s in schedules if s.min_bandwidth_Bps is not None or s.max_latency_s is not None)
+    return next(asked, schedules[0]).method
 
 
 class Connections:
@@ -34,40 +44,72 @@ class Connections:
         self._topology = schedules[0].machine.topology
         self._limits = reduce(Limits.tightened, (schedule.limits for schedule in schedules))
         self._capacity = self._capacities()
+        self._costs = schedules[0].machine.costs_for(_method_of(schedules))
         self._rates = self._resource_rates()
         self._number: dict[tuple[int, int, bytes, int], int] = {}
-        self._demand: list[float] = []
+        self._asked: list[tuple[float, float]] = []
         self._ends: list[tuple[int, int]] = []
+        self._hops: list[int] = []
         self._resources: list[NDArray[np.int64]] = []
         self._links: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
-        self._phases: dict[tuple[int, int], Ids] = {}
+        self._phases: dict[tuple[int, int], list[int]] = {}
 
     def of(self, schedule: int, phase: int) -> Ids:
         """The connections of a phase; messages inside a node need none."""
+        return frozenset(self.numbers(schedule, phase)) - {INSIDE}
+
+    def numbers(self, schedule: int, phase: int) -> list[int]:
+        """The connection of every transfer of a phase; `INSIDE` of those inside a node."""
         if (schedule, phase) not in self._phases:
-            self._phases[schedule, phase] = frozenset(self._read(schedule, phase))
+            self._phases[schedule, phase] = list(self._read(schedule, phase))
         return self._phases[schedule, phase]
 
     def fit(self, ids: Ids) -> bool:
-        """Whether they may all be open together: under the strictest limits of all, each with its bandwidth."""
+        """Whether they may all be open together: under the strictest limits of all, each with what is asked for it."""
         if not ids:
             return True
-        taken = np.bincount(np.concatenate([self._resources[k] for k in ids]), minlength=self._capacity.size)
-        if not (taken <= self._capacity).all() or not all(self._keeps(k, taken) for k in ids):
+        order = sorted(ids)
+        taken = self._taken(order)
+        if not (taken <= self._capacity).all() or not self._keep(order, taken):
             return False
         return self._limits.duplex == "full" or self._exchange(ids)
 
-    def _keeps(self, connection: int, taken: NDArray[np.intp]) -> bool:
-        """Whether a connection has the bandwidth that is asked for it."""
-        if not self._demand[connection]:
+    def guarantees(self, ids: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(least bandwidth [B/s], longest time of an element [s]) of each of `ids`, which are open together."""
+        return self._shares(ids, self._taken(ids))
+
+    def _taken(self, ids: Sequence[int]) -> NDArray[np.intp]:
+        """shape=(resources): how many of `ids` use each."""
+        used = np.concatenate([np.zeros(0, np.int64), *(self._resources[k] for k in ids)])
+        return np.bincount(used, minlength=self._capacity.size)
+
+    def _keep(self, ids: Sequence[int], taken: NDArray[np.intp]) -> bool:
+        """Whether all have what is asked for them."""
+        if not self._demanding:
             return True
-        at = self._resources[connection]
-        return float((self._rates[at] / taken[at]).min()) * ROUNDING >= self._demand[connection]
+        asked = np.array([self._asked[k] for k in ids])
+        bandwidth, latency = self._shares(ids, taken)
+        return bool((bandwidth * ROUNDING >= asked[:, 0]).all() and (latency <= asked[:, 1] * ROUNDING).all())
+
+    @cached_property
+    def _demanding(self) -> bool:
+        return any(s.min_bandwidth_Bps is not None or s.max_latency_s is not None for s in self._schedules)
+
+    def _shares(
+        self, ids: Sequence[int], taken: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+        if not len(ids):
+            return np.zeros(0), np.zeros(0)
+        first = np.cumsum([0, *(self._resources[k].size for k in ids[:-1])])
+        at = np.concatenate([self._resources[k] for k in ids])
+        share = self._rates[at] / taken[at]
+        hops = np.array([self._hops[k] for k in ids])
+        latency = hops * self._costs.hop_s + np.add.reduceat(1 / share, first) * self._costs.flit_B
+        return np.minimum.reduceat(share, first), latency
 
     def _resource_rates(self) -> NDArray[np.float64]:
         """What all users of a resource have together [B/s]; channels have no rate of their own."""
-        first, topology = self._schedules[0], self._topology
-        costs = first.machine.costs_for(first.method)
+        costs, topology = self._costs, self._topology
         link = topology.widths() * (costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps)
         ends = [np.full(topology.nodes, rate) for rate in (costs.port_out_Bps, costs.port_in_Bps, np.inf)]
         return np.concatenate([*ends, link])
@@ -82,18 +124,23 @@ class Connections:
     def _read(self, schedule: int, phase: int) -> Iterable[int]:
         plan = self._schedules[schedule]
         offsets, links = self._routes(schedule)
-        at, demand = plan.phase(phase), plan.min_bandwidth_Bps
+        at, rates, times = plan.phase(phase), plan.min_bandwidth_Bps, plan.max_latency_s
         same: Counter[tuple[int, int, bytes]] = Counter()
         for k in range(at.start, at.stop):
             source, target = int(plan.source_node[k]), int(plan.target_node[k])
             if source == target:
+                yield INSIDE
                 continue
             own = links[offsets[k] : offsets[k + 1]]
             way = source, target, own.tobytes()
             number = self._numbered((*way, same[way]), own)
             same[way] += 1
-            if demand is not None:
-                self._demand[number] = max(self._demand[number], float(demand[plan.message[k]]))
+            least, most = self._asked[number]
+            if rates is not None:
+                least = max(least, float(rates[plan.message[k]]))
+            if times is not None:
+                most = min(most, float(times[plan.message[k]]))
+            self._asked[number] = least, most
             yield number
 
     def _routes(self, schedule: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -117,7 +164,8 @@ class Connections:
         )
         self._number[key] = len(self._ends)
         self._ends.append((source, target))
-        self._demand.append(0.0)
+        self._asked.append((0.0, np.inf))
+        self._hops.append(links.size)
         self._resources.append(resources.astype(np.int64))
         return self._number[key]
 

@@ -5,7 +5,8 @@ name = "transpose"               # optional
 pattern = "alltoall:size=4KiB"   # a spec or a file, as on the command line; files beside the program
 repeat = 10                      # optional, 1
 method = "coloring"              # optional: method, contention, channels, limits, router, objective, timetable,
-                                 # effort and seed of the compile, as on the command line
+                                 # min_bandwidth, max_latency, effort and seed of the compile, as on the command line;
+                                 # files beside the program
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from conset.units import parse_size
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
 COMPILING: dict[str, type] = {
     "method": str, "contention": int, "channels": int, "limits": str, "router": str, "objective": str,
-    "timetable": str, "effort": int, "seed": int,
+    "timetable": str, "min_bandwidth": str, "max_latency": str, "effort": int, "seed": int,
 }  # fmt: skip
+FILES = ("min_bandwidth", "max_latency")
+"""Keys that may name a file."""
 KEYS: dict[str, type] = {"name": str, "pattern": str, "repeat": int, **READING, **COMPILING}
 
 
@@ -86,11 +89,16 @@ def _block(where: str, table: Mapping[str, Any], folder: Path, machine: Machine,
         rule = "must be at least 1" if repeat < 1 else f"must be at most {MAX_REPEAT}"
         raise InputError(f"{where}: repeat = {repeat}: {rule}")
     try:
-        own = replace(options, **{key: table[key] for key in COMPILING if key in table})
+        own = replace(options, **{key: _beside(key, table[key], folder) for key in COMPILING if key in table})
         pattern = _pattern(table, folder, machine, own)
     except ConsetError as error:
         raise InputError(f"{where}: {error}", options=error.options) from None
     return BlockSpec(table.get("name", pattern.name), pattern, repeat, own)
+
+
+def _beside(key: str, value: Any, folder: Path) -> Any:
+    """The value of a key; files of demands are beside the program."""
+    return str(folder / value) if key in FILES and Path(value).suffix.lower() == ".csv" else value
 
 
 def _pattern(table: Mapping[str, Any], folder: Path, machine: Machine, options: CompileOptions) -> Pattern:

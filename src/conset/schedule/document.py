@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class Document:
         in_flight: sends a rank keeps open at once, or `all`; None: not said.
         posting: what the messages of each rank are ordered by inside a phase.
         min_bandwidth_Bps: what every message is to be guaranteed [B/s], or one number for each; None: nothing.
+        max_latency_s: what an element of every message may take at most [s], or one number for each (None among them:
+            any time); None: nothing.
         pattern_name: what the pattern was made from, for people.
         packed: the messages that are put together from several pieces and taken apart, rising; or None.
     """
@@ -91,6 +94,7 @@ class Document:
     in_flight: int | str | None = None
     posting: str = "schedule"
     min_bandwidth_Bps: float | list[float] | None = None  # noqa: N815
+    max_latency_s: float | list[float | None] | None = None
     pattern_name: str = "pattern"
     packed: IntArray | None = None
 
@@ -216,7 +220,8 @@ def document_from(schedule: Schedule, figures: Mapping[str, Any]) -> Document:
         route_offsets=schedule.route_offsets, route_nodes=schedule.route_nodes, timetable=schedule.timetable,
         figures=figures, manifest=schedule.manifest.to_object(), channels=schedule.channels,
         in_flight=schedule.in_flight, posting=schedule.posting,
-        min_bandwidth_Bps=_bandwidths(schedule), pattern_name=final_name(pattern.name),
+        min_bandwidth_Bps=_bandwidths(schedule), max_latency_s=_latencies(schedule),
+        pattern_name=final_name(pattern.name),
         packed=None if pattern.packed is None else np.flatnonzero(pattern.packed),
     )  # fmt: skip
 
@@ -233,3 +238,13 @@ def _bandwidths(schedule: Schedule) -> float | list[float] | None:
     if rates is None or not rates.size:
         return None
     return float(rates[0]) if (rates == rates[0]).all() else rates.tolist()
+
+
+def _latencies(schedule: Schedule) -> float | list[float | None] | None:
+    """As `_bandwidths`; infinite times are None, as no number in JSON is infinite."""
+    times = schedule.max_latency_s
+    if times is None or not np.isfinite(times).any():
+        return None
+    if (times == times[0]).all():
+        return float(times[0])
+    return [time if isfinite(time) else None for time in times.tolist()]

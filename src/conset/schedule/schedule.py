@@ -49,6 +49,8 @@ class Schedule(ValueObject):
             as the method lists them.
         min_bandwidth_Bps: shape=(messages), float64 [B/s]: what every message is guaranteed while its phase is open;
             or None: nothing was asked for.
+        max_latency_s: shape=(messages), float64 [s]: what an element of every message takes at most while its phase is
+            open, infinite: any time; or None: nothing was asked for.
         report: how a compile found it; None for one made by hand or read from a file.
     """
 
@@ -70,6 +72,7 @@ class Schedule(ValueObject):
     in_flight: InFlight | None = None
     posting: str = "schedule"
     min_bandwidth_Bps: NDArray[np.float64] | None = None  # noqa: N815
+    max_latency_s: NDArray[np.float64] | None = None
     report: CompileReport | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +91,8 @@ class Schedule(ValueObject):
             self._check_timetable(np.asarray(self.timetable, np.float64))
         if self.min_bandwidth_Bps is not None:
             self._check_bandwidths(np.asarray(self.min_bandwidth_Bps, np.float64))
+        if self.max_latency_s is not None:
+            self._check_latencies(np.asarray(self.max_latency_s, np.float64))
 
     def _check_parts(self) -> None:
         if self.parts is not None:
@@ -150,6 +155,12 @@ class Schedule(ValueObject):
             rule = f"one finite rate of at least 0 B/s for each of {self.pattern.messages} messages required"
             raise InputError(f"min_bandwidth_Bps: {rule}")
         object.__setattr__(self, "min_bandwidth_Bps", frozen(rates))
+
+    def _check_latencies(self, times: NDArray[np.float64]) -> None:
+        if times.shape != (self.pattern.messages,) or not np.all(times >= 0):
+            rule = f"one time of at least 0 s for each of {self.pattern.messages} messages required"
+            raise InputError(f"max_latency_s: {rule}")
+        object.__setattr__(self, "max_latency_s", frozen(times))
 
     @property
     def phases(self) -> int:

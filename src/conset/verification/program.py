@@ -2,9 +2,9 @@
 
 A context holds the connections of all its phases at once: transfers of different phases that take the same route
 between the same nodes are one connection. Together they must keep the strictest limits of the schedules they come from,
-leave each the bandwidth it is to be guaranteed, and where channels are stated, a channel of a node belongs to one of
-them and a connection has the same channels in every phase. Several transfers of one phase that go the same way are
-several connections.
+leave each the bandwidth and the latency that it is to be guaranteed, and where channels are stated, a channel of a node
+belongs to one of them and a connection has the same channels in every phase. Several transfers of one phase that go the
+same way are several connections.
 
 Programs that forward have rules of their own beside these: `forwarding.py`.
 """
@@ -22,9 +22,10 @@ import numpy as np
 from conset.machine.machine import Machine
 from conset.schedule.document import MAX_REPEAT, Document, ProgramDocument, StageDocument, machine_of
 from conset.units import count_of
+from conset.verification.contexts import ROUNDING, Opened, context_guarantees, link_slots
 from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
 from conset.verification.schedule.check import formula_walk, verify_document
-from conset.verification.schedule.connections import demands_of, resource_rates
+from conset.verification.schedule.guarantees import bandwidths_of, latencies_of
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.schedule.traffic import put_on_nodes
 from conset.verification.schedule.walks import Walk
@@ -38,6 +39,7 @@ PROGRAM_RULES: dict[str, str] = {
     "program-context": "every phase of every schedule is in one context",
     "program-limit": "the connections of a context keep the strictest limits of their schedules together",
     "program-bandwidth": "connections of a context are guaranteed the bandwidths that their files say were asked for",
+    "program-latency": "connections of a context are guaranteed the latencies that their files say were asked for",
     "program-channel": "a channel of a node belongs to one connection of a context, the same in all its phases",
     "program-figures": "the stated figures are the true ones, and there are no others",
     **FORWARDING_RULES,
@@ -53,14 +55,14 @@ class _Context:
     """What is open together.
 
     Attributes:
-        connections: each once, with the bandwidth it is to be guaranteed [B/s] and the channels of its stops, if any.
+        connections: each once.
         limits: the strictest of the schedules, None: none.
         exchange: whether duplex is `exchange` in one of them.
-        method: whose rates hold.
+        method: whose rates hold: that of the first schedule that demands some, of the first where none does.
         channels: the connection each (node, channel) belongs to.
     """
 
-    connections: dict[Route, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
+    connections: dict[Route, Opened] = field(default_factory=dict)
     limits: dict[str, int | None] = field(default_factory=dict)
     exchange: bool = False
     method: str = ""
@@ -150,31 +152,38 @@ def _check_contexts(document: ProgramDocument) -> Iterator[Violation]:
 
 
 def _check_sharing(document: ProgramDocument, machine: Machine) -> list[Violation]:
-    """Rules `program-limit`, `program-bandwidth` and `program-channel`."""
+    """Rules `program-limit`, `program-bandwidth`, `program-latency` and `program-channel`."""
     contexts: dict[int, _Context] = defaultdict(_Context)
     found: list[Violation] = []
     phases_in = Counter(context for numbers in document.contexts for context in numbers)
+    method = _method_of(document)
     for k, schedule in enumerate(document.schedules):
-        demands = demands_of(schedule.min_bandwidth_Bps, schedule.source.size)
+        least = bandwidths_of(schedule.min_bandwidth_Bps, schedule.source.size)
+        most = latencies_of(schedule.max_latency_s, schedule.source.size)
         # a phase alone in its context is looked at with its schedule
         shared = [phase for phase, number in enumerate(document.contexts[k]) if phases_in[number] > 1]
         for phase, transfer, route, stops in _connections(schedule, machine, shared) if shared else ():
-            number = document.contexts[k][phase]
+            number, message = document.contexts[k][phase], schedule.transfer_message[transfer]
             context = contexts[number]
-            context.method = context.method or schedule.method
+            context.method = method
             _tighten(context, schedule.limits)
-            demand = 0.0 if demands is None else float(demands[schedule.transfer_message[transfer]])
             channels = _channels(schedule, transfer, len(stops))
-            known, before = context.connections.get(route, (0.0, channels))
-            context.connections[route] = max(known, demand), before
+            own = context.connections.setdefault(route, Opened(tuple(stops), route[2], channels))
+            own.demand(float(least[message]), float(most[message]))
             found += [
                 Violation(None, None, "program-channel", f"context {number}: {text}")
                 for text in _check_channels(context, route, stops, channels, machine)
             ]
     for number, context in sorted(contexts.items()):
         found += _check_limits(number, context, machine)
-        found += _check_bandwidths(number, context, machine)
+        found += _check_guarantees(number, context, machine)
     return found
+
+
+def _method_of(document: ProgramDocument) -> str:
+    """The method whose rates connections share."""
+    asked = (d for d in document.schedules if d.min_bandwidth_Bps is not None or d.max_latency_s is not None)
+    return next(asked, document.schedules[0]).method
 
 
 def _channels(schedule: Document, transfer: int, stops: int) -> tuple[int, ...]:
@@ -189,7 +198,7 @@ def _check_channels(
     context: _Context, route: Route, stops: list[int], channels: tuple[int, ...], machine: Machine
 ) -> Iterator[str]:
     """Whether the channels are this connection's alone, and those it has in the other phases of its context."""
-    before = context.connections[route][1]
+    before = context.connections[route].channels
     if before != channels:
         two = f"channels {list(before)} in one phase, {list(channels)} in another"
         yield f"the connection {route[0]} → {route[1]} has {two}"
@@ -207,7 +216,7 @@ def _connections(
 ) -> Iterator[tuple[int, int, Route, list[int]]]:  # fmt: skip
     """(phase, transfer, connection, its nodes) of every transfer of some phases that leaves its node."""
     traffic, _ = put_on_nodes(schedule, machine)
-    ends, slots = machine.topology.ends, _slots(machine)
+    ends, slots = machine.topology.ends, link_slots(machine)
     walk: Walk | None = None
     if schedule.route_offsets is None:
         walk = formula_walk(machine, traffic.target)
@@ -232,13 +241,6 @@ def _connections(
             way = source, target, tuple(along)
             yield phase, k, (*way, same[way]), stops
             same[way] += 1
-
-
-def _slots(machine: Machine) -> dict[tuple[int, int], int]:
-    """The link between each two nodes that have one."""
-    source, target = (end.tolist() for end in machine.topology.ends)
-    exists = machine.topology.link_exists.tolist()
-    return {(s, t): k for k, (s, t) in enumerate(zip(source, target, strict=True)) if exists[k]}
 
 
 def _tighten(context: _Context, limits: Mapping[str, Any]) -> None:
@@ -280,24 +282,19 @@ def _check_limits(number: int, context: _Context, machine: Machine) -> Iterator[
             yield Violation(None, None, "program-limit", text)
 
 
-def _check_bandwidths(number: int, context: _Context, machine: Machine) -> Iterator[Violation]:
-    """Rule `program-bandwidth`."""
-    if not any(demand for demand, _ in context.connections.values()):
+def _check_guarantees(number: int, context: _Context, machine: Machine) -> Iterator[Violation]:
+    """Rules `program-bandwidth` and `program-latency`."""
+    if not any(own.demands for own in context.connections.values()):
         return
-    out, into, rates = resource_rates(machine, context.method)
-    sends, receives, users = Counter[int](), Counter[int](), Counter[int]()
-    for source, target, links, _ in context.connections:
-        sends[source] += 1
-        receives[target] += 1
-        users.update(links)
-    for (source, target, links, _), (demand, _) in context.connections.items():
-        least = min(out / sends[source], into / receives[target], *(float(rates[k]) / users[k] for k in links))
-        if least * (1 + 1e-9) < demand:
-            text = (
-                f"context {number}: the connection {source} → {target} is guaranteed {least:.6g} B/s, "
-                f"{demand:.6g} B/s were asked for"
-            )
+    given = context_guarantees(list(context.connections.values()), machine, context.method)
+    for (route, own), (bandwidth, latency) in zip(context.connections.items(), given, strict=True):
+        where = f"context {number}: the connection {route[0]} → {route[1]}"
+        if bandwidth * ROUNDING < own.bandwidth:
+            text = f"{where} is guaranteed {bandwidth:.6g} B/s, {own.bandwidth:.6g} B/s were asked for"
             yield Violation(None, None, "program-bandwidth", text)
+        if latency > own.latency * ROUNDING:
+            text = f"{where} is guaranteed at most {latency:.6g} s, {own.latency:.6g} s were asked for"
+            yield Violation(None, None, "program-latency", text)
 
 
 def true_program_figures(document: ProgramDocument) -> dict[str, int | float]:

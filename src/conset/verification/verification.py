@@ -45,6 +45,7 @@ RULES: dict[str, str] = {
     "in-flight": "sends a rank keeps open are a whole number of at least 1, or all",
     "posting": "every rank's transfers of a phase stand in the order that is named",
     "bandwidth": "a connection is guaranteed the bandwidth that the file says was asked for it",
+    "latency": "an element of a connection takes at most the time that the file says was asked for it",
     "figures": "the stated figures are the true ones",
 }
 """Every rule of the verifier, in words; a violation names one of them."""

@@ -3,6 +3,8 @@
 // Every phase is a copy of the network; a node of a copy has so many channels and costs 1 + weight * (channels in use).
 // A connection takes the cheapest path over all copies at once (A*, full nodes, ports and links closed); what finds no
 // path stays out. A round of rip-up removes routes at random and routes first what stayed out, then what was removed.
+// Where a latency is demanded, a path that would take too long is left on the way; a connection that finds none so
+// takes the quickest path. A phase whose open connections would wait too long behind the whole path is closed to it.
 // Complexity: O(phases + states searched · log) for a connection; a search sees at most phases * (nodes + links)
 // states. Memory O(phases * (nodes + links) + targets * nodes). Reference: Feldmann, Stricker, Warfel: Supporting sets
 // of arbitrary connections on iWarp, Section 4.4.1 (APR).
@@ -13,6 +15,7 @@
 #include "conset/array.hpp"
 #include "conset/random.hpp"
 #include "conset/scheduling/connections.hpp"
+#include "conset/scheduling/demand_ledger.hpp"
 
 namespace conset {
 
@@ -20,13 +23,6 @@ namespace conset {
 struct RouterLimits {
     View<const std::int32_t> channels, send, receive;  // by node
     View<const std::int32_t> link;                     // by link
-};
-
-// Rates that connections share evenly, and what each demands of them; all empty where nothing is demanded.
-struct RouterDemands {
-    View<const double> demand;         // by connection [B/s], 0: nothing
-    View<const double> send, receive;  // by node [B/s]
-    View<const double> link;           // by link [B/s]
 };
 
 class SequentialRouter {
@@ -54,6 +50,7 @@ private:
     struct Reached {
         std::uint64_t search = 0;
         std::int64_t cost = 0;
+        double latency = 0;  // at most, with both ports [s]; where one is demanded
         std::int32_t link = -1;
         bool done = false;
     };
@@ -61,14 +58,20 @@ private:
     void order_connections();
     bool place(std::int32_t i);
     void open_phases(std::int32_t i, std::int32_t earliest, std::int32_t latest);
+    bool start(std::int32_t i, std::int32_t phase, std::int32_t turn);
     bool search(std::int32_t i);
+    void leave(std::int32_t i, const State& state, std::int32_t phase, std::int32_t node);
+    bool arrive(std::int32_t i, std::int32_t phase, std::uint32_t place);
     static bool later(const State& a, const State& b);
     void push(const State& state);
-    void take(std::int32_t i, std::int32_t phase, std::uint32_t place);
+    void take(std::int32_t i, std::int32_t phase);
     void remove(std::int32_t i);
+    std::int64_t step(std::int32_t phase, std::int32_t node, double latency) const;
     std::int64_t ahead(std::int32_t i, std::int32_t phase, std::int32_t node) const;
-    bool fits(View<const std::int32_t> limit, View<const double> rate, std::int32_t row, std::size_t cell,
-              std::int32_t i, const Array<std::int32_t>& use, const Array<float>& most) const;
+    bool in_time(std::int32_t i, std::int32_t node, double latency) const;
+    static bool fits(View<const std::int32_t> limit, std::int32_t row, std::int32_t use) {
+        return limit.empty() || use < limit[row];
+    }
     std::size_t at_node(std::int32_t phase, std::int32_t node) const {
         return static_cast<std::size_t>(phase) * static_cast<std::size_t>(wiring_.nodes) +
                static_cast<std::size_t>(node);
@@ -80,13 +83,12 @@ private:
     Wiring wiring_;
     Connections connections_;
     RouterLimits limits_;
-    RouterDemands demands_;
+    DemandLedger ledger_;
     std::int32_t phases_, weight_;
     Random random_;
     OutLinks out_;
     HopTable hops_;
     Array<std::int32_t> channels_, send_, receive_, link_;  // in use, by phase and node or link
-    Array<float> send_most_, receive_most_, link_most_;     // largest demand there
     Array<Array<std::int32_t>> full_;                       // [phase][channels in use]: nodes
     Array<std::int32_t> least_;                             // [phase]: fewest channels in use at a node
     Array<std::int32_t> phase_;
@@ -94,6 +96,9 @@ private:
     Array<std::int32_t> successor_offsets_, successor_, earliest_, height_;
     Array<Reached> reached_;
     std::uint64_t searches_ = 0;
+    double scale_ = 0;             // of latencies that are costs [1/s]; 0: channels in use are
+    Array<std::uint64_t> closed_;  // [phase]: the search that found its connections in the way
+    Array<std::size_t> places_;    // of the path that is being looked at
     Array<State> heap_;
 };
 

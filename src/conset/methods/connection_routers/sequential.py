@@ -7,7 +7,7 @@ at random, route first what stayed out, then what was removed. If that fails too
 lower bound.
 Invariant: no limit is exceeded at any time; a round may leave more out than it found.
 Complexity: one best-first search over all copies for a connection, in the core; memory O(phases · (nodes + links)).
-When to use it: any network, any limits on ports, links and channels, an order, minimum bandwidths; always an answer.
+When to use it: any network, any limits on ports, links and channels, an order, any demands; always an answer.
 Detours come by themselves: a full node is walked around.
 Measured: complete exchange, 12 channels: 8 × 8 torus 28 phases in 0.3 s, ΣL 179 (bound 27; the text 30); 16 × 16
 torus 199 phases in 2 minutes (bound 192).
@@ -15,8 +15,8 @@ Departures: the text leaves the order of connections, the number of rounds and t
 with random ties and random order in turn, 10 rounds per unit of effort, a tenth. Rip-up gains one phase from a bad
 order, none from a good one. Copies among equals take turns from a random one. An order between connections is kept by
 giving each the phases between its predecessors' and the length of the longest chain behind it; without rip-up then.
-Minimum bandwidth: a resource is shared evenly, so a connection enters only where rate / (users + 1) is enough for
-itself and for everyone there; without rip-up then.
+Demands: a resource is shared evenly, so a connection enters only where rate / (users + 1) is enough for itself and for
+everyone there, and where nobody waits longer than is demanded (`demand_ledger.hpp`); without rip-up then.
 Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
 Switches, Section 4.4.1.
 """
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import NoScheduleError
+from conset.methods.connection_routers.demands import link_rates
 from conset.methods.connection_routers.task import Routed, Task
 from conset.methods.core import core_order
 
@@ -37,8 +38,6 @@ SHARE = 0.1
 ROUNDS = 10
 HOPELESS = 0.05
 """More left out than this share of the connections is never mended by rip-up."""
-
-Rates = NDArray[np.float64]
 
 _INTS, _RATES = np.zeros(0, np.int32), np.zeros(0, np.float64)
 
@@ -50,7 +49,8 @@ def route_sequential(task: Task) -> Routed:
         NoScheduleError: no path joins the ends of a connection.
     """
     phases = max(task.least_phases, 1)
-    fixed = task.problem.pattern.before is not None or task.problem.min_bandwidth is not None
+    demanding = task.problem.min_bandwidth is not None or task.problem.max_latency is not None
+    fixed = task.problem.pattern.before is not None or demanding
     rounds = 0 if fixed else ROUNDS * task.problem.search.effort
     while True:
         fewest = task.source.size
@@ -68,7 +68,10 @@ def route_sequential(task: Task) -> Routed:
         supply = task.channels * task.topology.nodes
         if _core.stop_asked():
             phases *= 2  # an answer soon
-        phases += max(1, int(fewest * float(task.hops.mean() + 1)) // supply)
+        more = int(fewest * float(task.hops.mean() + 1)) // supply
+        if demanding:  # most of the phases that those outside need at the rate of those inside
+            more = max(more, fewest * phases // (2 * (task.source.size - fewest + 1)))
+        phases += max(1, more)
 
 
 def _orders(task: Task) -> Iterator[tuple[NDArray[np.int32], int]]:
@@ -96,7 +99,7 @@ def build_router(task: Task, phases: int, seed: int) -> _core.SequentialRouter:
         _core.Wiring(topology.nodes, source, target),
         _core.Connections(task.source, task.target, *core_order(task.problem)),
         _core.RouterLimits(channels=channels, send=send, receive=receive, link=link),
-        _core.RouterDemands(*_demands(task)), phases=phases, weight=1, seed=seed,
+        _demands(task), phases=phases, weight=1, seed=seed,
     )  # fmt: skip
 
 
@@ -106,19 +109,21 @@ def routed(router: _core.SequentialRouter, *, stopped_early: bool = False) -> Ro
     return Routed("sequential", router.phase(), paths.offsets, paths.nodes, stopped_early=stopped_early)
 
 
-def _demands(task: Task) -> tuple[Rates, Rates, Rates, Rates]:
-    """(demand of each connection, rates of ports out, ports in, links) [B/s]; all empty where nothing is demanded."""
-    demand = task.problem.min_bandwidth
-    if demand is None:
-        return _RATES, _RATES, _RATES, _RATES
-    costs = task.problem.machine.costs_for("connections")
-    nodes, links = task.topology.nodes, task.links[0].size
-    link = np.full(links, np.inf)
-    if task.topology.kind != "crossbar":
-        rate = task.topology.link_rate_Bps if task.topology.link_rate_Bps is not None else costs.link_Bps
-        link = np.broadcast_to(rate * task.topology.widths().astype(np.float64), links)
-    out, into = np.full(nodes, costs.port_out_Bps), np.full(nodes, costs.port_in_Bps)
-    return np.ascontiguousarray(demand, np.float64), out, into, np.ascontiguousarray(link)
+def _demands(task: Task) -> _core.RouterDemands:
+    """What connections demand of the rates of ports and links; nothing where nothing is demanded."""
+    costs, nodes, count = task.problem.machine.costs_for("connections"), task.topology.nodes, task.source.size
+    rates, times = task.problem.min_bandwidth, task.problem.max_latency
+    if rates is None and times is None:
+        return _core.RouterDemands(
+            bandwidth=_RATES, latency=_RATES, send_rate=_RATES, receive_rate=_RATES, link_rate=_RATES, hop=0.0, flit=0.0
+        )
+    return _core.RouterDemands(
+        bandwidth=np.zeros(count) if rates is None else np.ascontiguousarray(rates, np.float64),
+        latency=np.full(count, np.inf) if times is None else np.ascontiguousarray(times, np.float64),
+        send_rate=np.full(nodes, costs.port_out_Bps), receive_rate=np.full(nodes, costs.port_in_Bps),
+        link_rate=link_rates(task), hop=0.0 if task.topology.kind == "crossbar" else costs.hop_s,
+        flit=float(costs.flit_B),
+    )  # fmt: skip
 
 
 def _ends(task: Task, message: int) -> str:

@@ -21,7 +21,7 @@ class Router:
         name: as on the command line.
         route: task in, routes out; raises `InputError` outside of its domain.
         domain: what it requires, in words.
-        demands: whether it can keep minimum bandwidths that differ between connections.
+        demands: whether it keeps any minimum bandwidths and maximum latencies by itself.
     """
 
     name: str

@@ -19,8 +19,9 @@ from conset.machine.machine import Machine
 from conset.schedule.document import Document, document_from, machine_of
 from conset.schedule.schedule import Schedule
 from conset.verification.schedule.chosen import ChosenWalk, check_routes
-from conset.verification.schedule.connections import check_bandwidth, check_linkage
+from conset.verification.schedule.connections import check_linkage
 from conset.verification.schedule.graph_walks import GraphWalk, TableWalk
+from conset.verification.schedule.guarantees import check_guarantees
 from conset.verification.schedule.loads import check_duplex, measure, true_figures
 from conset.verification.schedule.messages import check_messages, check_pattern
 from conset.verification.schedule.order import check_order, check_posting, check_timetable
@@ -64,7 +65,7 @@ def verify_document(document: Document, *, window: int | None = None, machine: M
     exchange = document.limits.get("duplex") == "exchange"
     found += check_duplex(traffic, groups) if exchange else []
     found += check_timetable(traffic, walk, machine) + check_order(traffic) + check_posting(traffic)
-    found += check_bandwidth(traffic, walk, machine)
+    found += check_guarantees(traffic, walk, machine)
     if window is not None and window > 1:
         windows = Groups.of_phases(traffic.offsets, window)
         found += measure(traffic, walk, windows, document.limits, window).violations

@@ -1,32 +1,43 @@
-"""Connections: linkage tables followed from gate to gate, and minimum bandwidths.
+"""Connections: linkage tables followed from gate to gate.
 
 The tables are built here from the stated channels: a node's channel leads to a channel of the next node, or out of
 the gate. Of two entries for one channel the later one stands, as in a machine: then another connection is lost, which
 the replay shows. The replay knows of a connection only where it enters and on which channel; what comes out must be
 its target.
-
-A port or link that u connections of a phase or context share gives each at least 1/u of its rate, whatever the others
-do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.machine.machine import Machine
 from conset.verification.schedule.chosen import ChosenWalk
-from conset.verification.schedule.traffic import Groups, Ints, Traffic
-from conset.verification.schedule.walks import Walk
+from conset.verification.schedule.traffic import Ints, Traffic
 from conset.verification.verification import Violation
 
-_GATE = -1
-"""In place of a next channel: out to the processor."""
-_HOPS = 1 << 21
-"""Of a chunk of phases."""
-_ROUNDING = 1 + 1e-9
+GATE = -1
+"""In place of a row that follows: out to the processor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The linkage tables of all phases, a row for each channel of a node that is in use in a phase.
+
+    Attributes:
+        phase: shape=(rows): the phase of each.
+        node: shape=(rows): whose table it is in.
+        following: shape=(rows): the row that it leads to, or `GATE`.
+        transfer: shape=(connections): the transfers that enter at a gate.
+        entry: shape=(connections): the row where each does.
+    """
+
+    phase: Ints
+    node: Ints
+    following: Ints
+    transfer: Ints
+    entry: Ints
 
 
 def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
@@ -37,20 +48,50 @@ def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
     if stated.size != walk.nodes.size:
         text = f"{stated.size} channels are stated for {walk.nodes.size} stops of routes"
         return [Violation(None, None, "channel-number", text)]
+    transfer, stops, inside = _stops(traffic, walk)
+    channel = stated.astype(np.int64)
+    found = _numbers(traffic, walk, transfer, stops[inside], channel)
+    if found or not inside.all():
+        return found  # nodes that are none are reported by `route-node`; there is no table to replay
+    if not stops.size:
+        return []
+    key = _keys(traffic, walk, transfer, stops, channel)
+    return _taken(traffic, walk, transfer, stops, channel, key) + _replay(traffic, walk)
+
+
+def tables_of(traffic: Traffic, walk: ChosenWalk) -> Tables | None:
+    """What nodes are loaded with; None where no channels are stated, or there are no such nodes or channels."""
+    stated = traffic.document.channels
+    if stated is None or stated.size != walk.nodes.size:
+        return None
+    transfer, stops, inside = _stops(traffic, walk)
+    channel = stated.astype(np.int64)
+    if not stops.size or not inside.all() or _numbers(traffic, walk, transfer, stops, channel):
+        return None
+    key = _keys(traffic, walk, transfer, stops, channel)
+    ids = np.unique(transfer[stops])
+    after = np.full(key.size, GATE, np.int64)
+    last = np.zeros(key.size, bool)
+    last[walk.offsets[ids + 1] - 1] = True
+    inner = stops[~last[stops]]
+    after[inner] = key[inner + 1]
+    order = stops[np.argsort(key[stops], kind="stable")]
+    latest = order[np.append(key[order][1:] != key[order][:-1], True)]
+    row, then = key[latest], after[latest]
+    following = np.where(then == GATE, GATE, np.searchsorted(row, then))
+    phase = np.searchsorted(traffic.offsets, transfer[latest], side="right") - 1
+    entry = np.searchsorted(row, key[walk.offsets[ids]])
+    return Tables(phase, walk.nodes[latest].astype(np.intp), following, ids, entry)
+
+
+def _stops(traffic: Traffic, walk: ChosenWalk) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """(the transfer of every stop; the stops of connections; which of these are at nodes that exist)."""
     ids = np.arange(traffic.source.size)
     length = np.diff(walk.offsets)
     used = traffic.networked(ids) & (length > 0)
     transfer = np.repeat(ids, length)
     stops = np.flatnonzero(used[transfer])
-    if not stops.size:
-        return []
-    inside = (walk.nodes[stops] >= 0) & (walk.nodes[stops] < walk.topology.nodes)
-    channel = stated.astype(np.int64)
-    found = _numbers(traffic, walk, transfer, stops[inside], channel)
-    if found or not inside.all():
-        return found  # nodes that are none are reported by `route-node`; there is no table to replay
-    key = _keys(traffic, walk, transfer, stops, channel)
-    return _taken(traffic, walk, transfer, stops, channel, key) + _replay(traffic, walk, ids[used], stops, key)
+    return transfer, stops, (walk.nodes[stops] >= 0) & (walk.nodes[stops] < walk.topology.nodes)
 
 
 def _numbers(
@@ -96,28 +137,21 @@ def _taken(
     return found
 
 
-def _replay(
-    traffic: Traffic, walk: ChosenWalk, ids: Ints, stops: Ints, key: NDArray[np.int64]
-) -> list[Violation]:  # fmt: skip
+def _replay(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
     """Rule `linkage`: from the source's gate through the tables to the gate of the target."""
-    after = np.full(key.size, _GATE, np.int64)
-    last = np.zeros(key.size, bool)
-    last[walk.offsets[ids + 1] - 1] = True
-    inner = stops[~last[stops]]
-    after[inner] = key[inner + 1]
-    order = stops[np.argsort(key[stops], kind="stable")]
-    latest = order[np.append(key[order][1:] != key[order][:-1], True)]
-    row, then, node = key[latest], after[latest], walk.nodes[latest]
-    at = np.searchsorted(row, key[walk.offsets[ids]])
+    tables = tables_of(traffic, walk)
+    if tables is None:
+        return []
+    at, ids = tables.entry.copy(), tables.transfer
     out = np.full(ids.size, -1, np.int64)
     moving = np.arange(ids.size)
     for _ in range(walk.longest):
-        arrived = then[at[moving]] == _GATE
-        out[moving[arrived]] = node[at[moving[arrived]]]
+        arrived = tables.following[at[moving]] == GATE
+        out[moving[arrived]] = tables.node[at[moving[arrived]]]
         moving = moving[~arrived]
         if not moving.size:
             break
-        at[moving] = np.searchsorted(row, then[at[moving]])
+        at[moving] = tables.following[at[moving]]
     found = []
     for i in np.flatnonzero(out != traffic.target[ids]).tolist():
         k = int(ids[i])
@@ -128,65 +162,3 @@ def _replay(
         )
         found.append(Violation(*traffic.place_of(k), "linkage", text))
     return found
-
-
-def demands_of(stated: float | Sequence[float] | None, messages: int) -> NDArray[np.float64] | None:
-    """shape=(messages), float64 [B/s]: what each message is to be guaranteed; None where nothing is said."""
-    return None if stated is None else np.broadcast_to(np.asarray(stated, np.float64), messages)
-
-
-def resource_rates(machine: Machine, method: str) -> tuple[float, float, NDArray[np.float64]]:
-    """(port out, port in, links of all their width, shape=(link_slots)) [B/s]."""
-    costs, topology = machine.costs_for(method), machine.topology
-    rates = np.full(topology.link_slots, costs.link_Bps) if topology.link_rate_Bps is None else topology.link_rate_Bps
-    return costs.port_out_Bps, costs.port_in_Bps, rates * topology.widths()
-
-
-def check_bandwidth(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
-    """Rule `bandwidth`; O(hops log hops)."""
-    document = traffic.document
-    stated = document.min_bandwidth_Bps
-    if stated is None:
-        return []
-    messages = document.source.size
-    if not isinstance(stated, int | float) and len(stated) != messages:
-        text = f"{len(stated)} minimum bandwidths are stated for {messages} messages"
-        return [Violation(None, None, "bandwidth", text)]
-    demand = demands_of(stated, messages)
-    if demand is None or not messages:
-        return []
-    wrong = np.flatnonzero(~(demand >= 0) | np.isinf(demand))
-    if wrong.size:
-        text = f"message {wrong[0]}: minimum bandwidth {demand[wrong[0]]:g} B/s, must be finite and at least 0"
-        return [Violation(None, None, "bandwidth", text)]
-    message = np.clip(document.transfer_message, 0, messages - 1)  # others are reported by `message-index`
-    groups, found = Groups.of_phases(traffic.offsets), []
-    for low, high in groups.chunks(groups.count, max(1, _HOPS // walk.longest)):
-        for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
-            used = traffic.networked(ids)
-            least = _least(traffic, walk, machine, ids[used], group[used])
-            required = demand[message[ids[used]]]
-            for n in np.flatnonzero(least * _ROUNDING < required).tolist():
-                k = int(ids[used][n])
-                text = f"{traffic.where(k)}: {least[n]:.6g} B/s are guaranteed, {required[n]:.6g} B/s were asked for"
-                found.append(Violation(*traffic.place_of(k), "bandwidth", text))
-    return found
-
-
-def _least(traffic: Traffic, walk: Walk, machine: Machine, ids: Ints, group: Ints) -> NDArray[np.float64]:
-    """shape=(ids): the least share of any port and link of each transfer [B/s]."""
-    out, into, links = resource_rates(machine, traffic.document.method)
-    source, target = traffic.source[ids], traffic.target[ids]
-    least = np.minimum(
-        out / _users(group, source, machine.topology.nodes), into / _users(group, target, machine.topology.nodes)
-    )
-    position, link = walk.hops(ids, source, target)
-    if link.size:
-        np.minimum.at(least, position, links[link] / _users(group[position], link, links.size))
-    return least
-
-
-def _users(group: Ints, place: NDArray[np.int32] | Ints, places: int) -> Ints:
-    """Shape as `group`: how many entries have the same group and place."""
-    _, inverse, count = np.unique(group * places + place, return_inverse=True, return_counts=True)
-    return np.asarray(count[inverse.reshape(-1)])

@@ -1,0 +1,87 @@
+"""Demands of connections: a minimum bandwidth or a maximum latency of every message, or a file of them for some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.arrays import frozen
+from conset.errors import InputError, UsageError, shortened
+from conset.files import read_text, whole_number
+from conset.pattern.pattern import Pattern
+from conset.units import parse_rate, parse_time
+
+Parse = Callable[[str, str], float]
+
+
+def read_bandwidths(rate_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
+    """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least; 0: nothing.
+
+    Args:
+        rate_or_file: `5MB/s`, or a CSV file under `source,target,rate`: for all messages between two ranks. Empty
+            lines and lines that start with `#` are skipped.
+        pattern: whose messages.
+
+    Raises:
+        UsageError: no rate and no file.
+        InputError: a line of the file is wrong, or names ranks that no message joins.
+    """
+    return _read(rate_or_file, pattern, "min_bandwidth", "rate", parse_rate, 0.0)
+
+
+def read_latencies(time_or_file: str, pattern: Pattern) -> NDArray[np.float64]:
+    """shape=(messages), float64 [s]: what each message is to be guaranteed at most; infinite: nothing.
+
+    Args:
+        time_or_file: `5us`, or a CSV file under `source,target,time`, as in `read_bandwidths`.
+        pattern: whose messages.
+
+    Raises:
+        UsageError, InputError: as `read_bandwidths`.
+    """
+    return _read(time_or_file, pattern, "max_latency", "time", parse_time, np.inf)
+
+
+def _read(
+    value_or_file: str, pattern: Pattern, option: str, column: str, parse: Parse, nothing: float
+) -> NDArray[np.float64]:
+    path = Path(value_or_file)
+    if path.suffix.lower() != ".csv":
+        try:
+            return frozen(np.full(pattern.messages, parse(value_or_file, option)))
+        except UsageError as error:
+            raise UsageError(error, options=[option]) from None
+    demand = np.full(pattern.messages, nothing)
+    source, header, names = pattern.source, False, f"source,target,{column}"
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        fields = [word.strip() for word in line.split(",")]
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        place = f"{path}, line {number}"
+        if not header:
+            if [word.lower() for word in fields] != names.split(","):
+                raise InputError(f"{place}: the header must be {names}, given '{shortened(line.strip())}'")
+            header = True
+            continue
+        ends, value = _row(fields, place, column, parse)
+        joined = np.flatnonzero((source == ends[0]) & (pattern.target == ends[1]))
+        if not joined.size:
+            raise InputError(f"{place}: no message of {pattern.name} goes from {ends[0]} to {ends[1]}")
+        demand[joined] = value
+    return frozen(demand)
+
+
+def _row(fields: list[str], place: str, column: str, parse: Parse) -> tuple[tuple[int, int], float]:
+    if len(fields) != 3:
+        raise InputError(f"{place}: 3 columns required, given {len(fields)}")
+    source, target = whole_number(fields[0]), whole_number(fields[1])
+    if source is None or target is None:
+        given = f"'{shortened(fields[0])}' and '{shortened(fields[1])}'"
+        raise InputError(f"{place}: two whole numbers of ranks required, given {given}")
+    try:
+        return (source, target), parse(fields[2], column)
+    except UsageError as error:
+        raise InputError(f"{place}: {error}") from None

@@ -1,0 +1,165 @@
+"""Guarantees: what every connection of a phase gets at least, held against what was asked for it.
+
+A port or link that u connections share serves those that wait in turn, a flit each. So whatever the others do,
+
+    bandwidth  at least the least over port out, links, port in of rate / u
+    latency    at most hop_s for every link, and the sum over the same of u · flit / rate
+
+Where channels are stated, users are counted in the linkage tables and connections followed through them: what enters at
+a gate uses the port out, a row that leads to another node the link between them, one that leads to the gate the port
+in. Otherwise users are counted along the routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.machine.machine import Machine
+from conset.schedule.document import Document
+from conset.verification.schedule.chosen import ChosenWalk
+from conset.verification.schedule.connections import GATE, Tables, tables_of
+from conset.verification.schedule.traffic import Groups, Ints, Traffic
+from conset.verification.schedule.walks import Walk
+from conset.verification.verification import Violation
+
+_HOPS = 1 << 21
+"""Of a chunk of phases."""
+_ROUNDING = 1 + 1e-9
+Floats = NDArray[np.float64]
+Stated = float | Sequence[float | None] | None
+
+
+def bandwidths_of(stated: Stated, messages: int) -> Floats:
+    """shape=(messages), float64 [B/s]: what each message is to be guaranteed at least; 0 where nothing is said."""
+    return _each(stated, messages, 0.0)
+
+
+def latencies_of(stated: Stated, messages: int) -> Floats:
+    """shape=(messages), float64 [s]: what each message is to be guaranteed at most; infinite where nothing is said."""
+    return _each(stated, messages, np.inf)
+
+
+def _each(stated: Stated, messages: int, nothing: float) -> Floats:
+    if stated is None or isinstance(stated, int | float):
+        return np.full(messages, nothing if stated is None else float(stated))
+    return np.array([nothing if value is None else value for value in stated], np.float64)
+
+
+def resource_rates(machine: Machine, method: str) -> tuple[float, float, Floats]:
+    """(port out, port in, links of all their width, shape=(link_slots)) [B/s]."""
+    costs, topology = machine.costs_for(method), machine.topology
+    rates = np.full(topology.link_slots, costs.link_Bps) if topology.link_rate_Bps is None else topology.link_rate_Bps
+    return costs.port_out_Bps, costs.port_in_Bps, rates * topology.widths()
+
+
+def check_guarantees(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
+    """Rules `bandwidth` and `latency`; O(hops log hops)."""
+    document = traffic.document
+    if document.min_bandwidth_Bps is None and document.max_latency_s is None:
+        return []
+    wrong = _misstated(document)
+    if wrong or not document.source.size:
+        return wrong
+    messages = document.source.size
+    least = bandwidths_of(document.min_bandwidth_Bps, messages)
+    most = latencies_of(document.max_latency_s, messages)
+    message = np.clip(document.transfer_message, 0, messages - 1)  # others are reported by `message-index`
+    found = []
+    for ids, bandwidth, latency in _guarantees(traffic, walk, machine):
+        asked, limit = least[message[ids]], most[message[ids]]
+        for n in np.flatnonzero(bandwidth * _ROUNDING < asked).tolist():
+            k = int(ids[n])
+            text = f"{traffic.where(k)}: {bandwidth[n]:.6g} B/s are guaranteed, {asked[n]:.6g} B/s were asked for"
+            found.append(Violation(*traffic.place_of(k), "bandwidth", text))
+        for n in np.flatnonzero(latency > limit * _ROUNDING).tolist():
+            k = int(ids[n])
+            text = f"{traffic.where(k)}: at most {latency[n]:.6g} s are guaranteed, {limit[n]:.6g} s were asked for"
+            found.append(Violation(*traffic.place_of(k), "latency", text))
+    return found
+
+
+def _misstated(document: Document) -> list[Violation]:
+    """Demands that are none, of either rule."""
+    messages = document.source.size
+    found = []
+    for rule, stated, what in (
+        ("bandwidth", document.min_bandwidth_Bps, "minimum bandwidths"),
+        ("latency", document.max_latency_s, "maximum latencies"),
+    ):
+        if stated is None:
+            continue
+        if not isinstance(stated, int | float) and len(stated) != messages:
+            found.append(Violation(None, None, rule, f"{len(stated)} {what} are stated for {messages} messages"))
+            continue
+        values = [value for value in (stated if isinstance(stated, list) else [stated]) if value is not None]
+        wrong = [value for value in values if not 0 <= value < np.inf]
+        if wrong:
+            text = f"{what}: {wrong[0]:g} is stated, must be finite and at least 0"
+            found.append(Violation(None, None, rule, text))
+    return found
+
+
+def _guarantees(traffic: Traffic, walk: Walk, machine: Machine) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """(transfers, their least bandwidth [B/s], their longest time of an element [s]), in pieces."""
+    tables = tables_of(traffic, walk) if isinstance(walk, ChosenWalk) else None
+    if tables is not None and isinstance(walk, ChosenWalk):
+        yield tables.transfer, *_through_tables(tables, traffic, walk, machine)
+        return
+    groups = Groups.of_phases(traffic.offsets)
+    for low, high in groups.chunks(groups.count, max(1, _HOPS // walk.longest)):
+        for ids, group in groups.blocks(low, high, max(1, groups.transfers)):
+            used = traffic.networked(ids)
+            yield ids[used], *_along_routes(traffic, walk, machine, ids[used], group[used])
+
+
+def _through_tables(
+    tables: Tables, traffic: Traffic, walk: ChosenWalk, machine: Machine
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Both guarantees of every connection that enters the tables."""
+    out, into, links = resource_rates(machine, traffic.document.method)
+    costs, nodes, following = machine.costs_for(traffic.document.method), machine.topology.nodes, tables.following
+    share, hop = np.full(tables.node.size, np.inf), np.zeros(tables.node.size)
+    ends = following == GATE
+    share[ends] = into / _users(tables.phase[ends], tables.node[ends], nodes)
+    inner = np.flatnonzero(~ends)
+    link = walk.link_between(tables.node[inner], tables.node[following[inner]])
+    inner, link = inner[link >= 0], link[link >= 0]  # ports of a crossbar have none between them
+    share[inner] = links[link] / _users(tables.phase[inner], link, links.size)
+    hop[inner] = costs.hop_s
+    at = tables.entry.copy()
+    least = out / _users(tables.phase[at], tables.node[at], nodes)
+    delay = costs.flit_B / least
+    moving = np.arange(at.size)
+    for _ in range(walk.longest):
+        here = at[moving]
+        least[moving] = np.minimum(least[moving], share[here])
+        delay[moving] += hop[here] + costs.flit_B / share[here]
+        moving = moving[following[here] != GATE]
+        at[moving] = following[at[moving]]
+    return least, delay
+
+
+def _along_routes(
+    traffic: Traffic, walk: Walk, machine: Machine, ids: Ints, group: Ints
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Both guarantees of `ids`, counted along their routes."""
+    out, into, links = resource_rates(machine, traffic.document.method)
+    costs, nodes = machine.costs_for(traffic.document.method), machine.topology.nodes
+    source, target = traffic.source[ids], traffic.target[ids]
+    sent, received = out / _users(group, source, nodes), into / _users(group, target, nodes)
+    least, delay = np.minimum(sent, received), costs.flit_B / sent + costs.flit_B / received
+    position, link = walk.hops(ids, source, target)
+    if link.size:
+        share = links[link] / _users(group[position], link, links.size)
+        np.minimum.at(least, position, share)
+        np.add.at(delay, position, costs.hop_s + costs.flit_B / share)
+    return least, delay
+
+
+def _users(group: Ints, place: NDArray[np.int32] | Ints, places: int) -> Ints:
+    """Shape as `group`: how many entries have the same group and place."""
+    _, inverse, count = np.unique(group * places + place, return_inverse=True, return_counts=True)
+    return np.asarray(count[inverse.reshape(-1)])
