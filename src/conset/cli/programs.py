@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
     from conset.program import Program
+    from conset.report.terminal_schedule import Views
     from conset.schedule.manifest import Manifest
 
 SCHEMA = "conset/program@1"
@@ -137,8 +138,13 @@ def predict_file(
     console(json).print(prediction_text(timing), markup=False)
 
 
-def show_file(file: Path, json: bool, output: Path | None = None, message: int | None = None) -> None:
-    """A program in the terminal; with `output` drawn: blocks as their phases and switches, else a message's way."""
+def show_file(
+    file: Path, json: bool, output: Path | None = None, message: int | None = None, views: Views | None = None
+) -> None:
+    """A program in the terminal, or the views of it that are asked for, of which there are linkage and guarantees.
+
+    With `output` drawn: blocks as their phases and switches, else one message's way through the stages.
+    """
     from conset.cli.output import console, print_json, progress
     from conset.errors import UsageError
     from conset.formats.program import document_of_program, read_program_file
@@ -164,8 +170,31 @@ def show_file(file: Path, json: bool, output: Path | None = None, message: int |
             _draw_program(program, text, output, message)
     if json:
         body = {"kind": "program", "name": file.name, **program_object(program, prediction), "verified": verified}
-        print_json("conset/show@1", body, program.manifest)
-    console(json).print(text)
+        print_json("conset/show@1", body | _views_object(program, views), program.manifest)
+    console(json).print(_views_text(program, views) or text)
+
+
+def _views_text(program: Program, views: Views | None) -> str:
+    """Each view in turn; empty where none is asked for."""
+    from conset.report.guarantees import program_guarantees_text, program_linkage_text
+
+    texts = []
+    if views is not None and views.linkage is not None:
+        texts.append(program_linkage_text(program, None if views.linkage < 0 else views.linkage))
+    if views is not None and views.guarantees:
+        texts.append(program_guarantees_text(program))
+    return "\n\n".join(texts)
+
+
+def _views_object(program: Program, views: Views | None) -> dict[str, Any]:
+    from conset.report.guarantees import program_guarantees_object, program_linkage_object
+
+    body: dict[str, Any] = {}
+    if views is not None and views.linkage is not None:
+        body["linkage"] = program_linkage_object(program, None if views.linkage < 0 else views.linkage)
+    if views is not None and views.guarantees:
+        body["guarantees"] = program_guarantees_object(program)
+    return body
 
 
 def _draw_program(program: Program, text: str, output: Path, message: int | None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "conset/show@1"
 TEXTS = ("--partners", "--linkage", "--guarantees")
-"""Views of a schedule that have no picture."""
+"""Views that have no picture."""
 Kind = Literal["machine", "pattern", "schedule", "timeline"]
 
 ThingArgument = Annotated[
@@ -77,15 +77,16 @@ def command(
 
     if sniff(thing).form == "program":
         from conset.cli.programs import show_file
+        from conset.report.terminal_schedule import Views
 
-        views = {
-            "--phase": phase is not None, "--partners": partners, "--linkage": linkage is not None,
-            "--guarantees": guarantees,
-        }  # fmt: skip
-        requested = [name for name, given in views.items() if given]
+        requested = [name for name, given in (("--phase", phase is not None), ("--partners", partners)) if given]
         if requested:
             raise UsageError(f"{requested[0]}: '{thing}' is a program, not a schedule")
-        show_file(Path(thing), json, output, message)
+        texts = [name for name, given in (("--linkage", linkage is not None), ("--guarantees", guarantees)) if given]
+        if output is not None and texts:
+            raise UsageError(f"{texts[0]}: is text only; -o {output} draws a program")
+        node = _number_or_all("--linkage", linkage, "a node or `all` required")
+        show_file(Path(thing), json, output, message, Views(linkage=node, guarantees=guarantees))
         return
     if message is not None:
         raise UsageError(f"--message: '{thing}' is no program, whose messages travel in stages")

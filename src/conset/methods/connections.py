@@ -143,9 +143,7 @@ def _best(task: Task) -> tuple[Phases, bool]:
 
 
 def _found(task: Task, router: Router) -> tuple[Phases, bool] | None:
-    """(what a router finds that keeps all demands, whether it listed its transfers); None outside of its domain, or
-    where it finds nothing like that.
-    """
+    """(what a router finds that keeps all demands, whether it listed its transfers); None: it finds nothing like it."""
     if router.demands or not _demanding(task):
         tasks: list[Task | None] = [task]
     else:

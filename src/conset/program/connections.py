@@ -44,8 +44,8 @@ class Connections:
         self._topology = schedules[0].machine.topology
         self._limits = reduce(Limits.tightened, (schedule.limits for schedule in schedules))
         self._capacity = self._capacities()
-        self._costs = schedules[0].machine.costs_for(_method_of(schedules))
-        self._rates = self._resource_rates()
+        self._method = _method_of(schedules)
+        self._rates: dict[str, NDArray[np.float64]] = {}
         self._number: dict[tuple[int, int, bytes, int], int] = {}
         self._asked: list[tuple[float, float]] = []
         self._ends: list[tuple[int, int]] = []
@@ -74,9 +74,12 @@ class Connections:
             return False
         return self._limits.duplex == "full" or self._exchange(ids)
 
-    def guarantees(self, ids: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(least bandwidth [B/s], longest time of an element [s]) of each of `ids`, which are open together."""
-        return self._shares(ids, self._taken(ids))
+    def guarantees(self, ids: Sequence[int], method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(least bandwidth [B/s], longest time of an element [s]) of each of `ids`, which are open together.
+
+        Under what the machine charges `method`.
+        """
+        return self._shares(ids, self._taken(ids), method)
 
     def _taken(self, ids: Sequence[int]) -> NDArray[np.intp]:
         """shape=(resources): how many of `ids` use each."""
@@ -88,7 +91,7 @@ class Connections:
         if not self._demanding:
             return True
         asked = np.array([self._asked[k] for k in ids])
-        bandwidth, latency = self._shares(ids, taken)
+        bandwidth, latency = self._shares(ids, taken, self._method)
         return bool((bandwidth * ROUNDING >= asked[:, 0]).all() and (latency <= asked[:, 1] * ROUNDING).all())
 
     @cached_property
@@ -96,23 +99,27 @@ class Connections:
         return any(s.min_bandwidth_Bps is not None or s.max_latency_s is not None for s in self._schedules)
 
     def _shares(
-        self, ids: Sequence[int], taken: NDArray[np.intp]
+        self, ids: Sequence[int], taken: NDArray[np.intp], method: str
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
         if not len(ids):
             return np.zeros(0), np.zeros(0)
         first = np.cumsum([0, *(self._resources[k].size for k in ids[:-1])])
         at = np.concatenate([self._resources[k] for k in ids])
-        share = self._rates[at] / taken[at]
+        share = self._resource_rates(method)[at] / taken[at]
         hops = np.array([self._hops[k] for k in ids])
-        latency = hops * self._costs.hop_s + np.add.reduceat(1 / share, first) * self._costs.flit_B
+        costs = self._schedules[0].machine.costs_for(method)
+        latency = hops * costs.hop_s + np.add.reduceat(1 / share, first) * costs.flit_B
         return np.minimum.reduceat(share, first), latency
 
-    def _resource_rates(self) -> NDArray[np.float64]:
+    def _resource_rates(self, method: str) -> NDArray[np.float64]:
         """What all users of a resource have together [B/s]; channels have no rate of their own."""
-        costs, topology = self._costs, self._topology
+        if method in self._rates:
+            return self._rates[method]
+        costs, topology = self._schedules[0].machine.costs_for(method), self._topology
         link = topology.widths() * (costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps)
         ends = [np.full(topology.nodes, rate) for rate in (costs.port_out_Bps, costs.port_in_Bps, np.inf)]
-        return np.concatenate([*ends, link])
+        self._rates[method] = np.concatenate([*ends, link])
+        return self._rates[method]
 
     def _capacities(self) -> NDArray[np.float64]:
         limits, nodes = self._limits, self._topology.nodes

@@ -27,8 +27,8 @@ def program_guarantees(program: Program) -> tuple[Guarantees, ...]:
         numbers = {place: np.array(connections.numbers(*place), np.int64) for place in phases}
         ids = np.unique(np.concatenate(list(numbers.values())))
         ids = ids[ids != INSIDE]
-        bandwidth, latency = connections.guarantees(ids.tolist())
         for (s, phase), own in numbers.items():
+            bandwidth, latency = connections.guarantees(ids.tolist(), program.schedules[s].method)
             leaves = np.flatnonzero(own != INSIDE)
             at = leaves + int(program.schedules[s].phase_offsets[phase])
             row = np.searchsorted(ids, own[leaves])

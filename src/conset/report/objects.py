@@ -10,8 +10,9 @@ from conset.machine.machine import Machine
 from conset.machine.words import group_of, listed, plain
 from conset.pattern.pattern import Pattern
 from conset.report.facts import Summary, degrees
+from conset.report.guarantees import guarantees_object
 from conset.report.routes import phase_routes
-from conset.report.terminal_schedule import Views, guarantees_object, partners_of
+from conset.report.terminal_schedule import Views, partners_of
 from conset.schedule.linkage import linkage
 from conset.schedule.schedule import Schedule
 
