@@ -43,43 +43,49 @@ def command(
             help="Write only what is opened: of programs with more repetitions than a plan can list.",
         ),
     ] = False,
+    c_text: Annotated[
+        bool, typer.Option("--c", help="Write the communication as a C source for people to read and programs to use.")
+    ] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="x.plan", help="Where to write the plan for C programs.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="x.plan|x.c", help="Where to write the plan for C programs; or C."),
     ] = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Plan what each rank executes; with -o a file for programs without Python (C, C++, Fortran)."""
+    """Plan what each rank executes; with -o a file for programs without Python (C, C++, Fortran), or their source."""
     from conset.cli.output import console, print_json, progress
     from conset.cli.verified import read_verified
     from conset.errors import UsageError
-    from conset.execution.plan_file import require_plan_path, write_plan_file
+    from conset.execution.plan_file import write_plan_file
     from conset.report.plans import connections_text, plan_text, summarize_connections, summarize_plan
     from conset.schedule.manifest import Manifest, sha256_of
     from conset.simulation.settings import parse_count
 
-    if output is not None:
-        require_plan_path(output)
+    c_text = _check_output(output, c_text)
     if element is not None and layout is None:
         raise UsageError(f"--element {element}: is for the arrays of --layout")
-    if connections:
+    if connections or c_text:
         given = {"sync": sync, "in-flight": in_flight, "layout": layout}
         other = next((name for name, value in given.items() if value is not None), None)
         if other is not None:
-            raise UsageError(f"--{other}: is of the plan, which --connections leaves out")
+            raise UsageError(f"--{other}: is of the plan, which {'--c' if c_text else '--connections'} leaves out")
     flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
     what = read_verified(file)
     with progress("planning"):
-        plan = None if connections else _plan(what, sync, flight)
+        plan = None if connections or c_text else _plan(what, sync, flight)
         items = None if layout is None else _items(what, layout, element)
-        opened = _connections(what, required=connections)
+        opened = _connections(what, "--c" if c_text else "--connections" if connections else None)
     if output is not None:
         with progress("writing"):
-            write_plan_file(plan, output, items, opened)
+            if c_text and opened is not None:
+                _write_c(file, what, opened, output)
+            else:
+                write_plan_file(plan, output, items, opened)
     summary = ({} if plan is None else summarize_plan(plan)) | ({} if opened is None else summarize_connections(opened))
     if json:
         said = {"sync": sync, "in-flight": in_flight, "layout": layout and layout.name, "element": element}
         words = [f"--{name} {value}" for name, value in said.items() if value is not None]
-        words += ["--connections"] if connections else []
+        words += ["--c"] if c_text else ["--connections"] if connections else []
         manifest = Manifest(" ".join(["conset plan", file.name, *words]), what.manifest.seed, sha256_of(file))
         print_json("conset/plan@1", summary, manifest)
     lines = [*([] if plan is None else [plan_text(summary)]), *([] if opened is None else [connections_text(summary)])]
@@ -95,15 +101,48 @@ def _plan(what: Schedule | Program, sync: str | None, in_flight: InFlight | None
     return plan_schedule(what, sync, in_flight=in_flight)
 
 
-def _connections(what: Schedule | Program, required: bool) -> ConnectionEntries | None:
-    """What is opened; None of a program that forwards, which is executed as one exchange only."""
+def _check_output(output: Path | None, c_text: bool) -> bool:
+    """Whether a C source is written; checks that the output may be.
+
+    Raises:
+        UsageError: another suffix, or `--c` without an output. InputError: it cannot be written.
+    """
+    from conset.errors import UsageError
+    from conset.execution.c_program import SUFFIX, require_c_path
+    from conset.execution.plan_file import require_plan_path
+
+    if output is None:
+        if c_text:
+            raise UsageError("--c: -o x.c says where to write")
+        return False
+    if c_text or output.suffix == SUFFIX:
+        require_c_path(output)
+        return True
+    require_plan_path(output)
+    return False
+
+
+def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, output: Path) -> None:
+    """Writes the communication in C."""
+    from conset.execution.c_program import CProgramHead, write_c_program
+    from conset.program import Program
+    from conset.version import VERSION
+
+    program = what if isinstance(what, Program) else Program.of_schedule(what)
+    command = f"conset plan {file.name} --c -o {output.name}"
+    head = CProgramHead(file.name, command, VERSION, program.machine.name, program.switches)
+    write_c_program(opened, head, output)
+
+
+def _connections(what: Schedule | Program, option: str | None) -> ConnectionEntries | None:
+    """What is opened; None of a program that forwards, which is executed as one exchange: no `option` is for it."""
     from conset.errors import UsageError
     from conset.execution.connection_entries import connection_entries
     from conset.program import Program
 
     if isinstance(what, Program) and what.paths is not None:
-        if required:
-            raise UsageError("--connections: the program forwards messages, only programs of blocks are opened")
+        if option is not None:
+            raise UsageError(f"{option}: the program forwards messages, only programs of blocks are opened")
         return None
     return connection_entries(what)
 
