@@ -80,7 +80,9 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
     Raises:
         InputError: there is no block.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from importlib.resources import files
+
+    from jinja2 import Environment, StrictUndefined
 
     if not entries.names:
         raise InputError("a program without blocks has no communication")
@@ -88,10 +90,10 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
     tables = _phase_tables(entries)
     blocks = list(_blocks(entries, tables, identifier))
     environment = Environment(
-        loader=PackageLoader("conset.execution", "."), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
-        keep_trailing_newline=True, autoescape=False,
+        trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False,
     )  # fmt: skip  # autoescape: of HTML
-    return environment.get_template(TEMPLATE).render(
+    template = files("conset.execution").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    return environment.from_string(template).render(
         title=_comment(head.source), source=_comment(head.source), command=_comment(head.command), file=_comment(file),
         version=head.version, machine=_comment(head.machine), stem=identifier, macro=identifier.upper(),
         ranks=entries.ranks, blocks=blocks, count=count_of, switches=head.switches,
