@@ -4,34 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "conset/runtime/agreement.hpp"
+#include "own_world.hpp"
 
 namespace conset::capi {
 
 namespace {
-
-template <class Handle>
-void require(const Mpi<Handle>& mpi, const char* call, int code) {
-    if (code != 0) throw Failure(Code::mpi, describe_mpi(mpi, call, code));
-}
-
-// A duplicate of a communicator, with errors returned; freed by `free` alone, since MPI may be over in a destructor.
-template <class Handle>
-class OwnWorld {
-public:
-    explicit OwnWorld(const MpiWorld<Handle>& theirs) : world_(theirs) {
-        require(world_.mpi, "MPI_Comm_dup", world_.mpi.calls.comm_dup(theirs.comm, &world_.comm));
-        require(world_.mpi, "MPI_Comm_set_errhandler",
-                world_.mpi.calls.comm_set_errhandler(world_.comm, world_.mpi.errors_return));
-    }
-    const MpiWorld<Handle>& world() const { return world_; }
-    Outcome free() {
-        return outcome_of([&] { require(world_.mpi, "MPI_Comm_free", world_.mpi.calls.comm_free(&world_.comm)); });
-    }
-
-private:
-    MpiWorld<Handle> world_;
-};
 
 // As the buffers of an alltoallv are checked.
 void check_buffers(const PlanFile& file, const void* send, const void* receive) {

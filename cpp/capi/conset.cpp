@@ -10,6 +10,7 @@
 
 #include "application_exchange.hpp"
 #include "application_plan.hpp"
+#include "application_program.hpp"
 #include "border.hpp"
 #include "program_mpi.hpp"
 
@@ -62,6 +63,12 @@ Held* hold(std::unique_ptr<Body> body, std::uint64_t finalized) {
     held->body = std::move(body);
     held->finalized = finalized;
     return held.release();
+}
+
+// The program of a connection; throws Failure where the pointer is none.
+conset::capi::ApplicationProgram& program_of(const struct conset_connection* connection) {
+    require_given(connection != nullptr, "connection");
+    return body_of(connection->program, "program");
 }
 
 void copy_receives(const Blocks& blocks, int sources[], int counts[], int displs[]) {
@@ -184,6 +191,170 @@ int conset_exchange_receives(const conset_exchange* exchange, int* blocks, int s
         if (blocks != nullptr) *blocks = static_cast<int>(receives.peer.size());
         return {};
     });
+}
+
+int conset_lib_program_open(const conset_lib_mpi* mpi, conset_lib_comm comm, const char* path,
+                            conset_program** program) {
+    return guarded([&]() -> Outcome {
+        require_given(program != nullptr, "program");
+        *program = nullptr;
+        conset::capi::require_usable(mpi, comm);
+        Outcome outcome;
+        auto body = conset::capi::open_program(*mpi, comm, path, outcome);
+        if (body != nullptr) *program = hold<conset_program>(std::move(body), mpi->finalized);
+        return outcome;
+    });
+}
+
+int conset_program_blocks(const conset_program* program, int* count) {
+    return guarded([&]() -> Outcome {
+        require_given(count != nullptr, "count");
+        *count = static_cast<int>(body_of(program, "program").part().names.size());
+        return {};
+    });
+}
+
+int conset_program_block(const conset_program* program, int block, conset_block_info* info) {
+    return guarded([&]() -> Outcome {
+        require_given(info != nullptr, "info");
+        const auto& body = body_of(program, "program");
+        conset::capi::describe_block(body.part(), block, body.phases(block), *info);
+        return {};
+    });
+}
+
+int conset_program_phases(const conset_program* program, int block, int* count) {
+    return guarded([&]() -> Outcome {
+        require_given(count != nullptr, "count");
+        *count = static_cast<int>(body_of(program, "program").phases(block));
+        return {};
+    });
+}
+
+int conset_phase_connections(const conset_program* program, int block, int phase, int* count,
+                             conset_connection_info* connections) {
+    return guarded([&]() -> Outcome {
+        const auto& body = body_of(program, "program");
+        conset::capi::describe_connections(body.part(), body.global_phase(block, phase), count, connections);
+        return {};
+    });
+}
+
+int conset_program_packets(conset_program* program, int64_t bytes, int credits) {
+    return guarded([&]() -> Outcome {
+        body_of(program, "program").set_packets({bytes, credits});
+        return {};
+    });
+}
+
+int conset_program_timeout(conset_program* program, double seconds) {
+    return guarded([&]() -> Outcome {
+        body_of(program, "program").set_timeout(seconds);
+        return {};
+    });
+}
+
+int conset_instantiate(conset_program* program, int block, int phase) {
+    return guarded([&]() -> Outcome {
+        auto& body = body_of(program, "program");
+        conset::capi::require_running(program->finalized);
+        body.instantiate(block, phase);
+        return {};
+    });
+}
+
+int conset_connection(conset_program* program, int peer, int direction, struct conset_connection** connection) {
+    return guarded([&]() -> Outcome {
+        require_given(connection != nullptr, "connection");
+        *connection = nullptr;
+        auto& body = body_of(program, "program");
+        if (direction != CONSET_SEND && direction != CONSET_RECEIVE)
+            throw Failure(Code::argument,
+                          "direction: " + std::to_string(direction) + " must be CONSET_SEND or CONSET_RECEIVE");
+        *connection = body.connection(peer, direction == CONSET_SEND, program);
+        return {};
+    });
+}
+
+int conset_lib_send_elements(struct conset_connection* connection, const void* data, int64_t count, uint64_t type) {
+    return guarded([&]() -> Outcome {
+        program_of(connection).send(*connection, data, count, type);
+        return {};
+    });
+}
+
+int conset_lib_receive_elements(struct conset_connection* connection, void* data, int64_t count, uint64_t type) {
+    return guarded([&]() -> Outcome {
+        program_of(connection).receive(*connection, data, count, type);
+        return {};
+    });
+}
+
+int conset_lib_send_computed(struct conset_connection* connection, int64_t count, uint64_t type,
+                             conset_producer produce, void* state) {
+    return guarded([&]() -> Outcome {
+        require_given(produce != nullptr, "produce");
+        program_of(connection).send_computed(*connection, count, type, produce, state);
+        return {};
+    });
+}
+
+int conset_lib_receive_apply(struct conset_connection* connection, int64_t count, uint64_t type, conset_operator apply,
+                             void* state) {
+    return guarded([&]() -> Outcome {
+        require_given(apply != nullptr, "apply");
+        program_of(connection).receive_apply(*connection, count, type, apply, state);
+        return {};
+    });
+}
+
+int conset_lib_spool_send(struct conset_connection* connection, const void* data, int64_t count, uint64_t type) {
+    return guarded([&]() -> Outcome {
+        program_of(connection).spool_send(*connection, data, count, type);
+        return {};
+    });
+}
+
+int conset_lib_spool_receive(struct conset_connection* connection, void* data, int64_t count, uint64_t type) {
+    return guarded([&]() -> Outcome {
+        program_of(connection).spool_receive(*connection, data, count, type);
+        return {};
+    });
+}
+
+int conset_spool_wait(struct conset_connection* connection) {
+    return guarded([&]() -> Outcome {
+        program_of(connection).spool_wait(*connection);
+        return {};
+    });
+}
+
+int conset_program_progress(conset_program* program) {
+    return guarded([&]() -> Outcome {
+        body_of(program, "program").progress();
+        return {};
+    });
+}
+
+int conset_phase_end(conset_program* program) {
+    return guarded([&]() -> Outcome {
+        body_of(program, "program").phase_end();
+        return {};
+    });
+}
+
+int conset_program_times(const conset_program* program, conset_switch_times* times) {
+    return guarded([&]() -> Outcome {
+        require_given(times != nullptr, "times");
+        const auto sums = body_of(program, "program").times();
+        *times = {sums.phases,  sums.switches, sums.drain_s, sums.synchronization_s,
+                  sums.setup_s, sums.packets,  sums.elements};
+        return {};
+    });
+}
+
+int conset_program_close(conset_program** program) {
+    return guarded([&] { return release(program, "program"); });
 }
 
 const char* conset_error_string(int code) {

@@ -258,7 +258,14 @@ int conset_instantiate(conset_program* program, int block, int phase);
 /* A connection of the open phase, until it ends. CONSET_ERR_ARGUMENT: the phase does not hold it (the detail names
  * block, phase, both ranks and nodes, and a phase of the block that does); CONSET_ERR_STATE: no phase is open. Local.
  */
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* of C++: the struct has the name too */
+#endif
 int conset_connection(conset_program* program, int peer, int direction, struct conset_connection** connection);
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 
 /* Elements of a type that has no gaps (its size is its extent); the first send of a phase says the size of the
  * connection's elements, which both sides keep until the phase ends. A send copies, and waits where credits are used
