@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+from weakref import ref
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -142,10 +143,11 @@ def _lending(
         raise InputError(f"{what}: elements of {element}: numbers or bytes required")
 
     def lent(memory: memoryview) -> None:
-        function(np.frombuffer(memory, element))
-        try:
-            memory.release()
-        except BufferError:
-            raise ExecutionError(f"{what}: the function has kept its array, whose memory is a packet's") from None
+        array = np.frombuffer(memory, element)
+        watched = ref(array)
+        function(array)
+        del array
+        if watched() is not None:
+            raise ExecutionError(f"{what}: the function has kept its array, whose memory is a packet's")
 
     return element, lent
