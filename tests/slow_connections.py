@@ -90,12 +90,11 @@ class Slow:
         self.copy = [time_of(b, costs.copy_Bps) for b in size]
         nothing: list[Time | None] = [None] * work.messages
         self.slot, self.sent, self.first, self.left, self.end = (list(nothing) for _ in range(5))
-        self.begun, self.takes, self.took_slot, self.arrived, self.out = (list(nothing) for _ in range(5))
+        self.takes, self.took_slot, self.arrived, self.out = (list(nothing) for _ in range(4))
         self.finishing = [False] * work.messages
         self.latency = [Fraction(0)] * work.messages
         self.gate_free = [Fraction(0)] * work.messages
         self.passed, self.came_out = [0] * work.messages, [0] * work.messages
-        self.events: list[tuple[Time, Any]] = []
         self.now = Fraction(0)
         self.servers: dict[tuple[Any, ...], Server] = {}
         self.elements = [
@@ -103,6 +102,8 @@ class Slow:
             for b, s, t in zip(size, work.source.tolist(), work.target.tolist(), strict=True)
         ]
         self.places: list[list[Place]] = [[] for _ in self.all]
+        self.in_order = work.phases > 0 or settings.in_flight is not None
+        self.events: list[tuple[Time, Any]] = [(exact(t), lambda: None) for t in work.time_s if t > 0]
         self.build()
         self.run()
 
@@ -200,26 +201,26 @@ class Slow:
         """Whether anything that ranks do at this instant has changed something."""
         changed = False
         for rank in set(self.sender):
-            mine = [m for m in self.listed if self.sender[m] == rank and self.left[m] is None]
-            for m in mine[: self.settings.in_flight or len(mine)]:
-                if self.slot[m] is None:
-                    self.slot[m], changed = self.now, True
-        for m in self.all:
-            changed |= self.begin(m)
+            changed |= self.give_sends(rank)
         for rank in set(self.receiver):
             changed |= self.give_receives(rank)
         for m in self.all:
             changed |= self.finish(m)
         return changed
 
-    def begin(self, m: int) -> bool:
-        if self.slot[m] is None or self.begun[m] is not None or any(self.end[d] is None for d in self.deps[m]):
-            return False
-        self.begun[m] = self.now
-        release = exact(self.work.time_s[m])
-        wait = max(Fraction(0), release - self.now)
-        self.at(wait + self.send_cost[m], lambda: self.offer(m))
-        return True
+    def give_sends(self, rank: int) -> bool:
+        changed = False
+        for m in [m for m in self.listed if self.sender[m] == rank and self.slot[m] is None]:
+            open_ = sum(self.sender[k] == rank and self.slot[k] is not None and self.left[k] is None for k in self.all)
+            if self.settings.in_flight is not None and open_ >= self.settings.in_flight:
+                break
+            if any(self.end[d] is None for d in self.deps[m]) or exact(self.work.time_s[m]) > self.now:
+                if self.in_order:
+                    break
+                continue
+            self.slot[m], changed = self.now, True
+            self.at(self.send_cost[m], lambda m=m: self.offer(m))
+        return changed
 
     def offer(self, m: int) -> None:
         self.sent[m] = self.now

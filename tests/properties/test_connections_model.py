@@ -50,8 +50,10 @@ def workload_of(rng: np.random.Generator, nodes: int, count: int, *, deps: bool)
     waits = [[d for d in range(m) if deps and rng.random() < 0.1] for m in range(count)]
     offsets = np.cumsum([0, *map(len, waits)])
     order = np.arange(count) if deps else rng.permutation(count)
+    trace = deps and rng.random() < 0.5
     return Workload(
-        source, target, size.astype(np.int64), nodes, phase_offsets=np.array([0, count]),
+        source, target, size.astype(np.int64), nodes, phase_offsets=np.array([0, count] if not trace else [], np.int64),
+        time_s=rng.integers(0, 30, count) / 1e7 if trace else np.zeros(0),
         order=order.astype(np.int32), dep_offsets=offsets, deps=np.array(sum(waits, []), np.int32),
     )  # fmt: skip
 

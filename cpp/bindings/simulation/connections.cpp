@@ -62,7 +62,7 @@ struct BoundOpenTransfers {
     In<std::int32_t> deps;
     std::int32_t ranks;
     std::int64_t in_flight, receives;
-    bool any;
+    bool any, in_order;
 
     OpenTransfers of(std::int64_t until, std::int64_t work, std::int64_t delivered) const {
         return {view(connection),
@@ -81,6 +81,7 @@ struct BoundOpenTransfers {
                 in_flight,
                 receives,
                 any,
+                in_order,
                 until,
                 work,
                 delivered};
@@ -143,16 +144,17 @@ void bind_open_tables(nb::module_& module) {
                In<std::int32_t> receiver, In<std::int64_t> elements, In<std::int64_t> release,
                In<std::int64_t> send_cost, In<std::int64_t> receive_cost, In<std::int64_t> after, In<std::int64_t> copy,
                In<std::int64_t> pace, In<std::int64_t> dep_offsets, In<std::int32_t> deps, std::int32_t ranks,
-               std::int64_t in_flight, std::int64_t receives, bool any) {
+               std::int64_t in_flight, std::int64_t receives, bool any, bool in_order) {
                 new (self) BoundOpenTransfers(
                     checked({connection, sender, receiver, elements, release, send_cost, receive_cost, after, copy,
-                             pace, dep_offsets, deps, ranks, in_flight, receives, any}));
+                             pace, dep_offsets, deps, ranks, in_flight, receives, any, in_order}));
             },
             nb::kw_only(), nb::arg("connection").noconvert(), nb::arg("sender").noconvert(),
             nb::arg("receiver").noconvert(), nb::arg("elements").noconvert(), nb::arg("release").noconvert(),
             nb::arg("send_cost").noconvert(), nb::arg("receive_cost").noconvert(), nb::arg("after").noconvert(),
             nb::arg("copy").noconvert(), nb::arg("pace").noconvert(), nb::arg("dep_offsets").noconvert(),
-            nb::arg("deps").noconvert(), nb::arg("ranks"), nb::arg("in_flight"), nb::arg("receives"), nb::arg("any"));
+            nb::arg("deps").noconvert(), nb::arg("ranks"), nb::arg("in_flight"), nb::arg("receives"), nb::arg("any"),
+            nb::arg("in_order"));
     nb::class_<OpenTimes>(module, "OpenTimes")
         .def_prop_ro("slot", &entries<OpenTimes, &OpenTimes::slot>)
         .def_prop_ro("sent", &entries<OpenTimes, &OpenTimes::sent>)

@@ -241,8 +241,9 @@ def _join(
 def _routes(
     schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """(offsets, nodes, channels) of all transfers, the machine's own walked where one schedule chose and another did
-    not; channels where all state them: those of a context are the same in all its phases.
+    """(offsets, nodes, channels) of all transfers, the machine's own walked where one chose and another did not.
+
+    Channels where all state them: those of a connection are the same in all phases of its context.
     """
     if all(s.route_offsets is None for s in schedules):
         return None, None, None

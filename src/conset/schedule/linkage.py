@@ -14,7 +14,26 @@ those that wait in turn, an element (flit) each, so one connection has at least 
     bandwidth  the least over port out, links of the route, port in of rate · width / u
     latency    hops · hop_s + the sum over the same of u · flit / (rate · width): an element waits once for the others
 
-A message inside a node shares nothing: infinite bandwidth, no latency.
+Where a node's ports share one rate (`node`), each port has at most that over all connections that end there. A message
+inside a node shares nothing: infinite bandwidth, no latency.
+
+The latency is that of elements which come to the gate no faster than the guaranteed bandwidth b. A sender that is
+faster fills the channels in front of the narrowest place, and then an element also waits for those of its own
+connection: with q elements to a channel, in hops + 1 channels, for at most q · (hops + 1) of them, flit / b each
+(`full_latency_s`).
+
+Why. Let D be u · flit / (rate · width) of a server, T the sum above, d = flit / b the largest D. As servers take turns,
+each passes an element on within D of when the element is at the head of its queue, its predecessor has been passed on
+and there is room behind. So the n-th element leaves server r no later than the largest of
+
+    leave(r, n - 1) + D_r     leave(r - 1, n) + hop + D_r     leave(r + 1, n - q) + D_r
+
+Follow the largest ones back: a walk over servers and elements, which is a way from gate to gate, T at most, and
+circles. A circle over one element costs D_r ≤ d; one over q elements, to a neighbour and back, D_r + hop + D_(r+1), at most q · d
+where q ≥ 2 + hop / d. With such queues, j elements add at most j · d: the n-th element of a gate that is never empty is
+out T + n · d after the first one came to it, so the bandwidth is b. Elements that come d apart add nothing: T alone.
+Where the gate is full, those that count are the elements in the channels ahead.
+
 Source: Feldmann, Stricker, Warfel, Section 2, Principle 2.1; round robin: Section 4.1.2.
 """
 
@@ -27,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError
-from conset.network.routes import route_links
+from conset.network.routes import route_hops, route_links
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 
@@ -181,8 +200,10 @@ def guarantees(schedule: Schedule) -> Guarantees:
     leaves = source != target
     per_flit = np.zeros(schedule.transfers)
     least = np.full(schedule.transfers, np.inf)
-    for ends, rate in ((source, costs.port_out_Bps), (target, costs.port_in_Bps)):
+    both = _load(np.tile(phase[leaves], 2), np.concatenate([source[leaves], target[leaves]]), topology.nodes)
+    for k, (ends, rate) in enumerate(((source, costs.port_out_Bps), (target, costs.port_in_Bps))):
         share = rate / _load(phase[leaves], ends[leaves], topology.nodes)
+        share = np.minimum(share, costs.node_Bps / np.split(both, 2)[k])
         least[leaves] = np.minimum(least[leaves], share)
         per_flit[leaves] += 1 / share
     hops = np.diff(offsets)
@@ -194,7 +215,25 @@ def guarantees(schedule: Schedule) -> Guarantees:
         )
         np.minimum.at(least, transfer, share)
         np.add.at(per_flit, transfer, 1 / share)
-    return Guarantees(least, hops * costs.hop_s + per_flit * costs.flit_B)
+    return Guarantees(least, hops * costs.hop.at(costs.flit_B) + per_flit * costs.flit_B)
+
+
+def full_latency_s(schedule: Schedule, queue: int) -> NDArray[np.float64]:
+    """shape=(transfers) [s]: longest time of an element from gate to gate where a sender fills its connection.
+
+    Args:
+        schedule: whose phases are open.
+        queue: elements that a channel holds; at least 2 + hop · bandwidth / flit, or bandwidths are not reached.
+    """
+    found = guarantees(schedule)
+    channels = np.ones(schedule.transfers, np.int64)
+    if schedule.route_offsets is not None:
+        channels = np.diff(schedule.route_offsets)
+    elif schedule.machine.topology.kind != "crossbar":
+        machine = schedule.machine
+        channels += route_hops(machine.topology, machine.routing, schedule.source_node, schedule.target_node)
+    costs = schedule.machine.costs_for(schedule.method)
+    return found.latency_s + queue * channels * (costs.flit_B / found.bandwidth_Bps)
 
 
 def _load(phase: NDArray[np.int32], place: NDArray[np.int32], places: int) -> NDArray[np.int64]:

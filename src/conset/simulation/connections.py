@@ -94,9 +94,7 @@ def simulate_connections(
 
 @dataclass(frozen=True, eq=False)
 class _Play:
-    """What one phase comes to, counted from its start; arrays over its transfers in list order [s], infinite where it
-    did not come to that.
-    """
+    """What one phase comes to: arrays over its transfers in list order, counted from its start [s]; infinite: not."""
 
     slot: Floats
     sent: Floats
@@ -119,7 +117,7 @@ class _Play:
 
 
 class _Run:
-    """One simulation."""
+    """One simulation: the workload as stops, elements and costs of each end."""
 
     def __init__(
         self, workload: Workload, machine: Machine, costs: Costs, settings: Settings, pace_s: Floats | None
@@ -241,6 +239,7 @@ class _Run:
                 receive_cost=receive, after=after, copy=copy, pace=pace, dep_offsets=dep_offsets, deps=deps,
                 ranks=int(ranks.size), in_flight=self.settings.in_flight or 0, receives=self.settings.receives or 0,
                 any=self.settings.receive_order == "any",
+                in_order=work.phases > 0 or self.settings.in_flight is not None,
             ),
             until=_tick_of(self.settings.until_s - now, ticks),
             work=2**62 if self.settings.max_work is None else max(self.settings.max_work - moves, 0),

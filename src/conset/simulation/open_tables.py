@@ -26,6 +26,8 @@ FINEST_S = 1e-15
 MOST_TICKS = 2.0**61
 QUEUE = 8
 """Elements of a channel where links are short; see `default_queue`."""
+MOST = 2**20
+"""Elements of a channel at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +67,8 @@ class Services:
         if shared:
             if costs.node_Bps > min(out, into):
                 raise InputError(
-                    f"connections: node = {costs.node_Bps:g} B/s of {machine.name}: must be at most the rate of a port, "
-                    f"{min(out, into):g} B/s, or none"
+                    f"connections: node = {costs.node_Bps:g} B/s of {machine.name}: must be none, or at most the rate of "
+                    f"a port, {min(out, into):g} B/s"
                 )
             if costs.exchange_weight != 1 and "barrier" in costs.exchange_syncs:
                 raise InputError(f"connections: exchange_weight of {machine.name}: must be 1")
@@ -76,19 +78,17 @@ class Services:
 
 
 def default_queue(services: Services) -> int:
-    """Elements of a channel: 8, and no fewer than keep a connection alone from waiting for room.
+    """Elements of a channel: 8, and no fewer than keep a connection from waiting for room on its own account.
 
     An element holds its place from when the server before takes it until the server behind has passed it on: two
-    services and a hop. At the pace of the slower server so many are under way.
+    services and a hop, in which the slower server takes 2 + hop / service at most. Where nothing takes time but the
+    hop, as many as there may be.
     """
-    fastest = [services.out_s, services.in_s]
-    if services.link_s.size:
-        fastest.append(float(services.link_s.min()))
-    slowest = max(*fastest, float(services.link_s.max(initial=0.0)))
-    if not slowest:
-        return QUEUE
-    pace = min((s for s in fastest if s), default=slowest)
-    return max(QUEUE, 2 + int(np.ceil(services.hop_s / pace - 1e-9)))
+    every = np.concatenate([[services.out_s, services.in_s], services.link_s])
+    timed = every[every > 0]
+    if not timed.size:
+        return MOST if services.hop_s else QUEUE
+    return min(max(QUEUE, 2 + int(np.ceil(services.hop_s / float(timed.min()) - 1e-9))), MOST)
 
 
 @dataclass(frozen=True, eq=False)

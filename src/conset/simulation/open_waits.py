@@ -55,13 +55,17 @@ def require_all(result: _core.OpenTimes, workload: Workload, machine: Machine, w
 def _wait_of(t: int, result: _core.OpenTimes, waiting: Waiting) -> tuple[int, str]:
     """(the transfer that one waits for, how)."""
     undelivered = result.end < 0
-    if result.sent[t] < 0:
+    mine = waiting.sender == waiting.sender[t]
+    if result.slot[t] < 0:
         deps = waiting.deps[waiting.dep_offsets[t] : waiting.dep_offsets[t + 1]]
-        pending = deps[undelivered[deps]]
-        if pending.size and result.slot[t] >= 0:
-            return int(pending[0]), "waits for the delivery of"
-        unsent = (result.left < 0) & (result.slot >= 0) & (waiting.sender == waiting.sender[t])
-        return int(np.flatnonzero(unsent)[0]), "waits for a send of its rank beside"
+        first = int(np.flatnonzero(mine & (result.slot < 0))[0])
+        if undelivered[deps].any():
+            return int(deps[undelivered[deps]][0]), "waits for the delivery of"
+        if first != t:
+            return first, "stands in its list behind"
+        return int(
+            np.flatnonzero(mine & (result.slot >= 0) & (result.left < 0))[0]
+        ), "waits for a send of its rank beside"
     connection = waiting.connection[t]
     ahead = np.flatnonzero(undelivered & (waiting.connection == connection))
     if connection >= 0 and ahead[0] != t:

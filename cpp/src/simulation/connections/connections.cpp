@@ -36,7 +36,7 @@ struct Connection {
 
 struct Transfer {
     std::int64_t deps = 0, to_send = 0, to_take = 0;
-    bool send_slot = false, ready = false, receive_slot = false, receives = false, there = false, announced = false;
+    bool ready = false, receives = false, there = false, announced = false;
 };
 
 struct Rank {
@@ -66,10 +66,11 @@ public:
         for (auto* times : {&times_.slot, &times_.sent, &times_.begun, &times_.left, &times_.end, &times_.latency})
             times->assign(size(), -1);
         times_.receiving.assign(size(), 0);
-        for (std::size_t c = 0; c < tables.first.size(); ++c) {
-            std::size_t stops = 0;
-            for (std::int32_t k = tables.first[c]; k >= 0; k = tables.next[k]) ++stops;
-            connections_.emplace_back(stops * static_cast<std::size_t>(tables.queue) + 2);
+        for (std::int32_t c = 0; as_size(c) < tables.first.size(); ++c) {
+            std::int64_t room = 2, elements = 1;
+            for (std::int32_t k = tables.first[c]; k >= 0; k = tables.next[k]) room += tables.queue;
+            for (const std::int32_t t : carried_.of(c)) elements += transfers.elements[t];
+            connections_.emplace_back(as_size(std::min(room, elements)));
         }
         for (std::size_t t = 0; t < size(); ++t) {
             transfers_[t].to_send = transfers_[t].to_take = transfers.elements[t];
@@ -84,7 +85,9 @@ public:
     }
 
     OpenTimes run() {
-        for (std::size_t r = 0; r < ranks_.size(); ++r) touch(static_cast<std::int32_t>(r));
+        for (std::int32_t r = 0; r < given_.ranks; ++r) touch(r);
+        for (std::int32_t t = 0; !given_.in_order && as_size(t) < size(); ++t)
+            if (transfers_[t].deps == 0) begin(t);
         settle();
         for (std::size_t rounds = 0; left_ > 0; ++rounds) {
             if ((rounds & 4095) == 0) {
@@ -172,13 +175,9 @@ private:
     void fill_sends(std::int32_t rank) {
         Rank& own = ranks_[rank];
         const auto list = sends_.of(rank);
-        while (own.sends < list.size() && (given_.in_flight == 0 || own.open_sends < given_.in_flight)) {
-            const std::int32_t t = list[own.sends++];
-            ++own.open_sends;
-            times_.slot[t] = now_;
-            transfers_[t].send_slot = true;
-            begin(t);
-        }
+        while (given_.in_order && own.sends < list.size() && transfers_[list[own.sends]].deps == 0 &&
+               (given_.in_flight == 0 || own.open_sends < given_.in_flight))
+            begin(list[own.sends++]);
     }
 
     void fill_receives(std::int32_t rank) {
@@ -196,15 +195,15 @@ private:
                 own.arrived.erase(own.arrived.begin());
             }
             ++own.open_receives;
-            transfers_[t].receive_slot = true;
             times_.receiving[t] = 1;
             at(given_.receive_cost[t], {Step::receive, t});
         }
     }
 
-    // A send that has its slot and waits for nothing: its end is set up.
+    // A send takes its slot: its end is set up.
     void begin(std::int32_t t) {
-        if (!transfers_[t].send_slot || transfers_[t].deps > 0) return;
+        times_.slot[t] = now_;
+        ++ranks_[given_.sender[t]].open_sends;
         at(given_.send_cost[t], {Step::send, t});
     }
 
@@ -234,7 +233,12 @@ private:
     }
 
     void released(std::int32_t t) {
-        if (--transfers_[t].deps == 0) begin(t);
+        if (--transfers_[t].deps > 0) return;
+        if (given_.in_order) {
+            touch(given_.sender[t]);
+        } else {
+            begin(t);
+        }
     }
 
     void send(std::int32_t t) {

@@ -15,12 +15,12 @@
 // another one.
 //
 // A transfer's life. Ranks work through their transfers in the order given, `in_flight` sends at once and `receives`
-// receives at once. A send that has its slot begins when it is released (`release`, and all of `deps` delivered), its
-// elements are at the gate `send_cost` later, and its slot is free when the last one has left. A receive that has its
-// slot takes elements `receive_cost` later; slots go by the list, or (`any`) to the transfers whose first elements have
-// arrived, in this order. The last element out, `after` ticks later the transfer is delivered. Transfers of one
-// connection follow each other. What has no connection (inside a node, or empty) is there `copy` ticks after it began.
-// `pace` > 0: element n comes to the gate n · pace ticks after the first; 0: all at once.
+// receives at once. A send takes its slot when it is released (`release`, and all of `deps` delivered) and, `in_order`,
+// those before it have theirs; its elements are at the gate `send_cost` later, its slot is free when the last one left.
+// A receive that has its slot takes elements `receive_cost` later; slots go by the list, or (`any`) to the transfers
+// whose first elements have arrived, in this order. The last element out, `after` ticks later the transfer is
+// delivered. Transfers of one connection follow each other. What has no connection (inside a node, or empty) is there
+// `copy` ticks after it began. `pace` > 0: element n comes to the gate n · pace ticks after the first; 0: all at once.
 //
 // Speed. Times are whole ticks: where services are equal, everything happens on few ticks, and a wheel of buckets finds
 // them; stations that can be served are bits. O(1) for each element and hop; the memory of stations and transfers.
@@ -52,7 +52,7 @@ struct OpenTransfers {
     View<const std::int32_t> deps;
     std::int32_t ranks;
     std::int64_t in_flight, receives;  // 0: all
-    bool any;
+    bool any, in_order;
     std::int64_t until, work, delivered;  // ends at a tick, after moves; transfers delivered before, for who watches
 };
 
