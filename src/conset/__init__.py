@@ -12,6 +12,7 @@ Functions; patterns and machines are nouns, specs or files:
     bound         What no schedule can beat: a number with its witness.
     compare       Methods beside each other, for several patterns on several machines.
     compile       A schedule of a pattern on a machine.
+    guarantees    What connections get at least, of a schedule or of every block of a program.
     load_machine  A machine from a preset, a network with options, or a file.
     load_pattern  A pattern from a spec or a file.
     partition     A mesh, graph or matrix distributed over ranks: its pattern, and who owns what.
@@ -37,6 +38,7 @@ Nouns, which are values: compared by what they say, read-only, checked where the
     Limits        What may happen at once in a phase.
     Machine       A network with its routing, costs and hard limits.
     Schedule      Ordered phases that partition a pattern: of `compile`, `read`.
+    Guarantees    Least bandwidth and longest latency of connections: of `guarantees`.
     Bounds        What no schedule beats, with its witnesses: of `bound`.
     Verification  A verdict with every violation: of `verify`.
     Timing        What a schedule takes: of `predict`.
@@ -72,7 +74,20 @@ from conset.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # nothing is imported here: the command line begins with this module, before it hears Ctrl-C
 if TYPE_CHECKING:
-    from conset.api import bound, compare, compile, plan, predict, read, run, run_at_run_time, simulate, verify, write
+    from conset.api import (  # fmt: skip
+        bound,
+        compare,
+        compile,
+        guarantees,
+        plan,
+        predict,
+        read,
+        run,
+        run_at_run_time,
+        simulate,
+        verify,
+        write,
+    )
     from conset.bounds.bounds import Bounds
     from conset.comparison.rows import Comparison
     from conset.comparison.times import Timing
@@ -103,6 +118,7 @@ if TYPE_CHECKING:
     from conset.pattern.pattern import Pattern
     from conset.runtime.init import alltoallv_init, neighbor_alltoallv_init
     from conset.runtime.job import RunTimeResult
+    from conset.schedule.linkage import Guarantees
     from conset.schedule.schedule import Schedule
     from conset.simulation.timeline import Timeline
     from conset.simulation.workload import Workload
@@ -111,8 +127,8 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(
         (
-            "bound", "compare", "compile", "plan", "predict", "read", "run", "run_at_run_time", "simulate", "verify",
-            "write",
+            "bound", "compare", "compile", "guarantees", "plan", "predict", "read", "run", "run_at_run_time",
+            "simulate", "verify", "write",
         ),
         "conset.api",
     ),
@@ -131,6 +147,7 @@ _HOMES = {
     "Connection": "conset.execution.connection",
     "Costs": "conset.machine.costs",
     "Exchange": "conset.execution.exchange",
+    "Guarantees": "conset.schedule.linkage",
     "Layout": "conset.pattern.layout",
     "Limits": "conset.machine.limits",
     "Machine": "conset.machine.machine",
@@ -152,12 +169,12 @@ _HOMES = {
 
 __all__ = [
     "ArgumentError", "Bounds", "CommPlan", "Comparison", "Connection", "ConsetError", "Costs", "Exchange",
-    "ExecutionError", "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError",
+    "ExecutionError", "Guarantees", "InputError", "Layout", "Limits", "Machine", "MissingExtraError", "NoScheduleError",
     "OpenProgram", "Partition", "Pattern", "Plan", "Routing", "RunResult", "RunTimeResult", "Schedule", "Timeline",
     "Timing", "Topology", "UsageError", "Verification", "VerificationError", "Workload", "__version__",
-    "alltoallv_init", "bound", "compare", "compile", "load_machine", "load_pattern", "neighbor_alltoallv_init",
-    "partition", "plan", "predict", "program_open", "read", "read_layout", "run", "run_at_run_time", "simulate",
-    "verify", "write",
+    "alltoallv_init", "bound", "compare", "compile", "guarantees", "load_machine", "load_pattern",
+    "neighbor_alltoallv_init", "partition", "plan", "predict", "program_open", "read", "read_layout", "run",
+    "run_at_run_time", "simulate", "verify", "write",
 ]  # fmt: skip
 
 

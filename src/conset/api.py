@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from conset.execution.plan import Plan
     from conset.program import Program
     from conset.runtime.job import RunTimeResult
+    from conset.schedule.linkage import Guarantees
     from conset.simulation import Timeline, Workload
     from conset.verification import Verification
 
@@ -221,6 +222,36 @@ def verify(schedule: Schedule | Program | str | Path, *, window: int | None = No
     if sniff(Path(schedule)).form == "program":
         return verify_program(read_program_document(Path(schedule)))
     return verify_document(read_document(Path(schedule)), window=window)
+
+
+@overload
+def guarantees(schedule: Schedule) -> Guarantees: ...
+@overload
+def guarantees(schedule: Program) -> list[Guarantees]: ...
+@overload
+def guarantees(schedule: str | Path) -> Guarantees | list[Guarantees]: ...
+@python_interface
+def guarantees(schedule: Schedule | Program | str | Path) -> Guarantees | list[Guarantees]:
+    """What every connection gets at least while it is open, whatever the others do: of a program for each block.
+
+    >>> float(guarantees(compile("alltoall", "iwarp:4x4", method="connections")).bandwidth_Bps.min())
+    10000000.0
+
+    Args:
+        schedule: the schedule or program, or its file. In a program all connections of a context count, of whichever
+            phase.
+
+    Raises:
+        InputError: no such file, or not one of a schedule or program.
+    """
+    from conset.program import Program, program_guarantees
+    from conset.schedule.linkage import guarantees as of_schedule
+
+    found = read(schedule) if isinstance(schedule, str | Path) else schedule
+    if not isinstance(found, Program):
+        return of_schedule(found)
+    given = program_guarantees(found)
+    return [given[stage.schedule] for stage in found.stages]
 
 
 @python_interface

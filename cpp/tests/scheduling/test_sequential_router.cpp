@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -14,6 +15,7 @@ namespace conset {
 namespace {
 
 using testing_::Ints;
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 struct Wires {
     std::int32_t nodes;
@@ -138,12 +140,59 @@ TEST(SequentialRouter, KeepsAnOrderAndLeavesRoomForWhatComesAfter) {
 
 TEST(SequentialRouter, SharesOnlyAsFarAsDemandsAllow) {
     const Ints source{0, 1}, target{1, 0}, from{0, 0, 0, 0}, to{1, 1, 1, 1};
-    const Array<double> demand{4, 5, 0, 0}, node{20, 20}, link{10, 10};
-    SequentialRouter router({2, source, target}, {from, to, {}, {}}, {}, {demand, node, node, link}, 3, 1, 0);
+    const Array<double> demand{4, 5, 0, 0}, any(4, infinite), node{20, 20}, link{10, 10};
+    const RouterDemands demands{demand, any, node, node, link, 0, 1};
+    SequentialRouter router({2, source, target}, {from, to, {}, {}}, {}, demands, 3, 1, 0);
     EXPECT_EQ(router.route(indices(4)), 0);
     std::map<std::int32_t, std::int32_t> users;
     for (const std::int32_t phase : router.phase()) ++users[phase];
     for (std::size_t i = 0; i < 2; ++i) EXPECT_GE(10.0 / users[router.phase()[i]], demand[i]);
+}
+
+// Latency of connection i in its phase: a flit of everyone at the port out, the links and the port in; 1 s a hop.
+double latency(std::size_t i, const SequentialRouter& router, const Wires& wires, const testing_::Pattern& pattern,
+               const Array<double>& rate) {
+    const Use use = count(router, wires, pattern);
+    const auto paths = router.paths();
+    const std::int32_t phase = router.phase()[i];
+    double total = 0.5 * (use.send.at({phase, pattern.source[i]}) + use.receive.at({phase, pattern.target[i]}));
+    for (auto k = paths.offsets[i]; k + 1 < paths.offsets[i + 1]; ++k) {
+        const std::int32_t from = paths.nodes[k], to = paths.nodes[k + 1];
+        std::size_t l = 0;
+        while (wires.source[l] != from || wires.target[l] != to) ++l;
+        total += 1 + use.link.at({phase, {from, to}}) / rate[l];
+    }
+    return total;
+}
+
+TEST(SequentialRouter, NobodyWaitsLongerThanIsDemanded) {
+    const Wires wires = torus(4);
+    const testing_::Pattern pattern = testing_::all_to_all(16);
+    const std::size_t count = pattern.source.size();
+    Array<double> rate(wires.source.size()), node(16, 2), none(count, 0), most(count);
+    for (std::size_t l = 0; l < rate.size(); ++l) rate[l] = l % 3 == 0 ? 0.5 : 1;
+    for (std::size_t i = 0; i < count; ++i) most[i] = i % 4 == 0 ? infinite : i % 4 == 1 ? 17 : 30;
+    const RouterDemands demands{none, most, node, node, rate, 1, 1};
+    SequentialRouter router({16, wires.source, wires.target}, {pattern.source, pattern.target, {}, {}}, {}, demands, 6,
+                            1, 3);  // 40 in a phase: they share
+    ASSERT_EQ(router.route(indices(static_cast<std::int32_t>(count))), 0);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_LE(latency(i, router, wires, pattern, rate), most[i] * (1 + 1e-6));
+}
+
+TEST(SequentialRouter, TakesTheQuickPathWhereTheCheapOneIsTooSlow) {
+    // 0 → 1 → 3 over slow links, 0 → 2 → 4 → 3 over quick ones
+    const Ints source{0, 1, 0, 2, 4}, target{1, 3, 2, 4, 3}, from{0, 0}, to{3, 3};
+    const Array<double> rate{0.1, 0.1, 10, 10, 10}, node(5, infinite), none(2, 0), most{5, infinite};
+    const RouterDemands demands{none, most, node, node, rate, 0, 1};
+    SequentialRouter router({5, source, target}, {from, to, {}, {}}, {}, demands, 1, 1, 0);
+    ASSERT_EQ(router.route(indices(2)), 0);
+    const RoutePaths paths = router.paths();
+    EXPECT_EQ(paths.nodes, (Array<std::int32_t>{0, 2, 4, 3, 0, 1, 3}));
+    const Array<double> less{0.2, infinite};
+    const RouterDemands too_little{none, less, node, node, rate, 0, 1};
+    SequentialRouter refuses({5, source, target}, {from, to, {}, {}}, {}, too_little, 3, 1, 0);
+    EXPECT_EQ(refuses.route(indices(2)), 1);
+    EXPECT_EQ(refuses.phase()[0], -1);
 }
 
 TEST(SequentialRouter, SameSeedSameRoutes) {

@@ -84,7 +84,7 @@ def command(
             raise UsageError(f"{requested[0]}: '{thing}' is a program, not a schedule")
         texts = [name for name, given in (("--linkage", linkage is not None), ("--guarantees", guarantees)) if given]
         if output is not None and texts:
-            raise UsageError(f"{texts[0]}: is text only; -o {output} draws a program")
+            raise UsageError(f"{texts[0]}: is text only; -o {output} draws the program")
         node = _number_or_all("--linkage", linkage, "a node or `all` required")
         show_file(Path(thing), json, output, message, Views(linkage=node, guarantees=guarantees))
         return
