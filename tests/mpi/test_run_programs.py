@@ -76,9 +76,51 @@ def test_every_byte_of_every_repetition_arrives(sync: str) -> None:
     program = blocks()
     result = run_program(program, sync=sync, repeat=2, timeout=60)
     assert (result.wrong, result.mismatches) == ((), 0)
-    assert result.bytes_checked == 4 * 3 * (3 * 12 * 3000 + 2 * 4 * 9000)
+    assert result.bytes_checked == 5 * 3 * (3 * 12 * 3000 + 2 * 4 * 9000)
     assert (result.stages, result.work_bytes) == (5, 0)
     assert result.phases == chained(program).phases
+
+
+def test_blocks_run_through_connections_and_count_their_switches() -> None:
+    program = blocks()
+    result = run_program(program, repeat=3, timeout=60)
+    assert result.mismatches == 0
+    assert list(result.variants) == ["schedule", "connections", "naive", "alltoallv", "neighbor_alltoallv"]
+    assert result.switch is not None
+    assert result.switch.count == program.switches > 0
+    parts = (result.switch.drain_s, result.switch.synchronization_s, result.switch.setup_s)
+    assert min(parts) > 0
+    assert sum(parts) < 3 * result.median_of("connections")  # each part is of the slowest rank
+    found = result.to_object()
+    assert found["switch"] == {
+        "count": program.switches, "drain_s": parts[0], "synchronization_s": parts[1], "setup_s": parts[2],
+    }  # fmt: skip
+    assert found["connections_min_s"] <= found["connections_median_s"]
+    assert set(found["ratio_to_naive"]) == set(result.variants) - {"naive"}
+
+
+def test_a_context_that_blocks_share_stays_open() -> None:
+    machine, options = parse_machine("crossbar:4"), CompileOptions(method="first-fit")
+    specs = []
+    for target, repeat in ((1, 3), (3, 2), (2, 2)):  # 0 to 1 and 2 to 3 may be open together, 0 to 2 may not
+        source = 2 if target == 3 else 0
+        pattern = Pattern.from_messages(np.array([source]), np.array([target]), np.array([20_000]), 4)
+        specs.append(BlockSpec(f"to {target}", pattern, repeat, options))
+    program = compile_program(specs, machine, options)
+    assert program.figures()["contexts"] == 2
+    result = run_program(program, repeat=2, timeout=60)
+    assert (result.mismatches, result.bytes_checked) == (0, 5 * 3 * 7 * 20_000)
+    assert result.switch is not None
+    assert result.switch.count == 1
+
+
+def test_a_byte_changed_in_a_connection_is_named(programs: Path) -> None:
+    program = blocks()
+    plan, direct = plan_program(program), plan_baseline(program)
+    entry = (str(programs / "wrong_byte.py"), "connections")
+    result = run_plan(plan, direct=direct, opened=program, repeat=2, timeout=60, entry=entry)
+    assert result.mismatches == 1
+    assert "(connections, repetition 1)" in result.wrong[0]
 
 
 def test_a_byte_changed_on_the_way_is_named(programs: Path) -> None:
@@ -98,6 +140,7 @@ def test_the_command_takes_program_files(make, tmp_path: Path, capsys: pytest.Ca
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert (found["schema"], found["ranks"], found["mismatches"], found["sync"]) == ("conset/run@1", 4, 0, "local")
+    assert ("switch" in found) == ("  switches       " in captured.err) == (program.paths is None)
     assert found["stages"] == sum(stage.repeat for stage in program.stages)
     assert found["manifest"]["command"] == "conset run p.json --sync local --repeat 2"
     assert "program " in captured.err
@@ -135,4 +178,7 @@ def test_inside_a_running_job_every_rank_has_the_result(programs: Path, tmp_path
     ended = start_job(find_launcher(), 4, program, folder=tmp_path, timeout_s=60)
     assert (ended.status, ended.err) == (0, "")
     results = [json.loads((tmp_path / f"rank-{r}").read_text()) for r in range(4)]
-    assert all((found["ranks"], found["mismatches"], found["stages"]) == (4, 0, 2) for found in results)
+    for forwarded, blocks in results:
+        assert (forwarded["ranks"], forwarded["mismatches"], forwarded["stages"]) == (4, 0, 2)
+        assert (blocks["ranks"], blocks["mismatches"], blocks["stages"]) == (4, 0, 1)
+        assert blocks["switch"]["count"] == blocks["phases"] - 1 == 2

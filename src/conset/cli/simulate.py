@@ -107,7 +107,8 @@ def command(
     from conset.cli.signals import interruptible
     from conset.cli.verify import check_record, print_violations
     from conset.formats.timeline import Record, worth_recording
-    from conset.report.outcome import check_object, check_text
+    from conset.program.switches import simulated_switches
+    from conset.report.outcome import check_object, check_text, switch_text
     from conset.report.terminal_timeline import simulation_text
     from conset.schedule.sync import parse_sync
     from conset.simulation.flit import simulate_flit
@@ -141,10 +142,14 @@ def command(
         with progress("writing"):
             _write(record, output, settings)
     violations = check_record(record) if check else ()
+    switch = simulated_switches(timeline, machine, machine.costs_for(workload.method)) if given.blocks else None
     if json:
         checked = {"check": check_object(record, violations)} if check else {}
-        print_json(SCHEMA, {**timeline.to_object(), **checked}, manifest)
+        switched = {} if switch is None else {"switch": switch.to_object()}
+        print_json(SCHEMA, {**timeline.to_object(), **switched, **checked}, manifest)
     console(json).print(simulation_text(timeline, machine), markup=False)
+    if switch is not None:
+        console(json).print(f"  switches     {switch_text(switch)}", markup=False)
     if check:
         print_violations(violations, f"{file} by {model}", json)
         console(json).print(f"  checked   {check_text(record)}", markup=False)
@@ -192,6 +197,7 @@ class SimulationInput(NamedTuple):
         sync: the policy that the schedule is meant for; a trace has `none`.
         in_flight: sends a rank keeps open at once, where the schedule says so.
         seed: of the schedule.
+        blocks: whether it is a program of blocks, whose contexts are switched.
     """
 
     workload: Workload
@@ -199,6 +205,7 @@ class SimulationInput(NamedTuple):
     sync: str
     in_flight: InFlight | None = None
     seed: int = 0
+    blocks: bool = False
 
 
 def read_workload(file: Path, on: str | None, sync: str | None, settings: str | None) -> SimulationInput:
@@ -231,14 +238,18 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
         return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
-    schedule = chained(read_program_file(file)) if sniff(file).form == "program" else read_schedule(file)
+    program = read_program_file(file) if sniff(file).form == "program" else None
+    schedule = read_schedule(file) if program is None else chained(program)
     if settings is not None:
         machine = with_settings(machine or schedule.machine, settings)
     if machine is not None:
         schedule = retarget(schedule, machine)
     name = pattern_label(schedule).removesuffix(": ") or schedule.pattern.name
     workload = replace(Workload.of_schedule(schedule), name=f"{name} by {schedule.method}")
-    return SimulationInput(workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed)
+    return SimulationInput(
+        workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed,
+        blocks=program is not None and program.paths is None,
+    )  # fmt: skip
 
 
 def _manifest(file: Path, seed: int, **options: object) -> Manifest:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset.errors import InputError
+from conset.execution.connection_entries import connection_entries
 from conset.execution.launcher import find_launcher
 from conset.execution.measured_job import check_measuring, in_job, measure_in_own_job, measure_in_this_job
 from conset.execution.plan import MAX_BYTES, Plan
+from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_baseline, plan_program, plan_schedule
 from conset.program.program import Program
+from conset.program.switches import SwitchParts
 from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
@@ -25,12 +28,16 @@ from conset.units import count_of
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from conset.execution.open_program import OpenProgram
+
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
-"""What a run executes, in the order of its table."""
+"""What every run executes, in the order of its table."""
+CONNECTED = "connections"
+"""What a run of a program of blocks executes besides, next to the schedule."""
 DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
-_PLAN, _DIRECT = "plan.npz", "direct.npz"
+_PLAN, _DIRECT, _OPENED = "plan.npz", "direct.npz", "connections.plan"
 _ENTRY = ("-m", "conset.execution.rank")
 
 
@@ -84,13 +91,15 @@ class RunResult:
         cores: cores that the ranks on one machine share.
         local_ranks: ranks on that machine.
         one_machine: whether these are all ranks.
-        times_s: by variant (`VARIANTS`), one time per repetition [s].
+        times_s: by variant (`VARIANTS`, and `CONNECTED` of programs of blocks), one time per repetition [s].
         bytes_checked: received bytes compared, over ranks, variants and repetitions, the dropped one included.
         mismatches: of these.
         wrong: the first wrong byte of each rank that has one, in words.
         elapsed_s: the whole job, start-up included [s].
         stages: of a program, repetitions counted; None: a schedule was run.
         work_bytes: largest work area of a rank [B], where it puts bundles together and takes them apart.
+        switch: of a program of blocks run through connections: its switches in their parts, of each repetition the
+            slowest rank's, in the median; None: of anything else.
     """
 
     ranks: int
@@ -108,6 +117,12 @@ class RunResult:
     elapsed_s: float
     stages: int | None = None
     work_bytes: int = 0
+    switch: SwitchParts | None = None
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """What was executed, in the order of the table."""
+        return VARIANTS if CONNECTED not in self.times_s else (VARIANTS[0], CONNECTED, *VARIANTS[1:])
 
     @property
     def repeat(self) -> int:
@@ -146,6 +161,11 @@ class RunResult:
                 "The baselines send the messages of the program directly, stage by stage where they are its own; naive "
                 "with persistent requests, as the program."
             )
+        if self.switch is not None:
+            notes.append(
+                "Through connections every phase of every repetition ends, and contexts are switched; as one schedule "
+                "the program has one phase for what follows in one context. Every end of a phase waits for its drain."
+            )
         if not self.one_machine:
             notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")
         return tuple(notes)
@@ -162,9 +182,10 @@ class RunResult:
             "repeat": self.repeat,
             "median_s": self.median_s,
             "min_s": min(self.times_s["schedule"]),
-            **{f"{name}_median_s": self.median_of(name) for name in VARIANTS[1:]},
-            **{f"{name}_min_s": min(self.times_s[name]) for name in VARIANTS[1:]},
-            "ratio_to_naive": {name: self.ratio_of(name).to_object() for name in VARIANTS if name != "naive"},
+            **{f"{name}_median_s": self.median_of(name) for name in self.variants[1:]},
+            **{f"{name}_min_s": min(self.times_s[name]) for name in self.variants[1:]},
+            **({} if self.switch is None else {"switch": self.switch.to_object()}),
+            "ratio_to_naive": {name: self.ratio_of(name).to_object() for name in self.variants if name != "naive"},
             "times_s": self.times_s,
             "bytes_checked": self.bytes_checked,
             "mismatches": self.mismatches,
@@ -228,6 +249,8 @@ def run_program(
 ) -> RunResult:
     """Executes a program, every stage and repetition, beside its messages sent directly; every received byte checked.
 
+    A program of blocks is executed as one schedule of all its messages, and through the connections of its phases.
+
     Arguments, result and errors as of `run_schedule`; `sync` is the policy of the whole.
     """
     check_measuring(repeat, timeout)
@@ -238,7 +261,8 @@ def run_program(
     plan, direct = plan_program(program, sync, in_flight=in_flight), plan_baseline(program)
     _check_buffers(plan)
     stages = sum(stage.repeat for stage in program.stages)
-    result = run_plan(plan, direct=direct, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
+    opened = program if program.paths is None else None
+    result = run_plan(plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
     work = 0 if plan.work_bytes is None else int(plan.work_bytes.max())
     return replace(result, stages=stages, work_bytes=work)
 
@@ -247,6 +271,7 @@ def run_plan(
     plan: Plan,
     *,
     direct: Plan | None = None,
+    opened: Program | None = None,
     repeat: int,
     mpiexec: str | None = None,
     timeout: float | None = None,
@@ -254,8 +279,9 @@ def run_plan(
 ) -> RunResult:
     """Executes a plan beside its baselines.
 
-    `direct` is what the baselines send, None: what the plan says; `entry` what `python -m mpi4py` runs on each rank,
-    given the folder of the plan.
+    `direct` is what the baselines send, None: what the plan says; `opened` the program of blocks that the plan
+    executes, where it is to run through connections too; `entry` what `python -m mpi4py` runs on each rank, given the
+    folder of the plan.
     """
     began = time.monotonic()
     exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
@@ -263,10 +289,11 @@ def run_plan(
         exchange_s = min(exchange_s, timeout)
     orders = {"repeat": repeat, "timeout_s": exchange_s}
     if in_job(mpiexec):
-        found = _in_this_job(plan, direct, orders)
+        found = _in_this_job(plan, direct, opened, orders)
     else:
-        total_s = timeout or 60.0 + plan.ranks + len(VARIANTS) * (repeat + 1) * exchange_s
-        found = _in_own_job(plan, direct, orders, find_launcher(mpiexec), total_s, entry)
+        total_s = timeout or 60.0 + plan.ranks + (1 + len(VARIANTS)) * (repeat + 1) * exchange_s
+        found = _in_own_job(plan, direct, opened, orders, find_launcher(mpiexec), total_s, entry)
+    parts = found["switch_parts"]
     return RunResult(
         ranks=int(found["ranks"]),
         mpi=str(found["mpi"]),
@@ -281,6 +308,7 @@ def run_plan(
         mismatches=int(found["mismatches"]),
         wrong=tuple(found["wrong"]),
         elapsed_s=time.monotonic() - began,
+        switch=None if parts is None else SwitchParts.median(np.array(parts)),
     )
 
 
@@ -306,21 +334,32 @@ def _check_buffers(plan: Plan) -> None:
 
 
 def _in_own_job(
-    plan: Plan, direct: Plan | None, orders: dict[str, Any], launcher: list[str], total_s: float, entry: tuple[str, ...]
-) -> dict[str, Any]:
+    plan: Plan, direct: Plan | None, opened: Program | None, orders: dict[str, Any], launcher: list[str],
+    total_s: float, entry: tuple[str, ...],
+) -> dict[str, Any]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         plan.save(folder / _PLAN)
         if direct is not None:
             direct.save(folder / _DIRECT)
+        if opened is not None:
+            write_plan_file(None, folder / _OPENED, connections=connection_entries(opened))
         return measure_in_own_job(plan.ranks, orders, folder=folder, launcher=launcher, entry=entry, total_s=total_s)
 
 
-def _in_this_job(plan: Plan, direct: Plan | None, orders: dict[str, Any]) -> dict[str, Any]:
+def _in_this_job(plan: Plan, direct: Plan | None, opened: Program | None, orders: dict[str, Any]) -> dict[str, Any]:
     from conset.execution.measure import measure_plan
+    from conset.execution.opening import program_open
+
+    def opening(comm: MPI.Intracomm, timeout_s: float | None) -> OpenProgram:
+        assert opened is not None
+        return program_open(opened, comm, timeout_s=timeout_s)
 
     def measure(comm: MPI.Intracomm) -> dict[str, Any] | None:
-        measurement = measure_plan(comm, plan, direct=direct, repeat=orders["repeat"], timeout_s=orders["timeout_s"])
+        measurement = measure_plan(
+            comm, plan, direct=direct, opening=None if opened is None else opening, repeat=orders["repeat"],
+            timeout_s=orders["timeout_s"],
+        )  # fmt: skip
         return None if measurement is None else measurement.to_object()
 
     return measure_in_this_job(measure, (InputError,))  # sizes differ

@@ -2,36 +2,25 @@
 
 Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of
 messages, a shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
-
-Baselines are what an application would call without a schedule, on the same buffers:
-
-- `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
-- `alltoallv`: `MPI_Alltoallv`.
-- `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there are.
-
-Beside a program they deliver its messages directly, in the same buffers: of building blocks one repetition after the
-other. Its `naive` has persistent requests as the program has, for each message one; a rank waits after each repetition.
-
-The two collectives are the library's own blocking calls: how they wait is part of what is compared.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Protocol
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execution.exchange import Exchange, require_ranks
+from conset.execution.baselines import Variant, make_baselines, make_exchange
+from conset.execution.connected import Connected, Opening, slowest_parts
+from conset.execution.exchange import require_ranks
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
 _SOURCE, _TARGET = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
-Bytes = NDArray[np.uint8]
 Tamper = Callable[[str, int, NDArray[np.uint8]], None]
 """Called after an exchange with its name, the repetition and the receive buffer; tests change a byte."""
 
@@ -71,123 +60,6 @@ def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ran
     return int(wrong.size), text
 
 
-class Variant(Protocol):
-    """Anything that delivers the bytes of a plan."""
-
-    def exchange(self) -> None:
-        """Delivers everything once."""
-
-    def close(self) -> None:
-        """Frees what MPI holds."""
-
-
-class Naive:
-    """Posts everything in rank order, as halo exchanges are mostly written."""
-
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
-        sends, receives = plan.pair_ranges(comm.rank)
-        self._comm = comm.Dup()
-        self._waiter = waiter
-        self._receives = _views(receives, recvbuf)
-        self._sends = _views(sends, sendbuf)
-
-    def exchange(self) -> None:
-        """Irecv of all, Isend of all, and a look at one after the other until they end."""
-        self._waiter.begin()
-        requests = [self._comm.Irecv([view, MPI.BYTE], peer) for peer, view in self._receives]
-        requests += [self._comm.Isend([view, MPI.BYTE], peer) for peer, view in self._sends]
-        for request in requests:
-            self._waiter.wait(request, self._missing)
-
-    def _missing(self) -> str:
-        return f"rank {self._comm.rank}: naive exchange: messages are missing"
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
-
-
-_Runs = Sequence[tuple[PairRanges, PairRanges]]
-"""What a rank sends and receives, run after run; of a schedule there is one run."""
-
-
-class Alltoallv:
-    """`MPI_Alltoallv` over all ranks, zero counts included; one for each run."""
-
-    def __init__(self, comm: MPI.Intracomm, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
-        self._comm = comm.Dup()
-        everyone = np.arange(comm.size, dtype=np.int32)
-        self._calls = [
-            ([sendbuf, *_dense(sends, everyone), MPI.BYTE], [recvbuf, *_dense(receives, everyone), MPI.BYTE])
-            for sends, receives in runs
-        ]
-
-    def exchange(self) -> None:
-        """The collective, run after run."""
-        for out, into in self._calls:
-            self._comm.Alltoallv(out, into)
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
-
-
-class NeighborAlltoallv:
-    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything; one for each run, zero counts included."""
-
-    def __init__(self, comm: MPI.Intracomm, plan: Plan, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
-        to, from_ = (ranges.peer for ranges in plan.pair_ranges(comm.rank))
-        self._comm = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
-        self._calls = [
-            ([sendbuf, *_dense(sends, to), MPI.BYTE], [recvbuf, *_dense(receives, from_), MPI.BYTE])
-            for sends, receives in runs
-        ]
-
-    def exchange(self) -> None:
-        """The collective, run after run."""
-        for out, into in self._calls:
-            self._comm.Neighbor_alltoallv(out, into)
-
-    def close(self) -> None:
-        """Frees the communicator."""
-        self._comm.Free()
-
-
-def _baselines(
-    comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter
-) -> dict[str, Variant]:
-    """By the name in results."""
-    if direct is None:
-        own, runs = plan, [plan.pair_ranges(comm.rank)]
-        naive: Variant = Naive(comm, plan, send, received, waiter)
-    else:
-        own, phases = direct, range(direct.phases)
-        runs = [(PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k)) for k in phases]
-        naive = _exchange(comm, direct, send, received, waiter)
-    return {
-        "naive": naive,
-        "alltoallv": Alltoallv(comm, runs, send, received),
-        "neighbor_alltoallv": NeighborAlltoallv(comm, own, runs, send, received),
-    }
-
-
-def _exchange(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Exchange:
-    return Exchange(comm, plan, send, received, timeout_s=waiter.timeout_s, poll_interval_s=waiter.poll_interval_s)
-
-
-def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
-    columns = zip(ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True)
-    return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
-
-
-def _dense(ranges: PairRanges, peers: NDArray[np.int32]) -> tuple[list[int], list[int]]:
-    """Counts and displacements for `peers`, in rank order and among them all that have any."""
-    counts, displacements = np.zeros((2, peers.size), np.int64)
-    at = np.searchsorted(peers, ranges.peer)
-    counts[at], displacements[at] = ranges.bytes, ranges.offset
-    return counts.tolist(), displacements.tolist()
-
-
 @dataclass(frozen=True)
 class Measurement:
     """What rank 0 has after all repetitions; JSON-ready, so that it can cross between processes.
@@ -202,6 +74,8 @@ class Measurement:
         bytes_checked: over ranks, repetitions and variants.
         mismatches: of these.
         wrong: the first wrong byte of each rank that has one, in words.
+        switch_parts: of a program run through connections: switches, drain [s], synchronization [s] and set-up [s] of
+            the slowest rank, a list per repetition; None: it was not.
     """
 
     mpi: str
@@ -213,6 +87,7 @@ class Measurement:
     bytes_checked: int
     mismatches: int
     wrong: list[str]
+    switch_parts: list[list[float]] | None = None
 
     def to_object(self) -> dict[str, object]:
         """As a JSON object."""
@@ -220,12 +95,13 @@ class Measurement:
 
 
 def measure_plan(
-    comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, repeat: int, timeout_s: float | None = None,
-    tamper: Tamper | None = None,
+    comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None, repeat: int,
+    timeout_s: float | None = None, tamper: Tamper | None = None,
 ) -> Measurement | None:  # fmt: skip
     """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
 
-    `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says.
+    `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says. `opening`
+    opens the same program of blocks, which then also runs through connections.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
     several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the
@@ -242,29 +118,31 @@ def measure_plan(
     send = fill_buffer(sends, int(plan.send_bytes[rank]), rank, sending=True)
     expected = fill_buffer(receives, int(plan.receive_bytes[rank]), rank, sending=False)
     received = np.empty_like(expected)
-    variants: dict[str, Variant] = {"schedule": _exchange(comm, plan, send, received, waiter)}
-    variants |= _baselines(comm, plan, direct, send, received, waiter)
+    variants: dict[str, Variant] = {"schedule": make_exchange(comm, plan, send, received, waiter)}
+    connected = None
+    if opening is not None:
+        connected = Connected(opening(comm, timeout_s), sends, receives, send, received)
+        variants["connections"] = connected
+    variants |= make_baselines(comm, plan, direct, send, received, waiter)
+    check = _Check(expected, received, receives, rank, tamper)
     clock = np.empty((2, repeat + 1, len(variants)))
-    mismatches, first = 0, ""
     for repetition in range(repeat + 1):
         order = list(enumerate(variants.items()))
         for column, (name, variant) in order if repetition % 2 == 0 else order[::-1]:
             np.bitwise_not(expected, out=received)  # wrong at every place
+            if connected is not None and name == "connections":
+                connected.prepare()
             waiter.barrier(comm)
             clock[0, repetition, column] = time.monotonic()
             variant.exchange()
             clock[1, repetition, column] = time.monotonic()
-            if tamper is not None:
-                tamper(name, repetition, received)
-            count, text = describe_wrong(received, expected, receives)
-            mismatches += count
-            if count and not first:
-                first = f"rank {rank}: {text} ({name}, repetition {repetition})"
+            check.compare(name, repetition)
     waiter.barrier(comm)
+    parts = None if connected is None else slowest_parts(comm, connected.parts)[1:].tolist()
     for variant in variants.values():
         variant.close()
     times = times_over_ranks(comm, clock, one_machine)
-    found = comm.gather((expected.size, mismatches, first))
+    found = comm.gather((expected.size, check.mismatches, check.first))
     if found is None:
         return None
     return Measurement(
@@ -277,7 +155,40 @@ def measure_plan(
         bytes_checked=sum(size for size, _, _ in found) * (repeat + 1) * len(variants),
         mismatches=sum(count for _, count, _ in found),
         wrong=[text for _, _, text in found if text],
+        switch_parts=parts,
     )
+
+
+@dataclass
+class _Check:
+    """Wrong bytes of one rank, counted over exchanges.
+
+    Attributes:
+        expected: what must be received.
+        received: what is.
+        receives: where it comes from.
+        rank: this one.
+        tamper: called before a comparison.
+        mismatches: so far.
+        first: the first wrong byte, in words.
+    """
+
+    expected: NDArray[np.uint8]
+    received: NDArray[np.uint8]
+    receives: PairRanges
+    rank: int
+    tamper: Tamper | None
+    mismatches: int = 0
+    first: str = ""
+
+    def compare(self, name: str, repetition: int) -> None:
+        """Compares what an exchange has delivered."""
+        if self.tamper is not None:
+            self.tamper(name, repetition, self.received)
+        count, text = describe_wrong(self.received, self.expected, self.receives)
+        self.mismatches += count
+        if count and not self.first:
+            self.first = f"rank {self.rank}: {text} ({name}, repetition {repetition})"
 
 
 def times_over_ranks(comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """One rank of a job that `conset run` has started: `python -m mpi4py -m conset.execution.rank FOLDER`.
 
-The folder holds the plan, what its baselines send where that is another plan, and the orders. Only what a rank needs is
-imported, 16 of them may start on two cores.
+The folder holds the plan, what its baselines send where that is another plan, the connections where it runs through
+them too, and the orders. Only what a rank needs is imported, 16 of them may start on two cores.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 from mpi4py import MPI
 
+from conset.execution.connected import open_plan_file
 from conset.execution.measure import Tamper, measure_plan
 from conset.execution.measured_job import measure_as_rank
 from conset.execution.plan import Plan
 
-PLAN, DIRECT = "plan.npz", "direct.npz"
+PLAN, DIRECT, OPENED = "plan.npz", "direct.npz", "connections.plan"
 
 
 def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
@@ -25,9 +26,10 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
 
     def measure(orders: dict[str, Any]) -> dict[str, Any] | None:
         direct = Plan.load(folder / DIRECT) if (folder / DIRECT).exists() else None
+        opening = open_plan_file(folder / OPENED) if (folder / OPENED).exists() else None
         measurement = measure_plan(
-            comm, Plan.load(folder / PLAN), direct=direct, repeat=orders["repeat"], timeout_s=orders["timeout_s"],
-            tamper=tamper,
+            comm, Plan.load(folder / PLAN), direct=direct, opening=opening, repeat=orders["repeat"],
+            timeout_s=orders["timeout_s"], tamper=tamper,
         )  # fmt: skip
         return None if measurement is None else measurement.to_object()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from conset.formats.timeline import Record
     from conset.program import Program
     from conset.program.compile import ProgramPrediction
+    from conset.program.switches import SwitchParts
     from conset.schedule.schedule import Schedule
     from conset.verification import verification as schedule_check
     from conset.verification.timeline import check as timeline_check
@@ -299,7 +300,16 @@ def run_text(result: RunResult) -> str:
         f"[bold]{count_of(result.ranks, 'rank')}[/] on {count_cores(result.cores)}, {result.mpi}, "
         f"sync {result.sync}{flight}, {phases}\n"
         f"  bytes checked  {result.bytes_checked:,}: {verdict}"
-    ) + (f"\n  work area      {format_size(result.work_bytes)} at most" if result.work_bytes else "")
+    ) + (
+        (f"\n  work area      {format_size(result.work_bytes)} at most" if result.work_bytes else "")
+        + (f"\n  switches       {switch_text(result.switch)}" if result.switch else "")
+    )
+
+
+def switch_text(parts: SwitchParts) -> str:
+    """`8: drain 1.2 ms, synchronization 3 ms, set-up 0.4 ms`."""
+    times = (("drain", parts.drain_s), ("synchronization", parts.synchronization_s), ("set-up", parts.setup_s))
+    return f"{parts.count:,}: " + ", ".join(f"{name} {format_time(seconds)}" for name, seconds in times)
 
 
 def run_table(result: RunResult) -> Table:
@@ -307,14 +317,12 @@ def run_table(result: RunResult) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from conset.execution.job import VARIANTS
-
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("variant", no_wrap=True)
     for name in ("median", "min", "ratio to naive", "95 % interval"):
         table.add_column(name, justify="right")
     table.add_column("")
-    for variant in VARIANTS:
+    for variant in result.variants:
         times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
         name = "program" if variant == "schedule" and result.stages is not None else variant
         if variant == "naive":

@@ -1,0 +1,144 @@
+"""Baselines: what an application would call without a schedule, on the same buffers.
+
+- `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
+- `alltoallv`: `MPI_Alltoallv`.
+- `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there are.
+
+Beside a program they deliver its messages directly, in the same buffers: of building blocks one repetition after the
+other. Its `naive` has persistent requests as the program has, for each message one; a rank waits after each repetition.
+
+The two collectives are the library's own blocking calls: how they wait is part of what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from conset.execution.exchange import Exchange
+from conset.execution.plan import PairRanges, Plan
+from conset.execution.wait import Waiter
+
+Bytes = NDArray[np.uint8]
+
+
+class Variant(Protocol):
+    """Anything that delivers the bytes of a plan."""
+
+    def exchange(self) -> None:
+        """Delivers everything once."""
+
+    def close(self) -> None:
+        """Frees what MPI holds."""
+
+
+class Naive:
+    """Posts everything in rank order, as halo exchanges are mostly written."""
+
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes, waiter: Waiter) -> None:
+        sends, receives = plan.pair_ranges(comm.rank)
+        self._comm = comm.Dup()
+        self._waiter = waiter
+        self._receives = _views(receives, recvbuf)
+        self._sends = _views(sends, sendbuf)
+
+    def exchange(self) -> None:
+        """Irecv of all, Isend of all, and a look at one after the other until they end."""
+        self._waiter.begin()
+        requests = [self._comm.Irecv([view, MPI.BYTE], peer) for peer, view in self._receives]
+        requests += [self._comm.Isend([view, MPI.BYTE], peer) for peer, view in self._sends]
+        for request in requests:
+            self._waiter.wait(request, self._missing)
+
+    def _missing(self) -> str:
+        return f"rank {self._comm.rank}: naive exchange: messages are missing"
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
+_Runs = Sequence[tuple[PairRanges, PairRanges]]
+"""What a rank sends and receives, run after run; of a schedule there is one run."""
+
+
+class Alltoallv:
+    """`MPI_Alltoallv` over all ranks, zero counts included; one for each run."""
+
+    def __init__(self, comm: MPI.Intracomm, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
+        self._comm = comm.Dup()
+        everyone = np.arange(comm.size, dtype=np.int32)
+        self._calls = [
+            ([sendbuf, *_dense(sends, everyone), MPI.BYTE], [recvbuf, *_dense(receives, everyone), MPI.BYTE])
+            for sends, receives in runs
+        ]
+
+    def exchange(self) -> None:
+        """The collective, run after run."""
+        for out, into in self._calls:
+            self._comm.Alltoallv(out, into)
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
+class NeighborAlltoallv:
+    """`MPI_Neighbor_alltoallv` over the pairs that exchange anything; one for each run, zero counts included."""
+
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, runs: _Runs, sendbuf: Bytes, recvbuf: Bytes) -> None:
+        to, from_ = (ranges.peer for ranges in plan.pair_ranges(comm.rank))
+        self._comm = comm.Create_dist_graph_adjacent(from_.tolist(), to.tolist(), reorder=False)
+        self._calls = [
+            ([sendbuf, *_dense(sends, to), MPI.BYTE], [recvbuf, *_dense(receives, from_), MPI.BYTE])
+            for sends, receives in runs
+        ]
+
+    def exchange(self) -> None:
+        """The collective, run after run."""
+        for out, into in self._calls:
+            self._comm.Neighbor_alltoallv(out, into)
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
+def make_baselines(
+    comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter
+) -> dict[str, Variant]:
+    """By the name in results."""
+    if direct is None:
+        own, runs = plan, [plan.pair_ranges(comm.rank)]
+        naive: Variant = Naive(comm, plan, send, received, waiter)
+    else:
+        own, phases = direct, range(direct.phases)
+        runs = [(PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k)) for k in phases]
+        naive = make_exchange(comm, direct, send, received, waiter)
+    return {
+        "naive": naive,
+        "alltoallv": Alltoallv(comm, runs, send, received),
+        "neighbor_alltoallv": NeighborAlltoallv(comm, own, runs, send, received),
+    }
+
+
+def make_exchange(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Exchange:
+    """An exchange of a plan that waits as the baselines do."""
+    return Exchange(comm, plan, send, received, timeout_s=waiter.timeout_s, poll_interval_s=waiter.poll_interval_s)
+
+
+def _views(ranges: PairRanges, buffer: Bytes) -> list[tuple[int, Bytes]]:
+    columns = zip(ranges.peer.tolist(), ranges.offset.tolist(), ranges.bytes.tolist(), strict=True)
+    return [(peer, buffer[offset : offset + size]) for peer, offset, size in columns]
+
+
+def _dense(ranges: PairRanges, peers: NDArray[np.int32]) -> tuple[list[int], list[int]]:
+    """Counts and displacements for `peers`, in rank order and among them all that have any."""
+    counts, displacements = np.zeros((2, peers.size), np.int64)
+    at = np.searchsorted(peers, ranges.peer)
+    counts[at], displacements[at] = ranges.bytes, ranges.offset
+    return counts.tolist(), displacements.tolist()
