@@ -47,7 +47,7 @@ def check_schedule(d: Document, machine: Machine) -> None:
     check_order(d, phases, ids, times)
     if times is not None:
         check_times(d, machine, phases, ids, ways, times)
-    check_posting(d, phases)
+    check_posting(d, phases, machine)
     check_guarantees(d, machine, phases, ways)
     true = figures(machine, phases, ways)
     hold({**true["load"], **true, "load": 0} == {**d.figures["load"], **d.figures, "load": 0}, "figures")
@@ -206,14 +206,21 @@ def check_times(
                     hold(at_once <= room, f"timetable-{kind}")
 
 
-def check_posting(d: Document, phases: list[Rows]) -> None:
+def check_posting(d: Document, phases: list[Rows], machine: Machine) -> None:
     flight = d.in_flight
     hold(flight is None or flight == "all" or (type(flight) is int and flight >= 1), "in-flight")
     keys: dict[str, Any] = {
         "ascending": lambda s, t, b: t,
         "rotated": lambda s, t, b: (t - s) % d.ranks,
+        "pairwise": lambda s, t, b: s ^ t,
         "longest-first": lambda s, t, b: (-b, (t - s) % d.ranks),
     }
+    if machine.topology.kind in ("mesh", "torus", "ring", "hypercube"):
+        at, sides = machine.topology.coordinates.tolist(), machine.topology.sides
+        node = list(range(d.ranks)) if d.placement is None else d.placement.tolist()
+        keys["dimension"] = lambda s, t, b: [
+            (y - x) % side for x, y, side in zip(at[node[s]], at[node[t]], sides, strict=True)
+        ]
     hold(d.posting in ("schedule", "random", *keys), "posting")
     for phase in phases:
         for source in {row[0] for row in phase}:

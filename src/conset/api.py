@@ -69,6 +69,8 @@ def compile(  # type: ignore[overload-overlap]  # any other text gives a program
     effort: int = 1,
     timetable: str | None = None,
     router: str | None = None,
+    phases: int | None = None,
+    posting: str = "schedule",
     objective: str = "time",
     min_bandwidth: str | Path | None = None,
     max_latency: str | Path | None = None,
@@ -92,6 +94,8 @@ def compile(
     effort: int = 1,
     timetable: str | None = None,
     router: str | None = None,
+    phases: int | None = None,
+    posting: str = "schedule",
     objective: str = "time",
     min_bandwidth: str | Path | None = None,
     max_latency: str | Path | None = None,
@@ -116,6 +120,8 @@ def compile(
     effort: int = 1,
     timetable: str | None = None,
     router: str | None = None,
+    phases: int | None = None,
+    posting: str = "schedule",
     objective: str = "time",
     min_bandwidth: str | Path | None = None,
     max_latency: str | Path | None = None,
@@ -143,6 +149,9 @@ def compile(
         effort: sweeps of search.
         timetable: `as` or `event-list`: transfers of a phase one after the other.
         router: of method `connections`; None: the best of those that apply.
+        phases: exactly so many, of method `connections`.
+        posting: the order of the lists of method `naive`: `schedule` (by index), `ascending`, `rotated`, `random`,
+            `longest-first`, `pairwise`, `dimension`.
         objective: `time`, or `phases`: fewest phases, then the least sum of loads.
         min_bandwidth: what every connection must be guaranteed, as `10MB/s`, or a file of rates.
         max_latency: what an element of every connection may take at most, as `5us`, or a file of times.
@@ -159,7 +168,8 @@ def compile(
     options = CompileOptions(
         method=method, contention=contention, channels=channels, limits=inputs.format_limits(limits),
         placement=str(placement), ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort,
-        timetable=timetable, router=router, objective=objective, routes=routes, rank_by=rank_by,
+        timetable=timetable, router=router, phases=phases, posting=posting, objective=objective, routes=routes,
+        rank_by=rank_by,
         min_bandwidth=None if min_bandwidth is None else str(min_bandwidth),
         max_latency=None if max_latency is None else str(max_latency),
     )  # fmt: skip

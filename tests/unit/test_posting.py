@@ -29,18 +29,18 @@ MESH = machine_on(Topology.mesh(2, 3), "mesh:2x3")
 PATTERN = Pattern.from_messages([3, 3, 3, 3, 1, 1, 1], [0, 1, 4, 5, 0, 2, 5], [7, 9, 7, 1, 4, 4, 4], 6)
 
 
-def posted(pattern: Pattern, order: str, seed: int = 0) -> dict[int, list[int]]:
+def posted(pattern: Pattern, order: str, seed: int = 0, **where: Any) -> dict[int, list[int]]:
     """The targets of each rank in posting order."""
-    message = order_messages(pattern, order, seed)
+    message = order_messages(pattern, order, seed, **where)
     assert sorted(message.tolist()) == list(range(pattern.messages))
     assert message.dtype == np.int32
     source = pattern.source[message]
-    assert (np.diff(source) >= 0).all()
+    assert order in ("pairwise", "dimension") or (np.diff(source) >= 0).all()
     return {rank: pattern.target[message][source == rank].tolist() for rank in range(pattern.ranks)}
 
 
 def naive(order: str, **changes: Any) -> Schedule:
-    message = order_messages(PATTERN, order, 5)
+    message = order_messages(PATTERN, order, 5, topology=MESH.topology)
     return Schedule(
         PATTERN, MESH, "naive", Limits(), [0, 7], message, sync="none", posting=order, **changes  # type: ignore[arg-type]
     )  # fmt: skip
@@ -53,6 +53,7 @@ def naive(order: str, **changes: Any) -> Schedule:
         ("ascending", [0, 1, 4, 5], [0, 2, 5]),
         ("rotated", [4, 5, 0, 1], [2, 5, 0]),
         ("longest-first", [1, 4, 0, 5], [2, 5, 0]),
+        ("pairwise", [1, 0, 5, 4], [0, 2, 5]),  # 3 xor 1, 0, 5, 4 = 2, 3, 6, 7; 1 xor 0, 2, 5 = 1, 3, 4
     ],
 )
 def test_orders(order: str, three: list[int], one: list[int]) -> None:
@@ -72,6 +73,29 @@ def test_random_is_the_same_for_the_same_seed() -> None:
     assert orders[0] == orders[1] != orders[2]
 
 
+def test_dimension_posts_neighbours_up_and_down_one_dimension_after_the_other() -> None:
+    torus = Topology.torus(4, 4)
+    around = [5 + 4, 5 - 4, 5 + 1, 5 - 1, 5 + 2, 10]
+    pattern = Pattern.from_messages([5] * 6, around, [1] * 6, 16)
+    assert posted(pattern, "dimension", topology=torus)[5] == [6, 7, 4, 9, 10, 1]  # +x, 2x, -x, then one up in y
+    swapped = np.arange(16, dtype=np.int32)
+    swapped[[6, 9]] = swapped[[9, 6]]
+    assert posted(pattern, "dimension", topology=torus, placement=swapped)[5] == [9, 7, 4, 6, 10, 1]
+    with pytest.raises(
+        InputError, match="posting dimension: requires a mesh, torus, ring or hypercube, given crossbar"
+    ):
+        order_messages(pattern, "dimension", topology=Topology.crossbar(16))
+
+
+def test_dimension_is_verified_by_coordinates() -> None:
+    schedule = conset.compile("random:degree=5", "torus:3x4", posting="dimension", placement="random", seed=3)
+    assert (schedule.method, schedule.posting) == ("naive", "dimension")
+    assert verify_schedule(schedule).ok
+    assert {v.rule for v in verify_schedule(replace(schedule, posting="rotated")).violations} == {"posting"}
+    other = replace(naive("rotated"), posting="dimension")
+    assert {v.rule for v in verify_schedule(other).violations} == {"posting"}
+
+
 def test_another_order_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown posting 'rotate': did you mean 'rotated'"):
         order_messages(PATTERN, "rotate")
@@ -82,7 +106,7 @@ def test_naive_posts_as_it_is_asked(order: str) -> None:
     problem = Problem(PATTERN, MESH, Limits(), search=SearchOptions(seed=5, posting=order))
     phases = schedule_naive(problem)
     assert phases.offsets.tolist() == [0, 7]
-    assert phases.message.tolist() == order_messages(PATTERN, order, 5).tolist()
+    assert phases.message.tolist() == order_messages(PATTERN, order, 5, topology=MESH.topology).tolist()
 
 
 def test_simulate_keeps_in_flight_what_the_schedule_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,8 +202,10 @@ def test_the_verifier_agrees_with_every_order(order: str) -> None:
 @pytest.mark.parametrize("claimed", ["ascending", "rotated", "longest-first"])
 @pytest.mark.parametrize("made", POSTINGS)
 def test_the_verifier_sees_a_list_in_another_order(claimed: str, made: str) -> None:
-    schedule = replace(naive("schedule"), message=order_messages(PATTERN, made, 5), posting=claimed)
-    real, said = (order_messages(PATTERN, order, 5).tolist() for order in (made, claimed))
+    schedule = replace(
+        naive("schedule"), message=order_messages(PATTERN, made, 5, topology=MESH.topology), posting=claimed
+    )
+    real, said = (posted(PATTERN, order, 5, topology=MESH.topology) for order in (made, claimed))
     found = verify_schedule(schedule)
     assert found.ok == (real == said)
     assert {violation.rule for violation in found.violations} <= {"posting"}

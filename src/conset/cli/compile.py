@@ -29,6 +29,8 @@ def command(
     effort: Annotated[int, typer.Option("--effort", metavar="N", help="How long to search, in sweeps.", min=1)] = 1,
     timetable: o.TimetableOption = None,
     router: o.RouterOption = None,
+    phases: o.PhasesOption = None,
+    posting: o.PostingOption = "schedule",
     objective: o.ObjectiveOption = "time",
     rank_by: o.RankByOption = None,
     min_bandwidth: o.MinBandwidthOption = None,
@@ -63,8 +65,8 @@ def command(
     options = CompileOptions(
         method=method, contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, sync=sync, seed=seed, effort=effort, timetable=timetable, router=router,
-        objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth, max_latency=max_latency,
-        routes=routes,
+        phases=phases, posting=posting, objective=objective, rank_by=rank_by, min_bandwidth=min_bandwidth,
+        max_latency=max_latency, routes=routes,
     )  # fmt: skip
     chosen = {} if combine == "none" else {"combine": combine}
     given = {**options.given(), **chosen, **reading_options(parts, rows_to, word)}

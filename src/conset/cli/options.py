@@ -88,6 +88,17 @@ RouterOption = Annotated[
     str | None,
     typer.Option("--router", metavar="R", help="Of connections: sequential, negotiated, orbits or closed-form."),
 ]
+PhasesOption = Annotated[
+    int | None, typer.Option("--phases", metavar="P", help="Of connections: exactly so many phases.", min=1)
+]
+PostingOption = Annotated[
+    str,
+    typer.Option(
+        "--posting",
+        metavar="O",
+        help="Of naive: schedule (by index), ascending, rotated, random, longest-first, pairwise or dimension.",
+    ),
+]
 RoutesOption = Annotated[
     str, typer.Option("--routes", metavar="R", help="fixed: the machine's routes; free: chosen with the phases.")
 ]

@@ -14,6 +14,7 @@ from conset.methods.problem import Objective, Routes, SearchOptions
 from conset.methods.table import find_method, table
 from conset.methods.timetables import find_timetable
 from conset.placement.place import require_placement
+from conset.schedule.posting import POSTINGS
 from conset.schedule.sync import parse_sync
 
 AUTO = "auto"
@@ -22,7 +23,7 @@ FORMULA = "formula"
 """The word for choosing by predicted time; the other rankings are models."""
 RANKING_MODELS = ("flow", "wormhole", "circuit")
 """Models that may rank."""
-OF_CONNECTIONS = ("router", "min_bandwidth", "max_latency")
+OF_CONNECTIONS = ("router", "min_bandwidth", "max_latency", "phases")
 """Options of method `connections`, which they make the method."""
 MAX_EFFORT = 2**31 - 1
 BOUNDED_BY = "first-fit"
@@ -46,6 +47,11 @@ class CompileOptions:
         effort: sweeps of search, at least 1.
         timetable: name in the table of timetables: put the transfers inside every phase one after the other; or None.
         router: name in the table of routers, for `connections` alone (which it makes the method, if that is `auto`).
+        phases: how many phases `connections` makes (which it makes the method, if that is `auto`); None: as the
+            objective says.
+        posting: the order in which `naive` posts the messages of each rank (which it makes the method, if that is
+            `auto`): `schedule` (by index), `ascending`, `rotated`, `random`, `longest-first`, `pairwise`,
+            `dimension`.
         objective: `time`, or `phases`: fewest phases, then least ΣL.
         rank_by: what method and policy are chosen by, where they are: `flow`, `wormhole` or `circuit`, which simulate,
             or `formula`; None: the machine's model.
@@ -71,6 +77,8 @@ class CompileOptions:
     effort: int = 1
     timetable: str | None = None
     router: str | None = None
+    phases: int | None = None
+    posting: str = "schedule"
     objective: str = "time"
     rank_by: str | None = None
     min_bandwidth: str | None = None
@@ -90,11 +98,18 @@ class CompileOptions:
         _check_word("objective", self.objective, get_args(Objective))
         _check_word("routes", self.routes, get_args(Routes))
         self._check_connections()
+        self._check_posting()
         self._check_free_routes()
         self._check_ranking()
 
     def _check_numbers(self) -> None:
-        for name, value, most in (("ranks_per_node", self.ranks_per_node, None), ("effort", self.effort, MAX_EFFORT)):
+        numbers = (
+            ("ranks_per_node", self.ranks_per_node, None), ("effort", self.effort, MAX_EFFORT),
+            ("phases", self.phases, MAX_EFFORT),
+        )  # fmt: skip
+        for name, value, most in numbers:
+            if value is None:
+                continue
             if value < 1:
                 raise UsageError(f"{name} {value}: must be at least 1", options=[name])
             if most is not None and value > most:
@@ -108,6 +123,13 @@ class CompileOptions:
             value = getattr(self, name)
             if value is not None and self.method not in (AUTO, "connections"):
                 raise UsageError(f"{name} {value}: is for method connections, given {self.method}", options=[name])
+
+    def _check_posting(self) -> None:
+        _check_word("posting", self.posting, POSTINGS)
+        if self.posting != POSTINGS[0] and self.chosen_method != "naive":
+            raise UsageError(
+                f"posting {self.posting}: is for method naive, given {self.chosen_method}", options=["posting"]
+            )
 
     def _check_free_routes(self) -> None:
         if self.routes == "free" and not find_method(self.chosen_method).free_routes:
@@ -132,13 +154,15 @@ class CompileOptions:
             return self.method
         if any(getattr(self, name) is not None for name in OF_CONNECTIONS):
             return "connections"
+        if self.posting != POSTINGS[0]:
+            return "naive"
         return "negotiated" if self.routes == "free" else AUTO
 
     @property
     def search(self) -> SearchOptions:
         """What a method reads of them."""
         routes, objective = cast("Routes", self.routes), cast("Objective", self.objective)  # checked when it was made
-        return SearchOptions(self.seed, self.effort, routes, self.router, objective)
+        return SearchOptions(self.seed, self.effort, routes, self.router, objective, self.phases, self.posting)
 
     def user_limits(self, own: Limits) -> Limits | None:
         """`own` with what the options change, or None where they change nothing."""

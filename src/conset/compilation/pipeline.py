@@ -151,7 +151,8 @@ def compile_by(
         parts=phases.parts, placement=placement, route_offsets=phases.route_offsets, route_nodes=phases.route_nodes,
         channels=phases.channels, timetable=phases.timetable, sync=default_sync(phases, machine, name),
         limits_asked=user_limits, manifest=manifest or Manifest(seed=options.seed),
-        min_bandwidth_Bps=problem.min_bandwidth, max_latency_s=problem.max_latency, report=report,
+        min_bandwidth_Bps=problem.min_bandwidth, max_latency_s=problem.max_latency, posting=options.posting,
+        report=report,
     )  # fmt: skip
 
 
@@ -175,8 +176,8 @@ def default_sync(phases: Phases, machine: Machine, method: str) -> str:
 def _compile_best_placed(pattern: Pattern, machine: Machine, options: CompileOptions, manifest: Manifest) -> Schedule:
     """Placement `auto`: several placements compared by first fit, the best and the identity compiled as asked."""
     quick = replace(
-        options, method=PROBE_METHOD, effort=1, timetable=None, router=None, min_bandwidth=None, max_latency=None,
-        routes="fixed", rank_by=FORMULA,
+        options, method=PROBE_METHOD, effort=1, timetable=None, router=None, phases=None, posting="schedule",
+        min_bandwidth=None, max_latency=None, routes="fixed", rank_by=FORMULA,
     )  # fmt: skip
     if options.chosen_method != AUTO:
         limits, _ = effective_limits(find_method(options.chosen_method), machine, options)

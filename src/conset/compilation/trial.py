@@ -148,6 +148,8 @@ ORDER_NAMES = {
     "rotated": "by rising distance",
     "random": "in random order",
     "longest-first": "longest first",
+    "pairwise": "pair by pair",
+    "dimension": "dimension by dimension",
 }
 """Posting orders as a sentence names them."""
 

@@ -20,6 +20,8 @@ bandwidths and maximum latencies (`min_bandwidth`, `max_latency`): a port or lin
 rate, and an element waits there for u flits. The sequential router keeps any demands. Equal bandwidths become limits on
 users, which every router keeps; so do latencies, by limits that are strict enough on shortest routes. What breaks a
 demand all the same is not taken. A connection that would not get its demand if it were alone is refused by name.
+A number of phases that is asked for (`phases`) is met exactly: routers that need more are left out, of one that needs
+fewer the phases with the most transfers are halved.
 Channels: the default of a machine without hard limits is 12, as on iWarp.
 Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
 Switches, Sections 2 and 4.4.1. Notation: P phases, L_p largest load of a port or link in phase p, ΣL their sum.
@@ -70,22 +72,53 @@ def schedule_connections(problem: Problem) -> Phases:
     Raises:
         UsageError: an unknown router.
         InputError: the router that was asked for does not apply.
-        NoScheduleError: a connection cannot have the bandwidth that was asked for.
+        NoScheduleError: a connection cannot have the bandwidth, or there cannot be as many phases, as were asked for.
     """
     require(applies_connections(problem))
     if problem.pattern.messages == 0:
         return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
     refuse_impossible(Task(problem))
     task = Task(plain(problem))
+    _check_count(task)
     if problem.search.router is None:
         found, listed = _best(task)
     else:
         given = _asked(task, problem.search.router).route(task)
         found, listed = assemble(given), given.order is not None
+    found = _counted(task, found if listed else _in_lists(problem, found))
     wrong = broken(problem, task, found)
     if wrong is not None:
         raise NoScheduleError(wrong.text(problem))
-    return found if listed else _in_lists(problem, found)
+    return found
+
+
+def _check_count(task: Task) -> None:
+    """Raises `NoScheduleError` where there are too few connections for the phases that are asked for, or too many."""
+    asked, transfers = task.problem.search.phases, task.problem.pattern.messages
+    if asked is not None and not task.least_phases <= asked <= transfers:
+        raise NoScheduleError(
+            f"phases {asked}: {transfers:,} connections need at least {task.least_phases:,} and at most {transfers:,}"
+        )
+
+
+def _counted(task: Task, phases: Phases) -> Phases:
+    """As many phases as are asked for: those with the most transfers halved, in the order of their lists.
+
+    Raises:
+        NoScheduleError: there are more.
+    """
+    asked, count = task.problem.search.phases, phases.offsets.size - 1
+    if asked is None or count == asked:
+        return phases
+    if count > asked:
+        raise NoScheduleError(f"phases {asked}: the connections were routed in {count}")
+    phase = np.repeat(np.arange(count, dtype=np.int32), np.diff(phases.offsets))
+    for _ in range(asked - count):
+        largest = int(np.bincount(phase).argmax())
+        members = np.flatnonzero(phase == largest)
+        phase[phase > largest] += 1
+        phase[members[(members.size + 1) // 2 :]] += 1
+    return regroup(phases, phase)
 
 
 def _in_lists(problem: Problem, phases: Phases) -> Phases:
@@ -131,15 +164,16 @@ def _best(task: Task) -> tuple[Phases, bool]:
         phases, listed = found
         value = score(task, phases)
         if best is None or value < best[0]:
-            best = value, phases, listed and not _unequal(task)
+            best = value, phases, listed
         _core.publish(best[1].offsets.size - 1, task.least_phases)
         if all(a <= b * ROUNDING for a, b in zip(best[0][: len(goal)], goal, strict=True)):
             break
         if _core.should_stop(True):
             return replace(best[1], stopped_early=True), best[2]
-    if best is None:  # pragma: no cover - sequential always answers or raises
-        raise NoScheduleError("no router found a schedule")
-    return _split(task, best[1]), best[2]
+    if best is None:  # sequential answers or raises, unless a number of phases is asked for
+        raise NoScheduleError(f"phases {task.problem.search.phases}: no router finds a path for every connection")
+    cut = _split(task, best[1])
+    return cut, best[2] and cut is best[1]
 
 
 def _found(task: Task, router: Router) -> tuple[Phases, bool] | None:
@@ -153,11 +187,18 @@ def _found(task: Task, router: Router) -> tuple[Phases, bool] | None:
             continue
         try:
             routed = router.route(given)
+            phases = _balanced(given, assemble(routed))
+            listed = routed.order is not None and not _unequal(task)
+            if task.problem.search.phases is not None:
+                phases, listed = _counted(task, phases if listed else _in_lists(task.problem, phases)), True
         except InputError:
             return None
-        phases = _balanced(given, assemble(routed))
+        except NoScheduleError:
+            if task.problem.search.phases is None:
+                raise
+            continue  # needs more phases
         if given is task or broken(task.problem, task, phases) is None:
-            return phases, routed.order is not None
+            return phases, listed
     return None
 
 

@@ -2,7 +2,7 @@
 
 Problem: send a pattern with no scheduling at all, as a loop of non-blocking sends does.
 Idea: one phase; every rank posts its messages by index, or in the order asked for: by rising target, by rising distance
-so that no two ranks begin with one target, drawn, or the longest first.
+so that no two ranks begin with one target, drawn, the longest first, pair by pair, or dimension by dimension.
 Invariant: none but that every message stands in the phase once. No limit is kept: ports and links are shared.
 Complexity: O(messages) in time and memory, O(messages · log(messages)) time where an order is asked for.
 When to use it: as the baseline, and where messages are so few or so short that no contention arises. Not on machines
@@ -29,9 +29,14 @@ def schedule_naive(problem: Problem) -> Phases:
     """One phase of all messages by source, then `problem.search.posting`; no phase where there are none.
 
     Raises:
-        UsageError: `posting` is no order. InputError: the pattern has an order, or a limit is to be kept.
+        UsageError: `posting` is no order. InputError: the pattern has an order, a limit is to be kept, or the network
+            does not have the order asked for.
     """
     require(applies_naive(problem))
     messages = problem.pattern.messages
     offsets = np.array([0, messages] if messages else [0], np.int64)
-    return Phases(offsets, order_messages(problem.pattern, problem.search.posting, problem.search.seed))
+    order = order_messages(
+        problem.pattern, problem.search.posting, problem.search.seed, topology=problem.machine.topology,
+        placement=problem.placement,
+    )  # fmt: skip
+    return Phases(offsets, order)

@@ -31,6 +31,7 @@ class SearchOptions:
         routes: the machine's, or chosen by a method that can.
         router: which one finds the routes of `connections`; None: the best of those that apply.
         objective: `time`, or `phases`: fewest phases, then least ΣL.
+        phases: how many `connections` makes; None: as the objective says.
         posting: what `naive` orders the messages of each rank by: a word of `conset.schedule.posting`.
     """
 
@@ -39,6 +40,7 @@ class SearchOptions:
     routes: Routes = "fixed"
     router: str | None = None
     objective: Objective = "time"
+    phases: int | None = None
     posting: str = "schedule"
 
 

@@ -4,7 +4,7 @@
 name = "transpose"               # optional
 pattern = "alltoall:size=4KiB"   # a spec or a file, as on the command line; files beside the program
 repeat = 10                      # optional, 1
-method = "coloring"              # optional: method, contention, channels, limits, router, objective, timetable,
+method = "coloring"              # optional: method, contention, channels, limits, router, phases, objective, timetable,
                                  # min_bandwidth, max_latency, effort and seed of the compile, as on the command line;
                                  # files beside the program
 """
@@ -28,8 +28,8 @@ from conset.units import parse_size
 
 READING: dict[str, type] = {"parts": int, "rows_to": int, "word": str}
 COMPILING: dict[str, type] = {
-    "method": str, "contention": int, "channels": int, "limits": str, "router": str, "objective": str,
-    "timetable": str, "min_bandwidth": str, "max_latency": str, "effort": int, "seed": int,
+    "method": str, "contention": int, "channels": int, "limits": str, "router": str, "phases": int,
+    "objective": str, "timetable": str, "min_bandwidth": str, "max_latency": str, "effort": int, "seed": int,
 }  # fmt: skip
 FILES = ("min_bandwidth", "max_latency")
 """Keys that may name a file."""

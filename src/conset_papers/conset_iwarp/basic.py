@@ -19,6 +19,7 @@ from conset.machine.machine import Machine
 from conset.methods.problem import Phases
 from conset.pattern.pattern import Pattern
 from conset.placement import place
+from conset.schedule.posting import order_messages
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload
 from conset_papers.conset_iwarp.machine import CONNECTIONS, MESSAGES, WORD_B, in_lists, machine, route, scheduled
@@ -40,6 +41,7 @@ class Basic:
         name: as the text calls it.
         spec: generator.
         placement: of the ranks.
+        posting: order in which a cell posts its messages; pairwise is the butterfly's bit by bit.
         messages: of a cell, as the text counts them (the complete exchange has one to the cell itself).
         seeds: runs of the router that are averaged.
         orders: random orders of messages that are averaged; one run of the complete exchange is off by 2 to 5 %.
@@ -49,14 +51,15 @@ class Basic:
     name: str
     spec: str
     placement: str
+    posting: str
     messages: int
     seeds: int = 1
     orders: int = 1
 
 
-TORUS = Basic(1, "torus", "neighbor", "identity", 4)
-BUTTERFLY = Basic(2, "butterfly", "butterfly", "gray", 6)
-ALL_TO_ALL = Basic(3, "all-to-all", "alltoall", "identity", 64, seeds=5, orders=20)
+TORUS = Basic(1, "torus", "neighbor", "identity", "dimension", 4)
+BUTTERFLY = Basic(2, "butterfly", "butterfly", "gray", "pairwise", 6)
+ALL_TO_ALL = Basic(3, "all-to-all", "alltoall", "identity", "random", 64, seeds=5, orders=20)
 BASICS = (TORUS, BUTTERFLY, ALL_TO_ALL)
 
 
@@ -80,12 +83,11 @@ def balanced(which: Basic, words: int, on: Machine) -> Schedule:
     pattern = pattern_of(which, words, on)
     placement = placement_of(which, pattern, on)
     steps = _steps(pattern, placement, on)
-    order = _bits(pattern) if which is BUTTERFLY else _by_dimension(steps)
-    if which is ALL_TO_ALL:
-        phase = _translations(steps, on)
-    else:
-        phase = order // 3 if which is BUTTERFLY else np.zeros_like(order)
-    phases = Phases.of(phase.astype(np.int32), order.astype(np.int32))
+    posting = "dimension" if which is ALL_TO_ALL else which.posting
+    order = np.empty(pattern.messages, np.int32)
+    order[order_messages(pattern, posting, topology=on.topology, placement=placement)] = np.arange(pattern.messages)
+    phase = _translations(steps, on) if which is ALL_TO_ALL else (steps[:, 1] == 0) & (which is BUTTERFLY)
+    phases = Phases.of(phase.astype(np.int32), order)
     return replace(scheduled(pattern, on, phases), placement=placement)
 
 
@@ -95,19 +97,6 @@ def _steps(pattern: Pattern, placement: NDArray[np.int32] | None, on: Machine) -
     at = on.topology.coordinates.astype(np.int64)
     steps: NDArray[np.int64] = (at[target] - at[source]) % np.array(on.topology.sides)
     return steps
-
-
-def _by_dimension(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Ranks of messages in the order +x, −x, +y, −y, and so on: x before y, then by the way up."""
-    along_y = steps[:, 1] == 0
-    order: NDArray[np.int64] = along_y * 64 + np.where(along_y, steps[:, 0], steps[:, 1])
-    return order
-
-
-def _bits(pattern: Pattern) -> NDArray[np.int64]:
-    """shape=(messages), int64: the bit in which the ranks of each message differ; 0 to 2 lie along x."""
-    bits: NDArray[np.int64] = np.log2(pattern.source ^ pattern.target).astype(np.int64)
-    return bits
 
 
 def _translations(steps: NDArray[np.int64], on: Machine) -> NDArray[np.int64]:
@@ -150,12 +139,8 @@ def messages_of(which: Basic, words: int, on: Machine | None = None, seed: int =
     """Message passing: everything released at once, cells send in dimension order or in a random one."""
     on = on or machine(MESSAGES)
     pattern = pattern_of(which, words, on)
-    schedule = conset.compile(pattern, on, method="naive", placement=which.placement)
-    work = Workload.of_schedule(schedule)
-    if which is ALL_TO_ALL:
-        rank = np.random.default_rng(seed).permutation(pattern.messages)
-    elif which is BUTTERFLY:
-        rank = _bits(pattern)
-    else:
-        rank = _by_dimension(_steps(pattern, None, on))
-    return replace(work, order=np.argsort(rank[schedule.message], kind="stable").astype(np.int32))
+    return Workload.of_schedule(
+        conset.compile(
+            pattern, on, method="naive", posting=which.posting, placement=which.placement, seed=seed, sync="none"
+        )
+    )

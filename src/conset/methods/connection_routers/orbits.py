@@ -229,7 +229,7 @@ def _packed(orbits: Orbits) -> Routed | None:
 
 def _pack_few(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] | None:
     """The fewest phases first, then the least ΣL in them."""
-    packed = first_success([(p, None) for p in range(least, 2 * least + 2)], attempt)
+    packed = first_success([(p, None) for p in _counts(task, least)], attempt)
     if packed is None or not task.equal_sizes:
         return packed
     phases = int(packed.max()) + 1
@@ -243,10 +243,16 @@ def _pack_short(task: Task, least: int, attempt: Attempt) -> NDArray[np.int32] |
     """The shortest time; of unequal sizes the fewest phases, bytes are balanced later."""
     if not task.equal_sizes:
         return _pack_few(task, least, attempt)
-    options: list[Target] = [(p, task.least_levels(p) + more) for p in range(least, 2 * least + 2) for more in SLACK]
+    options: list[Target] = [(p, task.least_levels(p) + more) for p in _counts(task, least) for more in SLACK]
     options.sort(key=lambda o: (o[0] * task.setup_s + (o[1] or 0) * task.share_s, o))
     packed = first_success(options, attempt)
     return _pack_few(task, least, attempt) if packed is None else packed
+
+
+def _counts(task: Task, least: int) -> range:
+    """Numbers of phases worth a try, or the one that is asked for."""
+    asked = task.problem.search.phases
+    return range(least, 2 * least + 2) if asked is None else range(asked, asked + 1)
 
 
 def first_success(targets: list[Target], attempt: Attempt) -> NDArray[np.int32] | None:

@@ -33,6 +33,7 @@ from conset.errors import NoScheduleError
 from conset.methods.connection_routers.demands import link_rates
 from conset.methods.connection_routers.task import Routed, Task
 from conset.methods.core import core_order
+from conset.units import count_of
 
 SHARE = 0.1
 ROUNDS = 10
@@ -46,9 +47,10 @@ def route_sequential(task: Task) -> Routed:
     """Routes in the fewest phases this router finds.
 
     Raises:
-        NoScheduleError: no path joins the ends of a connection.
+        NoScheduleError: no path joins the ends of a connection, or not all find one in as many phases as are asked for.
     """
-    phases = max(task.least_phases, 1)
+    asked = task.problem.search.phases
+    phases = max(task.least_phases, 1) if asked is None else asked
     demanding = task.problem.min_bandwidth is not None or task.problem.max_latency is not None
     fixed = task.problem.pattern.before is not None or demanding
     rounds = 0 if fixed else ROUNDS * task.problem.search.effort
@@ -62,6 +64,8 @@ def route_sequential(task: Task) -> Routed:
             if out == 0:
                 return routed(router, stopped_early=_core.stop_asked())
             fewest = min(fewest, out)
+        if asked is not None:
+            raise NoScheduleError(f"{count_of(asked, 'phase')}: {count_of(fewest, 'connection')} find no path")
         if phases > task.source.size:
             lost = int(np.flatnonzero(router.phase() < 0)[0])
             raise NoScheduleError(f"message {lost}: {_ends(task, lost)}: no route joins its ends")

@@ -295,9 +295,9 @@ def score(task: Task, phases: Phases) -> Score:
 
 def best_score(task: Task) -> Score:
     """No schedule has a better first two places; of the time of unequal sizes nothing is said."""
-    least = max(task.least_phases, 1)
+    least, asked = max(task.least_phases, 1), task.problem.search.phases
     if task.problem.search.objective == "phases":
-        return (task.least_phases, task.least_sum(least))
+        return (asked or task.least_phases, task.least_sum(asked or least))
     if not task.equal_sizes:
         return (0.0,)
-    return (min(task.least_time(p) for p in range(least, 3 * least + 1)),)
+    return (min(task.least_time(p) for p in (range(least, 3 * least + 1) if asked is None else (asked,))),)

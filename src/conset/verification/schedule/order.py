@@ -29,7 +29,8 @@ from conset.verification.verification import Violation
 _HOPS = 1 << 21
 """Of a chunk of phases."""
 _ROUNDING = 1e-9
-_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first")
+_ORDERS = ("schedule", "ascending", "rotated", "random", "longest-first", "pairwise", "dimension")
+_GRIDS = ("mesh", "torus", "ring", "hypercube")
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +244,9 @@ def check_posting(traffic: Traffic) -> list[Violation]:
         return [*found, Violation(None, None, "posting", text)]
     if document.posting in ("schedule", "random"):
         return found
+    if document.posting == "dimension" and traffic.topology.kind not in _GRIDS:
+        text = f"posting is 'dimension', which requires one of {', '.join(_GRIDS)}, not a {traffic.topology.kind}"
+        return [*found, Violation(None, None, "posting", text)]
     return found + _check_lists(traffic)
 
 
@@ -265,6 +269,12 @@ def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
     target = document.transfer_target.astype(np.int64)
     if document.posting == "ascending":
         wrong = target[one] > target[other]
+    elif document.posting == "pairwise":
+        bits = target ^ document.transfer_source
+        wrong = bits[one] > bits[other]
+    elif document.posting == "dimension":
+        displacement = _displacement(traffic)
+        wrong = displacement[one] > displacement[other]
     else:
         distance = (target - document.transfer_source) % max(document.ranks, 1)
         wrong = distance[one] > distance[other]
@@ -272,6 +282,17 @@ def _falling(traffic: Traffic, one: Ints, other: Ints) -> tuple[Ints, Ints]:
             size = document.transfer_size
             wrong = (size[one] < size[other]) | ((size[one] == size[other]) & wrong)
     return one[wrong], other[wrong]
+
+
+def _displacement(traffic: Traffic) -> Ints:
+    """shape=(transfers): how far up each goes in every dimension of a grid, as the number of the node so far from 0."""
+    number = np.zeros(traffic.source.size, np.int64)
+    stride = 1
+    for side in reversed(traffic.topology.sides):
+        up = (traffic.target.astype(np.int64) // stride - traffic.source // stride) % side
+        number += up * stride
+        stride *= side
+    return number
 
 
 def _posting_violation(traffic: Traffic, one: int, other: int) -> Violation:
