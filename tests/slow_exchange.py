@@ -19,7 +19,8 @@ def slow_exchange(plan: Plan, send: list[Bytes], rng: np.random.Generator) -> li
     sends, receives = plan.sends, plan.receives
     arrival = {int(t): k for k, t in enumerate(receives.transfer)}
     needs = [
-        set() if plan.needs is None else set(rows_of(plan.needs, k, plan.needs.receive)) for k in range(sends.count)
+        set(needs_of(plan.needs, k)) | set(needs_of(plan.signals, arrival[int(sends.transfer[k])]))
+        for k in range(sends.count)
     ]
     waiting, flying, ended = set(range(sends.count)), {}, set()
     while waiting or flying:
@@ -41,7 +42,7 @@ def slow_exchange(plan: Plan, send: list[Bytes], rng: np.random.Generator) -> li
         area[receives.offset[at] : receives.offset[at] + receives.bytes[at]] = content
         for _, source, target, size in copies_of(plan.unpacks, at):
             received[rank][target : target + size] = work[rank][source : source + size]
-        ended.add(at)
+        ended |= {at, receives.count + k}
     return received
 
 

@@ -175,7 +175,10 @@ def check_order(d: Document, phases: list[Rows], ids: list[list[int]], times: An
                             if row[3] == m] for m in (i, j))  # fmt: skip
         for p, one in firsts:
             for q, other in seconds:
-                hold(p < q or (p == q and times is not None and times[one][1] <= times[other][0]), "order")
+                windows = [(one, one), (other, other)] if times is None else [times[one], times[other]]
+                (begin, end), (start, stop) = windows
+                inside = end < start or (end == start and (begin < end or start < stop or one < other))
+                hold(p < q or (p == q and inside), "order")
 
 
 def check_times(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from conset.bounds import Bounds
-    from conset.bounds.problem import Routes
+    from conset.bounds.problem import OrderKept, Routes
     from conset.comparison import Comparison, Timing
     from conset.execution.comm_plan import CommPlan
     from conset.execution.job import RunResult
@@ -275,7 +275,7 @@ def bound(
     sync: str = "barrier",
     routes: str = "fixed",
     split: bool = False,
-    timetable: bool = False,
+    order: str = "inside",
     method: str = "",
     phases: int | None = None,
     lp: bool = False,
@@ -294,7 +294,7 @@ def bound(
         sync: the policy.
         routes: `fixed`: the machine's; `free`: any.
         split: whether messages may be cut over phases.
-        timetable: whether an order may be kept inside a phase.
+        order: where an order may be kept: `inside` a phase too, or by `phases` alone.
         method: whose costs, where a machine runs methods in several ways.
         phases: number of phases that the sum of largest loads is asked for; None: any.
         lp: whether to solve linear programs for free routes too, which takes seconds.
@@ -321,7 +321,7 @@ def bound(
     nodes = inputs.placed_nodes(placement, traffic, target)
     return bound_pattern(
         traffic, target, limits, placement=nodes, sync=sync, routes=cast("Routes", routes), split=split,
-        timetable=timetable, method=method, phases=phases, lp=lp, in_flight=in_flight,
+        order=cast("OrderKept", order), method=method, phases=phases, lp=lp, in_flight=in_flight,
     )  # fmt: skip
 
 

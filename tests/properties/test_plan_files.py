@@ -100,7 +100,7 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
 FIELDS = [
     *(f"{side}_{name}" for side in ("sends", "receives") for name in ("phase", "peer", "offset", "bytes", "offsets")),
     *(f"{side}_{name}" for side in ("packs", "unpacks") for name in ("offsets", "source", "target", "bytes")),
-    "needs_offsets", "needs_receive", "work_bytes",
+    "needs_offsets", "needs_operation", "work_bytes",
 ]  # fmt: skip
 
 

@@ -81,8 +81,8 @@ def test_free_routes_share_all_links() -> None:
     """4 messages from node 0 to its neighbour share the machine's one route; a ring of 4 has 8 links."""
     pattern = Pattern.from_messages([0] * 4, [1] * 4, [1] * 4, 4, before=[[0, 1], [1, 2], [2, 3]])
     machine = machine_of(Topology.ring(4))
-    fixed = bound(pattern, machine, Limits(link=1), timetable=True)
-    free = bound(pattern, machine, Limits(link=1), timetable=True, routes="free")
+    fixed = bound(pattern, machine, Limits(link=1))
+    free = bound(pattern, machine, Limits(link=1), routes="free")
     assert (fixed.phases, free.phases) == (4, 1)
     assert named(free, "link supply")[1] == "4 hops at least, all 8 links take 8 a phase"
     assert "any routes" in free.phases_class
@@ -90,11 +90,15 @@ def test_free_routes_share_all_links() -> None:
 
 def test_a_chain_needs_a_phase_for_each_message() -> None:
     pattern = Pattern.from_messages([0, 1, 2, 0], [1, 2, 0, 2], [1] * 4, 3, before=[[0, 1], [1, 2]])
-    bounds = bound(pattern, machine_of(Topology.crossbar(3)), Limits())
+    bounds = bound(pattern, machine_of(Topology.crossbar(3)), Limits(), order="phases")
     assert bounds.phases == 3
     assert bounds.phases_witness == "messages 0 before 2 before 3: 3 that must follow one another"
     assert bounds.phases_class.endswith("order kept by phases")
-    assert bound(pattern, machine_of(Topology.crossbar(3)), Limits(), timetable=True).phases == 1
+    inside = bound(pattern, machine_of(Topology.crossbar(3)), Limits())
+    assert inside.phases == 1
+    assert inside.phases_class.endswith("order kept inside phases too")
+    with pytest.raises(UsageError, match="order"):
+        bound(pattern, machine_of(Topology.crossbar(3)), Limits(), order="between")  # type: ignore[arg-type]
 
 
 def test_exchange_counts_partners() -> None:
@@ -258,9 +262,11 @@ def test_slots_and_processors_are_named() -> None:
 
 
 def test_a_chain_adds_up_its_messages() -> None:
-    """a = 1 + 10 / 5 = 3 s; with a barrier after every phase each has its set-up, too."""
+    """a = 1 + 10 / 5 = 3 s; with a barrier after every phase, one for each, each has its set-up, too."""
     pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [10] * 3, 4, before=[[0, 1], [1, 2]])
     machine = machine_of(Topology.crossbar(4), inject=Steps((1.0,)), port_out_Bps=5.0, setup_s=0.5)
     alone = bound(pattern, machine, Limits(), sync="local")
     assert named(alone, "chain time")[0] == pytest.approx(3 * 3 + 0.5)
-    assert named(bound(pattern, machine, Limits(), sync="barrier"), "chain time")[0] == pytest.approx(3 * 3.5)
+    assert named(bound(pattern, machine, Limits(), sync="barrier"), "chain time")[0] == pytest.approx(3 * 3 + 0.5)
+    apart = bound(pattern, machine, Limits(), sync="barrier", order="phases")
+    assert named(apart, "chain time")[0] == pytest.approx(3 * 3.5)

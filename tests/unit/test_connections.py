@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conset.bounds import bound_schedule
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -141,15 +142,44 @@ def test_detours_save_a_phase() -> None:
     assert (hops >= shortest).all()
 
 
+def bitonic(stages: int, size: int = 1024) -> Pattern:
+    """Rank r sends to r XOR 2^k in stage k, after it has what it gets in stage k - 1."""
+    ranks = 1 << stages
+    rank, stage = np.tile(np.arange(ranks), stages), np.repeat(np.arange(stages), ranks)
+    later = np.flatnonzero(stage > 0)
+    partner = rank[later] ^ (1 << (stage[later] - 1))
+    before = np.stack([(stage[later] - 1) * ranks + partner, later], axis=1)
+    return Pattern.from_messages(rank, rank ^ (1 << stage), np.full(rank.size, size), ranks, before=before)
+
+
+def keeps_order(schedule: Schedule) -> bool:
+    """Every message stands in a phase after those before it, or behind them in the list of the same one."""
+    place = {m: (p, k) for k, (m, p) in enumerate(zip(schedule.message, schedule.phase_of, strict=True))}
+    return all(place[i] < place[j] for i, j in schedule.pattern.before.tolist())  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("router", [None, "sequential", "negotiated"])
-def test_an_order_puts_connections_into_later_phases(router: str | None) -> None:
+def test_a_bitonic_order_needs_one_context(router: str | None) -> None:
+    schedule = compiled(bitonic(4), "iwarp:4x4", router=router)
+    assert schedule.phases == 1
+    assert keeps_order(schedule)
+
+
+@pytest.mark.parametrize("router", [None, "sequential", "negotiated"])
+@pytest.mark.parametrize("channels", [2, 3, 5])
+def test_an_order_is_kept_inside_phases_and_across_them(router: str | None, channels: int) -> None:
+    """Few channels: several phases, fewer than the 4 of the longest chain where channels allow it."""
+    for pattern, on in ((bitonic(4), "torus:4x4"), (bitonic(3, 64), "hypercube:3")):
+        schedule = compiled(pattern, on, router=router, limits=Limits(channels=channels))
+        assert keeps_order(schedule)
+        least = bound_schedule(schedule).phases
+        assert least <= schedule.phases <= least + (3 if channels == 2 else 1)
+
+
+def test_routers_of_symmetric_patterns_refuse_an_order() -> None:
     pairs = [(k % 9, (k + 1) % 9) for k in range(9)]
-    chain = [(k, k + 1) for k in range(4)]
     source, target = np.array(pairs).T
-    pattern = Pattern.from_messages(source, target, np.full(9, 8), 9, before=np.array(chain))
-    schedule = compiled(pattern, "ring:9", router=router)
-    phase = dict(zip(schedule.message.tolist(), schedule.phase_of.tolist(), strict=True))
-    assert [phase[k] for k in range(5)] == sorted({phase[k] for k in range(5)})
+    pattern = Pattern.from_messages(source, target, np.full(9, 8), 9, before=np.array([(0, 1)]))
     for router_name in ("orbits", "closed-form"):
         with pytest.raises(InputError, match="without an order"):
             schedule_connections(problem(pattern, "ring:9", router=router_name))

@@ -15,11 +15,14 @@ from conset.errors import InputError
 from conset.formats.schedule import document_of
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
+from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.prediction.terms import chain_busy
 from conset.schedule.posting import order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document
+from hand_made import document, machine_on
+from slow_verifier import broken_rule
 
 Pairs = list[tuple[int, int]]
 ACYCLIC = st.lists(
@@ -118,3 +121,28 @@ def test_the_verifier_names_a_cycle_behind_a_long_chain(length: int) -> None:
     assert named == {length - 3, length - 2, length - 1}
     with pytest.raises(InputError, match="the order is cyclic"):
         replace(pattern, before=before)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=4, max_size=4),
+    st.permutations([0, 0, 1, 2]),
+    st.booleans(),
+)
+def test_the_verifiers_agree_on_the_order_of_parts(
+    placed: list[tuple[int, int, int]], message: list[int], timed: bool
+) -> None:
+    """Message 0 in two parts, then 1, then 2, in at most two phases; windows short, many of them one instant."""
+    ends = [(0, 1), (0, 2), (1, 2)]
+    rows = [
+        (p // 2, [*ends[m], 5 if m == 0 else 10, m], [float(start), float(start + length)])
+        for m, (p, start, length) in zip(message, placed, strict=True)
+    ]
+    phases = [[row for p, row, _ in rows if p == q] for q in range(2)]
+    times = [[window for p, _, window in rows if p == q] for q in range(2)]
+    machine = machine_on(Topology.crossbar(3))
+    wrong = document(
+        machine, [[*each, 10] for each in ends], phases, Limits(), before=[[0, 1], [1, 2]],
+        timetable=times if timed else None,
+    )  # fmt: skip
+    rules = {violation.rule for violation in verify_document(wrong, machine=machine).violations}
+    assert ("order" in rules) == (broken_rule(wrong, machine) == "order")

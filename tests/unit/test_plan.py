@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -127,68 +129,76 @@ def test_parts_must_add_up() -> None:
         plan_schedule(schedule_of(THREE, [[0, 1, 2]]))
 
 
+CASES = {
+    # the ends of the message that follows 0 → 1; what has the need; 0: the receive of the first, 2: its send
+    "receive, then send": ((1, 2), "needs", [0]),
+    "send, then send": ((0, 2), "needs", [2]),
+    "receive, then receive": ((2, 1), "signals", [0]),
+    "send, then receive": ((2, 0), "signals", [2]),
+    "back": ((1, 0), "needs", [0]),
+    "again": ((0, 1), "needs", [2]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
-    ("sync", "phases", "kept"),
+    ("sync", "phases", "waits"),
     [
-        ("barrier", [[0], [1]], True),
-        ("barrier:2", [[0], [1]], False),
-        ("barrier", [[0, 1]], False),
-        ("none", [[0], [1]], False),
-        ("ready", [[0], [1]], True),
-        ("local", [[0], [1]], True),
-        ("local", [[0, 1]], False),
+        ("barrier", [[0], [1]], ()),
+        ("ready", [[0], [1]], ()),
+        ("local", [[0], [1]], ("signals",)),
+        ("barrier:2", [[0], [1]], ("needs", "signals")),
+        ("none", [[0], [1]], ("needs", "signals")),
+        ("barrier", [[0, 1]], ("needs", "signals")),
+        ("ready", [[0, 1]], ("needs", "signals")),
+        ("local", [[0, 1]], ("needs", "signals")),
+        ("none", [[0, 1]], ("needs", "signals")),
     ],
 )
-def test_order_between_messages_needs_a_policy_that_keeps_it(sync: str, phases: list[list[int]], kept: bool) -> None:
-    # 0→1, then 0→2: that a send has been posted says nothing of where it arrives
-    pattern = Pattern.from_messages([0, 0], [1, 2], [8, 8], 3, before=[[0, 1]])
-    schedule = schedule_of(pattern, phases)
-    if kept:
-        assert plan_schedule(schedule, sync).needs is None
-    else:
-        with pytest.raises(InputError, match=r"before\[0\]: message 0 .* must end before message 1"):
-            plan_schedule(schedule, sync)
+def test_what_a_policy_does_not_keep_is_waited_for(
+    case: str, sync: str, phases: list[list[int]], waits: tuple[str, ...]
+) -> None:
+    """Where the second message leaves the shared rank its send waits, else its source is signalled."""
+    (source, target), kind, needed = CASES[case]
+    pattern = Pattern.from_messages([0, source], [1, target], [8, 8], 3, before=[[0, 1]])
+    assert pattern.before is not None
+    i, j = pattern.before[0].tolist()
+    plan = plan_schedule(schedule_of(pattern, [[(i, j)[m] for m in phase] for phase in phases]), sync)
+    expected = kind if kind in waits else None
+    assert [name for name in ("needs", "signals") if getattr(plan, name) is not None] == (
+        [expected] if expected else []
+    )
+    for found, operations in ((plan.needs, plan.sends), (plan.signals, plan.receives)):
+        if found is None:
+            continue
+        transfer = np.concatenate([plan.receives.transfer, plan.sends.transfer])[found.operation]
+        owner = operations.transfer[found.owner]
+        assert (transfer.tolist(), owner.tolist()) == ([0], [1])
+        assert (found.operation >= plan.receives.count).tolist() == [needed[0] == 2]
+    assert plan.sends.transfer[plan.signalled].tolist() == ([1] if expected == "signals" else [])
 
 
-@pytest.mark.parametrize(
-    ("sync", "phases", "needed"),
-    [
-        ("barrier", [[0], [1]], False),
-        ("local", [[0], [1]], False),
-        ("ready", [[0], [1]], False),
-        ("barrier:2", [[0], [1]], True),
-        ("barrier", [[0, 1]], True),
-        ("local", [[0, 1]], True),
-        ("none", [[0], [1]], True),
-        ("none", [[1], [0]], True),
-    ],
-)
-def test_a_rank_that_sends_what_it_has_received_needs_it(sync: str, phases: list[list[int]], needed: bool) -> None:
-    # 0→1, then 1→2: rank 1 may send only what it has received
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier", "barrier:2"])
+@pytest.mark.parametrize("phases", [[[1], [0]], [[1, 0]]])
+def test_the_order_of_the_transfers_is_that_of_the_messages(sync: str, phases: list[list[int]]) -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
-    plan = plan_schedule(schedule_of(pattern, phases), sync)
-    assert (plan.needs is not None) == needed
-    if plan.needs is not None:
-        assert (plan.sends.rank[plan.needs.send].tolist(), plan.needs.receive.tolist()) == ([1], [0])
+    with pytest.raises(
+        InputError, match=r"before\[0\]: message 0 .* must end before message 1 .* or earlier in the same"
+    ):
+        plan_schedule(schedule_of(pattern, phases), sync)
 
 
-def test_no_need_reaches_into_a_later_phase() -> None:
+def test_a_timetable_is_the_order_of_its_phase() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 8], 3, before=[[0, 1]])
-    for sync in ("barrier", "local", "ready"):
-        with pytest.raises(InputError, match=r"before\[0\]: message 0 .* must end before message 1"):
-            plan_schedule(schedule_of(pattern, [[1], [0]]), sync)
+    schedule = schedule_of(pattern, [[1, 0]])
+    plan = plan_schedule(replace(schedule, timetable=np.array([[1.0, 2.0], [0.0, 1.0]])), "none")
+    assert plan.needs is not None
+    with pytest.raises(InputError, match=r"before\[0\]"):
+        plan_schedule(replace(schedule, timetable=np.array([[0.0, 2.0], [0.0, 3.0]])), "none")
 
 
 def test_every_part_of_a_message_needs_every_part_of_the_one_before() -> None:
     pattern = Pattern.from_messages([0, 1], [1, 2], [8, 9], 3, before=[[0, 1]])
     plan = plan_schedule(schedule_of(pattern, [[0, 0], [1, 1]], [3, 5, 4, 5]), "none")
     assert plan.needs is not None
-    assert (plan.needs.offsets.tolist(), plan.needs.receive.tolist()) == ([0, 0, 0, 2, 4], [0, 1, 0, 1])
-
-
-def test_local_does_not_hold_back_another_source() -> None:
-    # 0→2 before 1→2: rank 1 knows nothing of rank 0
-    pattern = Pattern.from_messages([0, 1], [2, 2], [8, 8], 3, before=[[0, 1]])
-    with pytest.raises(InputError, match="sync 'local' does not keep"):
-        plan_schedule(schedule_of(pattern, [[0], [1]]), "local")
-    plan_schedule(schedule_of(pattern, [[0], [1]]), "ready")
+    assert (plan.needs.offsets.tolist(), plan.needs.operation.tolist()) == ([0, 0, 0, 2, 4], [0, 1, 0, 1])

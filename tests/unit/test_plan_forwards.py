@@ -71,7 +71,7 @@ def test_saved_plan_is_the_same(tmp_path: Path) -> None:
     ("change", "line"),
     [
         ({"needs": needs([], [1])}, r"needs\[0\]: a send of rank 1 needs a receive of rank 2: its own"),
-        ({"needs": needs([], [2])}, r"needs\[0\] = 2: must be from 0 to 1"),
+        ({"needs": needs([], [4])}, r"needs\[0\] = 4: must be from 0 to 3"),
         ({"needs": needs([0])}, "needs are of 1 sends, there are 2: must agree"),
         ({"packs": copies([])}, "packs are of 1 sends, there are 2: must agree"),
         ({"unpacks": copies([], [], [])}, "unpacks are of 3 receives, there are 2: must agree"),

@@ -63,7 +63,7 @@ def test_a_relay_by_hand() -> None:
     assert plan.work_bytes is not None
     assert plan.work_bytes.tolist() == [0, 21, 0]
     assert plan.needs is not None
-    assert (plan.needs.send.tolist(), plan.needs.receive.tolist()) == ([1], [0])
+    assert (plan.needs.owner.tolist(), plan.needs.operation.tolist()) == ([1], [0])
     assert plan.bytes == RELAY.bytes
 
 

@@ -88,20 +88,31 @@ void check_plan(const RankPlan& plan, const RankItems& items, std::size_t send, 
         check_ids("phase", View<const std::int32_t>(operations->phase), plan.phases);
 }
 
+RankNeeds needs_of(In<std::int64_t> offsets, In<std::int32_t> operations) { return {copy(offsets), copy(operations)}; }
+
+void check_needs(const char* name, const RankNeeds& needs, std::size_t own, std::size_t all) {
+    if (!needs.offsets.empty())
+        check_offsets(name, View<const std::int64_t>(needs.offsets), own, needs.operations.size());
+    else
+        check_size(name, needs.operations.size(), 0);
+    check_ids(name, View<const std::int32_t>(needs.operations), static_cast<std::int64_t>(all));
+}
+
 RankPlan plan_of(std::int64_t phases, int sync, std::int64_t every, std::int64_t in_flight, const RankOperations& sends,
                  const RankOperations& receives, std::int64_t work_bytes, const RankCopies* packs,
-                 const RankCopies* unpacks, In<std::int64_t> need_offsets, In<std::int32_t> needs) {
+                 const RankCopies* unpacks, const RankNeeds* needs, const RankNeeds* signals,
+                 In<std::uint8_t> signalled) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     check_count("phases", phases, 0, std::int64_t{1} << 31);
     check_count("sync", sync, 0, static_cast<int>(SyncKind::barrier));
     check_count("every", every, 1, kMost);
     check_count("in_flight", in_flight, 0, kMost);
     check_count("work_bytes", work_bytes, 0, kMost);
-    if (need_offsets.shape(0) != 0)
-        check_offsets("need_offsets", view(need_offsets), sends.size(), needs.shape(0));
-    else
-        check_size("needs", needs.shape(0), 0);
-    check_ids("needs", view(needs), static_cast<std::int64_t>(receives.size()));
+    const RankNeeds none;
+    const RankNeeds &of_sends = needs == nullptr ? none : *needs, &of_receives = signals == nullptr ? none : *signals;
+    check_needs("needs", of_sends, sends.size(), receives.size() + sends.size());
+    check_needs("signals", of_receives, receives.size(), receives.size() + sends.size());
+    if (signalled.shape(0) != 0) check_size("signalled", signalled.shape(0), sends.size());
     return {phases,
             static_cast<SyncKind>(sync),
             every,
@@ -111,8 +122,9 @@ RankPlan plan_of(std::int64_t phases, int sync, std::int64_t every, std::int64_t
             work_bytes,
             packs == nullptr ? RankCopies{} : *packs,
             unpacks == nullptr ? RankCopies{} : *unpacks,
-            copy(need_offsets),
-            copy(needs),
+            of_sends,
+            of_receives,
+            copy(signalled),
             {}};
 }
 
@@ -218,19 +230,26 @@ void bind_rank_executor(nb::module_& module) {
                In<std::int64_t> bytes) { new (self) RankCopies(copies_of(offsets, work, source, target, bytes)); },
             nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("work").noconvert(), nb::arg("source").noconvert(),
             nb::arg("target").noconvert(), nb::arg("bytes").noconvert());
+    nb::class_<RankNeeds>(module, "RankNeeds")
+        .def(
+            "__init__",
+            [](RankNeeds* self, In<std::int64_t> offsets, In<std::int32_t> operations) {
+                new (self) RankNeeds(needs_of(offsets, operations));
+            },
+            nb::kw_only(), nb::arg("offsets").noconvert(), nb::arg("operations").noconvert());
     nb::class_<RankPlan>(module, "RankPlan")
         .def(
             "__init__",
             [](RankPlan* self, std::int64_t phases, int sync, std::int64_t every, std::int64_t in_flight,
                const RankOperations& sends, const RankOperations& receives, std::int64_t work_bytes,
-               const RankCopies* packs, const RankCopies* unpacks, In<std::int64_t> need_offsets,
-               In<std::int32_t> needs) {
+               const RankCopies* packs, const RankCopies* unpacks, const RankNeeds* needs, const RankNeeds* signals,
+               In<std::uint8_t> signalled) {
                 new (self) RankPlan(plan_of(phases, sync, every, in_flight, sends, receives, work_bytes, packs, unpacks,
-                                            need_offsets, needs));
+                                            needs, signals, signalled));
             },
             nb::kw_only(), nb::arg("phases"), nb::arg("sync"), nb::arg("every"), nb::arg("in_flight"), nb::arg("sends"),
             nb::arg("receives"), nb::arg("work_bytes"), nb::arg("packs").none(), nb::arg("unpacks").none(),
-            nb::arg("need_offsets").noconvert(), nb::arg("needs").noconvert());
+            nb::arg("needs").none(), nb::arg("signals").none(), nb::arg("signalled").noconvert());
     nb::class_<RankItems>(module, "RankItems")
         .def(
             "__init__",

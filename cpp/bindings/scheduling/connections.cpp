@@ -119,8 +119,9 @@ void bind_connections(nb::module_& module) {
         .def(nb::init<std::int32_t, Ints, Ints>(), nb::arg("nodes"), nb::arg("link_source").noconvert(),
              nb::arg("link_target").noconvert());
     nb::class_<BoundConnections>(module, "Connections")
-        .def(nb::init<Ints, Ints, Ints, Ints>(), nb::arg("source").noconvert(), nb::arg("target").noconvert(),
-             nb::arg("first").noconvert(), nb::arg("second").noconvert());
+        .def(nb::init<Ints, Ints, Ints, Ints, std::int32_t>(), nb::arg("source").noconvert(),
+             nb::arg("target").noconvert(), nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+             nb::arg("apart") = 1);
     nb::class_<BoundRouterLimits>(module, "RouterLimits")
         .def(nb::init<Ints, Ints, Ints, Ints>(), nb::kw_only(), nb::arg("channels").noconvert(),
              nb::arg("send").noconvert(), nb::arg("receive").noconvert(), nb::arg("link").noconvert());

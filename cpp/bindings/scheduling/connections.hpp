@@ -29,8 +29,10 @@ private:
 // What is to be connected, and in which order; keeps the arrays it looks at.
 class BoundConnections {
 public:
-    BoundConnections(In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> first, In<std::int32_t> second)
-        : source_(source), target_(target), first_(first), second_(second) {
+    BoundConnections(In<std::int32_t> source, In<std::int32_t> target, In<std::int32_t> first, In<std::int32_t> second,
+                     std::int32_t apart)
+        : source_(source), target_(target), first_(first), second_(second), apart_(apart) {
+        check_count("apart", apart, 0, 1);
         check_size("target", target_.shape(0), source_.shape(0));
         check_pairs(view(first_), view(second_), source_.shape(0));
     }
@@ -51,9 +53,10 @@ public:
     }
 
 private:
-    Connections all() const { return {view(source_), view(target_), view(first_), view(second_)}; }
+    Connections all() const { return {view(source_), view(target_), view(first_), view(second_), apart_}; }
 
     In<std::int32_t> source_, target_, first_, second_;
+    std::int32_t apart_;
 };
 
 }  // namespace conset::bindings

@@ -68,19 +68,27 @@ bool RankExecutor<Handle>::make_requests(Requests& requests, const RankOperation
 }
 
 template <class Handle>
-bool RankExecutor<Handle>::make_signals(Array<Handle>& signals, const RankOperations& operations, bool sends) {
+std::size_t RankExecutor<Handle>::Signals::from(std::size_t k) const {
+    return as_size(std::lower_bound(operation.begin(), operation.end(), k) - operation.begin());
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::make_signals(Signals& signals, const RankOperations& operations, bool sends) {
     const auto& [mpi, comm] = world_;
     const auto& calls = mpi.calls;
     const Handle byte = mpi.byte;
     std::byte* nothing = status_.get();  // no byte of it is sent
-    signals.reserve(operations.size());
-    for (const std::int32_t peer : operations.peer) {
+    for (std::size_t k = 0; k < operations.size(); ++k) {
+        const bool needed = sends ? plan_.signals.any(k) : !plan_.signalled.empty() && plan_.signalled[k] != 0;
+        if (plan_.sync != SyncKind::ready && !needed) continue;
+        const std::int32_t peer = operations.peer[k];
         Handle request{};
         const bool made = sends
                               ? fine("MPI_Send_init", calls.send_init(nothing, 0, byte, peer, kSignal, comm, &request))
                               : fine("MPI_Recv_init", calls.recv_init(nothing, 0, byte, peer, kSignal, comm, &request));
         if (!made) return false;
-        signals.push_back(request);
+        signals.operation.push_back(k);
+        signals.handles.push_back(request);
     }
     return true;
 }
@@ -88,13 +96,12 @@ bool RankExecutor<Handle>::make_signals(Array<Handle>& signals, const RankOperat
 template <class Handle>
 bool RankExecutor<Handle>::prepare() {
     if (!make_requests(receives_, plan_.receives, false) || !make_requests(sends_, plan_.sends, true)) return false;
-    if (plan_.sync != SyncKind::ready) return true;
     return make_signals(signals_out_, plan_.receives, true) && make_signals(signals_in_, plan_.sends, false);
 }
 
 template <class Handle>
 void RankExecutor<Handle>::release() {
-    for (Array<Handle>* handles : {&sends_.handles, &receives_.handles, &signals_in_, &signals_out_}) {
+    for (Array<Handle>* handles : {&sends_.handles, &receives_.handles, &signals_in_.handles, &signals_out_.handles}) {
         for (Handle& request : *handles) fine("MPI_Request_free", world_.mpi.calls.request_free(&request));
         handles->clear();
     }
@@ -131,6 +138,7 @@ ExchangeState RankExecutor<Handle>::start() {
         return ExchangeState::ended;
     }
     step_ = next_send_ = next_need_ = next_signal_ = next_receive_ = next_end_ = next_noticed_ = 0;
+    next_given_ = may_give_ = next_reason_ = 0;
     open_.clear();
     std::fill(sends_.ended.begin(), sends_.ended.end(), std::uint8_t{0});
     std::fill(receives_.ended.begin(), receives_.ended.end(), std::uint8_t{0});
@@ -142,6 +150,7 @@ template <class Handle>
 ExchangeState RankExecutor<Handle>::progress() {
     for (;;) {
         ExchangeState state = ExchangeState::ended;
+        if (next_given_ < may_give_ && !give_signals()) return ExchangeState::failed;
         switch (stage_) {
             case Stage::idle: return ExchangeState::ended;
             case Stage::enter: state = enter(); break;
@@ -190,15 +199,21 @@ ExchangeState RankExecutor<Handle>::enter() {
         end = receives_.run_end[k];
         if (!startall(receives_.handles, k, end)) return ExchangeState::failed;
     }
-    // signals are alike, so their order does not matter
-    if (!signals_in_.empty() && !startall(signals_in_, step.send_begin, step.send_end)) return ExchangeState::failed;
+    for (std::size_t k = step.send_begin, end = k; k < step.send_end && !signals_in_.handles.empty(); k = end) {
+        end = sends_.run_end[k];  // a peer's signals stand for its messages in their order
+        if (!startall(signals_in_.handles, signals_in_.from(k), signals_in_.from(end))) return ExchangeState::failed;
+    }
     if (plan_.sync == SyncKind::barrier && step_ > 0) {
         if (!fine("MPI_Ibarrier", world_.mpi.calls.ibarrier(world_.comm, &barrier_))) return ExchangeState::failed;
         stage_ = Stage::barrier;
         return ExchangeState::ended;
     }
-    if (!signals_out_.empty() && !startall(signals_out_, step.receive_begin, step.receive_end))
-        return ExchangeState::failed;
+    return begin_sends();
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::begin_sends() {
+    may_give_ = signals_out_.from(steps_[step_].receive_end);
     stage_ = Stage::send;
     return ExchangeState::ended;
 }
@@ -207,8 +222,33 @@ template <class Handle>
 ExchangeState RankExecutor<Handle>::pass_barrier() {
     bool ended = false;
     if (!test(barrier_, ended)) return ExchangeState::failed;
-    if (!ended) return ExchangeState::waiting;
-    stage_ = Stage::send;
+    return ended ? begin_sends() : ExchangeState::waiting;
+}
+
+template <class Handle>
+bool RankExecutor<Handle>::give_signals() {
+    const std::size_t begin = next_given_;
+    auto state = ExchangeState::ended;
+    for (; next_given_ < may_give_; ++next_given_) {
+        state = needs_ended(plan_.signals, signals_out_.operation[next_given_], next_reason_);
+        if (state != ExchangeState::ended) break;
+    }
+    return state != ExchangeState::failed && startall(signals_out_.handles, begin, next_given_);
+}
+
+template <class Handle>
+ExchangeState RankExecutor<Handle>::needs_ended(const RankNeeds& needs, std::size_t k, std::size_t& next) {
+    if (needs.offsets.empty()) return ExchangeState::ended;
+    const std::size_t receives = plan_.receives.size();
+    for (const std::size_t end = as_size(needs.offsets[k + 1]); next < end; ++next) {
+        const std::size_t operation = as_size(needs.operations[next]);
+        auto state = ExchangeState::waiting;  // as long as it has not started
+        if (operation < receives)
+            state = operation < steps_[step_].receive_end ? receive_ended(operation) : state;
+        else if (operation - receives < next_send_)
+            state = send_ended(operation - receives);
+        if (state != ExchangeState::ended) return state;
+    }
     return ExchangeState::ended;
 }
 
@@ -247,16 +287,13 @@ ExchangeState RankExecutor<Handle>::has_place(std::size_t gathered) {
 
 template <class Handle>
 ExchangeState RankExecutor<Handle>::may_start(std::size_t k, std::size_t gathered) {
-    if (!signals_in_.empty() && next_signal_ <= k) {
+    if (next_signal_ < signals_in_.operation.size() && signals_in_.operation[next_signal_] == k) {
         bool ended = false;
-        if (!test(signals_in_[k], ended)) return ExchangeState::failed;
+        if (!test(signals_in_.handles[next_signal_], ended)) return ExchangeState::failed;
         if (!ended) return ExchangeState::waiting;
         ++next_signal_;
     }
-    if (!plan_.need_offsets.empty())
-        for (const std::size_t end = as_size(plan_.need_offsets[k + 1]); next_need_ < end; ++next_need_)
-            if (const auto state = receive_ended(as_size(plan_.needs[next_need_])); state != ExchangeState::ended)
-                return state;
+    if (const auto state = needs_ended(plan_.needs, k, next_need_); state != ExchangeState::ended) return state;
     return has_place(gathered);
 }
 
@@ -301,16 +338,16 @@ ExchangeState RankExecutor<Handle>::end_sends() {
         stage_ = Stage::enter;
     } else {
         memory_.finish();
-        stage_ = signals_out_.empty() ? Stage::idle : Stage::signals;
+        stage_ = signals_out_.handles.empty() ? Stage::idle : Stage::signals;
     }
     return ExchangeState::ended;
 }
 
 template <class Handle>
 ExchangeState RankExecutor<Handle>::end_signals() {
-    for (; next_noticed_ < signals_out_.size(); ++next_noticed_) {
+    for (; next_noticed_ < signals_out_.handles.size(); ++next_noticed_) {
         bool ended = false;
-        if (!test(signals_out_[next_noticed_], ended)) return ExchangeState::failed;
+        if (!test(signals_out_.handles[next_noticed_], ended)) return ExchangeState::failed;
         if (!ended) return ExchangeState::waiting;
     }
     stage_ = Stage::idle;
@@ -330,14 +367,15 @@ MissingPeers RankExecutor<Handle>::missing() {
         if (receive_ended(k) != ExchangeState::ended) missing.data.push_back(plan_.receives.peer[k]);
     for (std::size_t k = step.send_begin; k < next_send_; ++k)
         if (send_ended(k) != ExchangeState::ended) missing.taken.push_back(plan_.sends.peer[k]);
-    const auto look = [&](Array<Handle>& signals, std::size_t begin, std::size_t end, const Array<std::int32_t>& peer,
+    const auto look = [&](Signals& signals, std::size_t begin, std::size_t end, const Array<std::int32_t>& peer,
                           Array<std::int32_t>& found) {
-        for (std::size_t k = begin; k < end; ++k)
-            if (bool ended = false; !test(signals[k], ended) || !ended) found.push_back(peer[k]);
+        for (std::size_t n = begin; n < end; ++n)
+            if (bool ended = false; !test(signals.handles[n], ended) || !ended)
+                found.push_back(peer[signals.operation[n]]);
     };
-    if (!signals_in_.empty()) look(signals_in_, next_signal_, step.send_end, plan_.sends.peer, missing.signals);
+    look(signals_in_, next_signal_, signals_in_.from(step.send_end), plan_.sends.peer, missing.signals);
     if (stage_ == Stage::signals)
-        look(signals_out_, next_noticed_, signals_out_.size(), plan_.receives.peer, missing.noticed);
+        look(signals_out_, next_noticed_, signals_out_.handles.size(), plan_.receives.peer, missing.noticed);
     return missing;
 }
 

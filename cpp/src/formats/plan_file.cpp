@@ -69,7 +69,7 @@ private:
     RankCopies read_copies(const std::string& name, Rows operations, std::int64_t send, std::int64_t work,
                            std::int64_t target);
     Array<std::int64_t> read_offsets(const std::string& name, Rows operations, Rows& found, const std::string& values);
-    void read_needs(RankPlan& plan, Rows sends, Rows receives);
+    RankNeeds read_needs(const std::string& name, Rows own, Rows sends, Rows receives);
     void check_work(const RankPlan& plan) const;
     void read_item_type(RankItems& items);
     Array<std::int64_t> read_items(const std::string& name, std::int64_t item_bytes, std::int64_t& bytes);
@@ -178,14 +178,22 @@ RankCopies PlanReader::read_copies(const std::string& name, Rows operations, std
     return copies;
 }
 
-void PlanReader::read_needs(RankPlan& plan, Rows sends, Rows receives) {
-    if (!file_.has("needs_offsets")) return;
+// Operations are those of all ranks in the file: receives, then sends.
+RankNeeds PlanReader::read_needs(const std::string& name, Rows own, Rows sends, Rows receives) {
+    RankNeeds needs;
+    if (!file_.has(name + "_offsets")) return needs;
     Rows rows{};
-    plan.need_offsets = read_offsets("needs_offsets", sends, rows, "needs_receive");
-    for (const std::int64_t receive : file_.array<std::int64_t>("needs_receive", rows.begin, rows.end)) {
-        require("needs_receive", receive, receives.begin, receives.end - 1);
-        plan.needs.push_back(static_cast<std::int32_t>(receive - receives.begin));
+    needs.offsets = read_offsets(name + "_offsets", own, rows, name + "_operation");
+    const std::int64_t all_receives = file_.entries("receives_phase");
+    for (std::int64_t operation : file_.array<std::int64_t>(name + "_operation", rows.begin, rows.end)) {
+        const bool receive = operation < all_receives;
+        const Rows range = receive ? receives : sends;
+        if (!receive) operation -= all_receives;
+        require(name + "_operation", operation, range.begin, range.end - 1);
+        needs.operations.push_back(
+            static_cast<std::int32_t>(operation - range.begin + (receive ? 0 : receives.size())));
     }
+    return needs;
 }
 
 // A work area holds what a rank packs and what it receives, each byte once.
@@ -245,7 +253,9 @@ PlanFile PlanReader::read() {
     plan.packs = read_copies("packs", sends, found.send_bytes, plan.work_bytes, plan.work_bytes);
     // an unpack comes from the work area: there is no send buffer to it
     plan.unpacks = read_copies("unpacks", receives, 0, plan.work_bytes, found.receive_bytes);
-    read_needs(plan, sends, receives);
+    plan.needs = read_needs("needs", sends, sends, receives);
+    plan.signals = read_needs("signals", receives, sends, receives);
+    if (file_.has("signalled")) plan.signalled = file_.array<std::uint8_t>("signalled", sends.begin, sends.end);
     check_work(plan);
     if (file_.has("item_bytes")) {
         read_item_type(found.items);

@@ -163,7 +163,7 @@ std::int64_t Negotiation::excess() const {
 
 bool Negotiation::broken(std::size_t edge) const {
     const std::int32_t first = slot_[items_.edge_first_[edge]], second = slot_[items_.edge_second_[edge]];
-    return first != kNowhere && second != kNowhere && first >= second;
+    return first != kNowhere && second != kNowhere && second < first + items_.apart_;
 }
 
 void Negotiation::remember() {
@@ -251,15 +251,16 @@ const float* Negotiation::order_prices(std::size_t item) {
     if (edge_price_.empty()) return nullptr;
     const std::int64_t begin = items_.order_offsets_[item], end = items_.order_offsets_[item + 1];
     if (begin == end) return nullptr;
+    const std::int32_t apart = items_.apart_;
     for (std::int32_t q = 0; q < slots_; ++q) {
-        const bool open = q >= items_.chain_before_[item] && q < slots_ - items_.chain_after_[item];
+        const bool open = q >= apart * items_.chain_before_[item] && q < slots_ - apart * items_.chain_after_[item];
         order_price_[q] = open ? 0 : kClosed;
     }
     for (std::int64_t at = begin; at < end; ++at) {
         const std::int32_t other = slot_[items_.order_item_[at]], edge = items_.order_edge_[at];
         if (other == kNowhere) continue;
         const bool earlier = edge % 2 != 0;  // the other one comes first
-        for (std::int32_t q = earlier ? 0 : other; q < (earlier ? other + 1 : slots_); ++q)
+        for (std::int32_t q = earlier ? 0 : other + 1 - apart; q < (earlier ? other + apart : slots_); ++q)
             order_price_[q] += edge_price_[edge / 2];
     }
     return order_price_.data();

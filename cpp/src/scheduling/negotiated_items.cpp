@@ -129,6 +129,7 @@ void NegotiatedItems::add_item(const Network& network, View<const std::int32_t> 
 }
 
 void NegotiatedItems::order_items(const Connections& messages) {
+    apart_ = messages.apart;
     if (messages.first.empty()) return;
     const std::size_t edges = messages.first.size();
     Array<std::int32_t> waits(items(), 0), ready;
@@ -200,7 +201,7 @@ std::int32_t NegotiatedItems::least_slots(const SlotLimits& limits) const {
     for (std::int32_t row = 0; row < rows(); ++row)
         if (load[row] > 0) least = std::max(least, ceil_div(load[row], capacity(row, limits, 0)));
     for (std::size_t i = 0; i < chain_before_.size(); ++i)
-        least = std::max<std::int64_t>(least, chain_before_[i] + chain_after_[i] + 1);
+        least = std::max<std::int64_t>(least, apart_ * (chain_before_[i] + chain_after_[i]) + 1);
     return std::max(static_cast<std::int32_t>(least), free_ ? least_by_supply(limits) : 0);
 }
 

@@ -43,7 +43,7 @@ SequentialRouter::SequentialRouter(const Wiring& wiring, const Connections& conn
     order_connections();
 }
 
-// Successors of every connection, and how long the longest chain after it is.
+// Successors of every connection, and how long the longest chains before and after it are.
 void SequentialRouter::order_connections() {
     const std::size_t count = connections_.source.size();
     if (connections_.first.empty()) return;
@@ -60,6 +60,10 @@ void SequentialRouter::order_connections() {
             if (--before[successor_[j]] == 0) sorted.push_back(successor_[j]);
     earliest_.assign(count, 0);
     height_.assign(count, 0);
+    depth_.assign(count, 0);
+    for (const std::int32_t i : sorted)
+        for (std::int32_t j = successor_offsets_[i]; j < successor_offsets_[i + 1]; ++j)
+            depth_[successor_[j]] = std::max(depth_[successor_[j]], depth_[i] + 1);
     for (std::size_t k = sorted.size(); k-- > 0;)
         for (std::int32_t j = successor_offsets_[sorted[k]]; j < successor_offsets_[sorted[k] + 1]; ++j)
             height_[sorted[k]] = std::max(height_[sorted[k]], height_[successor_[j]] + 1);
@@ -108,9 +112,17 @@ RoutePaths SequentialRouter::paths() const {
     return paths;
 }
 
+// The last phase that leaves room for those behind i: one for each, or, where they may share phases, their share.
+std::int32_t SequentialRouter::latest(std::int32_t i) const {
+    if (height_.empty()) return phases_ - 1;
+    if (connections_.apart != 0) return phases_ - 1 - height_[i];
+    const std::int64_t chain = std::int64_t{depth_[i]} + height_[i] + 1;
+    return static_cast<std::int32_t>(((depth_[i] + std::int64_t{1}) * phases_ + chain - 1) / chain) - 1;
+}
+
 bool SequentialRouter::place(std::int32_t i) {
     const std::int32_t earliest = earliest_.empty() ? 0 : earliest_[i];
-    const std::int32_t latest = phases_ - 1 - (height_.empty() ? 0 : height_[i]);
+    const std::int32_t latest = this->latest(i);
     bool found = false;
     for (int tries = ledger_.bounded(i) ? 2 : 1; tries > 0 && !found && earliest <= latest; --tries) {
         ++searches_;
@@ -123,7 +135,7 @@ bool SequentialRouter::place(std::int32_t i) {
     if (!found) return false;
     if (!successor_offsets_.empty())
         for (std::int32_t j = successor_offsets_[i]; j < successor_offsets_[i + 1]; ++j)
-            earliest_[successor_[j]] = std::max(earliest_[successor_[j]], phase_[i] + 1);
+            earliest_[successor_[j]] = std::max(earliest_[successor_[j]], phase_[i] + connections_.apart);
     return true;
 }
 

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "execution/toy_exchange.hpp"
@@ -189,7 +191,7 @@ protected:
             std::int64_t at = 0;  // end of what the work area holds
             plan.packs.offsets.push_back(0);
             plan.unpacks.offsets.push_back(0);
-            plan.need_offsets.push_back(0);
+            plan.needs.offsets.push_back(0);
             const auto operation = [&](RankOperations& to, std::int32_t phase, int peer, std::int64_t offset, bool work,
                                        int messages) {
                 Exchange::add(to, phase, peer, std::size_t(offset), messages * kBytes);
@@ -216,7 +218,7 @@ protected:
                 operation(plan.sends, 0, y * k + i, at, true, k);
                 for (int j = 0; j < k; ++j, at += kBytes) copy(plan.packs, false, (j * k + i) * kBytes, at);
                 plan.packs.offsets.push_back(static_cast<std::int64_t>(plan.packs.bytes.size()));
-                plan.need_offsets.push_back(static_cast<std::int64_t>(plan.needs.size()));
+                plan.needs.offsets.push_back(static_cast<std::int64_t>(plan.needs.operations.size()));
             }
             for (int j = 0; j < k; ++j) {
                 if (j == y) continue;
@@ -227,8 +229,8 @@ protected:
                 for (int i = 0; i < k; ++i, at += kBytes)
                     copy(plan.packs, i != x, i == x ? (j * k + x) * kBytes : from_row[i] + j * kBytes, at);
                 plan.packs.offsets.push_back(static_cast<std::int64_t>(plan.packs.bytes.size()));
-                for (int r = 0; r < k - 1; ++r) plan.needs.push_back(r);
-                plan.need_offsets.push_back(static_cast<std::int64_t>(plan.needs.size()));
+                for (int r = 0; r < k - 1; ++r) plan.needs.operations.push_back(r);
+                plan.needs.offsets.push_back(static_cast<std::int64_t>(plan.needs.operations.size()));
             }
             plan.work_bytes = at;
         }
@@ -269,7 +271,7 @@ public:
         for (int m = 0; m < messages; ++m) paths_.push_back(path(1 + int(random.below(hops)), random));
         for (RankPlan& plan : exchange.plans) {
             plan.phases = hops;
-            plan.packs.offsets = plan.unpacks.offsets = plan.need_offsets = {0};
+            plan.packs.offsets = plan.unpacks.offsets = plan.needs.offsets = {0};
         }
         place_.resize(paths_.size());
         for (int hop = 0; hop < hops; ++hop)
@@ -335,7 +337,7 @@ private:
         const auto receive = static_cast<std::int32_t>(in.receives.size() - 1);
         std::int64_t at = 0;
         for (const std::size_t m : inside) {
-            if (hop > 0) out.needs.push_back(place_[m].receive);
+            if (hop > 0) out.needs.operations.push_back(place_[m].receive);
             copy(out.packs, hop > 0, hop > 0 ? place_[m].at : std::int64_t(paths_[m].from), from + at, paths_[m].bytes);
             place_[m] = {to + at, receive};
             if (!straight && paths_[m].ranks.size() == next + 1)
@@ -343,7 +345,7 @@ private:
             at += paths_[m].bytes;
         }
         out.packs.offsets.push_back(static_cast<std::int64_t>(out.packs.bytes.size()));
-        out.need_offsets.push_back(static_cast<std::int64_t>(out.needs.size()));
+        out.needs.offsets.push_back(static_cast<std::int64_t>(out.needs.operations.size()));
         in.unpacks.offsets.push_back(static_cast<std::int64_t>(in.unpacks.bytes.size()));
     }
 
@@ -375,6 +377,150 @@ TYPED_TEST(Executors, RandomProgramsDeliverEveryByte) {
                 for (auto& executor : executors) executor->release();
                 EXPECT_EQ(network.left(), 0U);
             }
+}
+
+// Messages of which some must follow others that they share a rank with; what the policy keeps by itself is waited for
+// as well, which changes nothing.
+class Ordered {
+public:
+    Ordered(int ranks, int count, int phases, SyncKind sync, std::int64_t every, std::int64_t in_flight, Random& random)
+        : messages(messages_of(ranks, count, phases, random)), exchange(ranks, messages, sync, every, in_flight) {
+        Array<std::int32_t> sends(as_size(ranks), 0), receives(as_size(ranks), 0);
+        for (const Message& m : messages) place_.push_back({sends[m.source]++, receives[m.target]++});
+        std::vector<Needs> needs(as_size(ranks)), signals(as_size(ranks));
+        for (std::size_t j = 0; j < messages.size(); ++j) {
+            const Message& m = messages[j];
+            Array<std::int32_t> at_source, at_target;
+            for (std::size_t i = 0; i < j; ++i) {
+                if (random.below(6) != 0) continue;
+                const Message& b = messages[i];
+                // the same rank as source and target of both: all four cases
+                if (b.target == m.source)
+                    at_source.push_back(place_[i].receive);
+                else if (b.source == m.source)
+                    at_source.push_back(receives[m.source] + place_[i].send);
+                else if (b.target == m.target)
+                    at_target.push_back(place_[i].receive);
+                else if (b.source == m.target)
+                    at_target.push_back(receives[m.target] + place_[i].send);
+                else
+                    continue;
+                pairs.emplace_back(i, j);
+            }
+            needs[std::size_t(m.source)].push_back(at_source);
+            signals[std::size_t(m.target)].push_back(at_target);
+            exchange.plans[std::size_t(m.source)].signalled.push_back(at_target.empty() ? 0 : 1);
+        }
+        for (std::size_t r = 0; r < exchange.plans.size(); ++r) {
+            exchange.plans[r].needs = rows(needs[r]);
+            exchange.plans[r].signals = rows(signals[r]);
+        }
+    }
+
+    // Whether the log has the end of i at a rank that it shares with j, then the start of j where it is sent.
+    bool kept(const std::vector<toy::Event>& log, std::size_t i, std::size_t j) const {
+        const Message &a = messages[i], &b = messages[j];
+        const auto start =
+            std::find_if(log.begin(), log.end(), [&](const toy::Event& e) { return e.started && is_end(e, j, true); });
+        const int shared = a.target == b.source || a.source == b.source ? b.source : b.target;
+        return start != log.end() && std::any_of(log.begin(), start, [&](const toy::Event& e) {
+                   return !e.started && e.rank == shared && is_end(e, i, a.target != shared);
+               });
+    }
+
+    std::vector<Message> messages;
+    Exchange exchange;
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+
+private:
+    using Needs = std::vector<Array<std::int32_t>>;
+    struct Place {
+        std::int32_t send, receive;
+    };
+
+    static RankNeeds rows(const Needs& needs) {
+        RankNeeds found;
+        found.offsets.push_back(0);
+        for (const auto& row : needs) {
+            for (const std::int32_t operation : row) found.operations.push_back(operation);
+            found.offsets.push_back(static_cast<std::int64_t>(found.operations.size()));
+        }
+        return found;
+    }
+
+    // Whether it is the send, or the receive, of message m.
+    bool is_end(const toy::Event& e, std::size_t m, bool send) const {
+        if (e.tag != 1 || e.send != send) return false;
+        const auto rank = std::size_t(send ? messages[m].source : messages[m].target);
+        const RankPlan& plan = exchange.plans[rank];
+        return send ? e.rank == messages[m].source &&
+                          e.buffer == exchange.send[rank].data() + plan.sends.offset[place_[m].send]
+                    : e.rank == messages[m].target &&
+                          e.buffer == exchange.receive[rank].data() + plan.receives.offset[place_[m].receive];
+    }
+
+    std::vector<Place> place_;
+};
+
+TYPED_TEST(Executors, MessagesInOrderFollowEachOtherUnderEveryPolicy) {
+    Random random(29);
+    for (const auto& [sync, every] : kPolicies)
+        for (const std::int64_t in_flight : {0, 1, 3})
+            for (int trial = 0; trial < 10; ++trial) {
+                const int ranks = 2 + int(random.below(6));
+                toy::Network network(ranks, random.next(), 64, 5);
+                Ordered ordered(ranks, 40, 1 + trial % 3, sync, every, in_flight, random);
+                ASSERT_FALSE(ordered.pairs.empty());
+                auto executors = executors_of<TypeParam>(ordered.exchange);
+                network.logged = true;
+                for (int repetition = 0; repetition < 3; ++repetition) {
+                    ordered.exchange.spoil();
+                    network.log.clear();
+                    ASSERT_TRUE(run(executors, random)) << "policy " << int(sync) << ", " << every;
+                    ASSERT_EQ(ordered.exchange.receive, ordered.exchange.expected);
+                    for (const auto& [i, j] : ordered.pairs)
+                        ASSERT_TRUE(ordered.kept(network.log, i, j)) << i << " before " << j;
+                }
+                for (const toy::Counters& counter : network.counters) EXPECT_EQ(counter.idle_tests, 0);
+                for (auto& executor : executors) executor->release();
+                EXPECT_EQ(network.left(), 0U);
+            }
+}
+
+// Without what they need some overtake: the test above would see it.
+TYPED_TEST(Executors, MessagesOvertakeEachOtherWhereNothingWaits) {
+    Random random(31);
+    toy::Network network(6, 3, 64, 5);
+    Ordered ordered(6, 60, 1, SyncKind::none, 1, 0, random);
+    for (RankPlan& plan : ordered.exchange.plans) {
+        plan.needs = plan.signals = {};
+        plan.signalled = {};
+    }
+    auto executors = executors_of<TypeParam>(ordered.exchange);
+    network.logged = true;
+    ASSERT_TRUE(run(executors, random));
+    EXPECT_FALSE(std::all_of(ordered.pairs.begin(), ordered.pairs.end(),
+                             [&](const auto& pair) { return ordered.kept(network.log, pair.first, pair.second); }));
+    for (auto& executor : executors) executor->release();
+}
+
+TYPED_TEST(Executors, ASignalThatIsNotGivenIsNamed) {
+    // 0 → 1, then 2 → 1, whose source waits for 1 to have the first
+    toy::Network network(3, 1, 64, 0);
+    Exchange exchange(3, {{0, 1, 0, 8}, {2, 1, 0, 8}}, SyncKind::none, 1, 0);
+    exchange.plans[1].signals = {{0, 0, 1}, {0}};
+    exchange.plans[2].signalled = {1};
+    auto executors = executors_of<TypeParam>(exchange);
+    EXPECT_EQ(executors[2]->start(), State::waiting);
+    EXPECT_EQ(executors[1]->start(), State::waiting);
+    EXPECT_EQ(executors[2]->describe(executors[2]->missing()), "all phases, sync none: no signal from 1");
+    EXPECT_EQ(executors[0]->start(), State::ended);
+    EXPECT_EQ(executors[1]->progress(), State::waiting);
+    EXPECT_EQ(executors[2]->progress(), State::ended);
+    EXPECT_EQ(executors[1]->progress(), State::ended);
+    EXPECT_EQ(exchange.receive, exchange.expected);
+    for (auto& executor : executors) executor->release();
+    EXPECT_EQ(network.left(), 0U);
 }
 
 }  // namespace

@@ -54,6 +54,13 @@ struct Counters {
     std::int64_t receives_open = 0, most_receives_open = 0, sends_open = 0, most_sends_open = 0;
 };
 
+// What a rank did to a request, of data or a signal.
+struct Event {
+    int rank, peer, tag;
+    bool send, started;  // else seen to have ended
+    const std::byte* buffer;
+};
+
 class Network {
 public:
     Network(int ranks, std::uint64_t seed, int eager_bytes, int most_looks)
@@ -75,6 +82,8 @@ public:
 
     std::vector<Counters> counters;  // by rank
     int fail_after = -1;             // so many calls of MPI_Send_init go well, then none does
+    bool logged = false;             // whether there is a log
+    std::vector<Event> log;
 
     std::size_t left() const {
         return static_cast<std::size_t>(std::count_if(requests_.begin(), requests_.end(),
@@ -150,6 +159,7 @@ public:
         }
         if (!request.ended || request.looks-- > 0) return false;
         request.active = request.ended = false;
+        if (logged) note(request, false);
         if (!request.barrier && request.count > 0) --(request.send ? counter.sends_open : counter.receives_open);
         return true;
     }
@@ -178,6 +188,9 @@ public:
 
 private:
     Request& at(int number) { return requests_.at(static_cast<std::size_t>(number - 1)); }
+    void note(const Request& request, bool started) {
+        log.push_back({request.rank, request.peer, request.tag, request.send, started, request.buffer});
+    }
     int looks() { return most_looks_ == 0 ? 0 : static_cast<int>(random_.below(most_looks_)); }
 
     void start(int number) {
@@ -185,6 +198,7 @@ private:
         if (request.active || request.freed) throw std::logic_error("a request is started that is active or freed");
         request.active = true;
         request.ended = false;
+        if (logged) note(request, true);
         request.looks = looks();
         Counters& counter = counters[static_cast<std::size_t>(request.rank)];
         ++counter.starts;

@@ -23,7 +23,7 @@ from conset.bounds.links import (
 from conset.bounds.lp import bound_free_link_lp, bound_free_link_lp_load, bound_free_link_lp_time
 from conset.bounds.order import bound_nonempty, bound_order
 from conset.bounds.ports import bound_partners, bound_port_degree, bound_port_sum, bound_port_time
-from conset.bounds.problem import BoundProblem, BoundValue, Routes, require_nodes
+from conset.bounds.problem import BoundProblem, BoundValue, OrderKept, Routes, require_nodes
 from conset.bounds.time import (
     bound_barrier_time,
     bound_chain_time,
@@ -94,7 +94,7 @@ def bound(
     sync: str = "barrier",
     routes: Routes = "fixed",
     split: bool = False,
-    timetable: bool = False,
+    order: OrderKept = "inside",
     method: str = "",
     phases: int | None = None,
     lp: bool = False,
@@ -110,18 +110,20 @@ def bound(
         sync: the policy.
         routes: `fixed`: the machine's; `free`: any.
         split: whether messages may be cut over phases.
-        timetable: whether an order may be kept inside a phase.
+        order: where an order may be kept: `inside` a phase too, or by `phases` alone.
         method: whose costs, where a machine runs methods in several ways.
         phases: number of phases that the sum of largest loads is asked for; None: any.
         lp: whether to solve linear programs for free routes too, which takes seconds.
         in_flight: the most messages that a rank may have in flight; None: the machine's number.
 
     Raises:
-        UsageError: an unknown policy or word for routes, linear programs for fixed routes.
+        UsageError: an unknown policy or word for routes or order, linear programs for fixed routes.
         InputError: a rank has no node on the machine; a linear program would be too large.
     """
     if routes not in ("fixed", "free"):
         raise unknown_name("routes", str(routes), ("fixed", "free"))
+    if order not in ("inside", "phases"):
+        raise unknown_name("order", str(order), ("inside", "phases"))
     if lp and routes != "free":
         raise UsageError("lp: the linear program is about free routes; add routes free", options=["lp", "routes free"])
     require_nodes(pattern, machine, placement)
@@ -136,7 +138,7 @@ def bound(
         parse_sync(sync),
         routes == "free",
         split,
-        timetable,
+        order == "inside",
         phases,
         lp,
         None if slots == "all" else slots,
@@ -148,8 +150,7 @@ def bound_schedule(schedule: Schedule) -> Bounds:
     """What no schedule of the class of `schedule` beats.
 
     The class: its limits and policy; whole messages unless it splits some; its machine's routes unless it has its own;
-    an order kept inside phases only if it has a timetable. Slots are the machine's, or those it asks for where they are
-    more.
+    an order kept inside phases too. Slots are the machine's, or those it asks for where they are more.
     """
     slots: int | Literal["all"] | None = getattr(schedule, "in_flight", None)
     own = schedule.machine.costs_for(schedule.method).in_flight
@@ -158,7 +159,7 @@ def bound_schedule(schedule: Schedule) -> Bounds:
     return bound(
         schedule.pattern, schedule.machine, schedule.limits, placement=schedule.placement, sync=schedule.sync,
         routes="fixed" if schedule.route_offsets is None else "free", split=schedule.parts is not None,
-        timetable=schedule.timetable is not None, method=schedule.method, phases=schedule.phases, in_flight=slots,
+        method=schedule.method, phases=schedule.phases, in_flight=slots,
     )  # fmt: skip
 
 
@@ -220,8 +221,10 @@ def _describe_routes(problem: BoundProblem) -> str:
 
 
 def _phases_class(problem: BoundProblem) -> str:
-    timetable = ", order kept by phases" if problem.pattern.before is not None and not problem.timetabled else ""
-    return f"{_describe_limits(problem.limits)}, whole or split messages, {_describe_routes(problem)}{timetable}"
+    order = ""
+    if problem.pattern.before is not None:
+        order = ", order kept inside phases too" if problem.inside else ", order kept by phases"
+    return f"{_describe_limits(problem.limits)}, whole or split messages, {_describe_routes(problem)}{order}"
 
 
 def _load_class(problem: BoundProblem) -> str:

@@ -1,12 +1,13 @@
-"""Bounds of order: where there is a message there is a phase, and messages that follow one another need one each.
+"""Bounds of order: where there is a message there is a phase; kept by phases, an order needs one for each of a chain.
 
 Presence: a pattern of at least one message needs at least 1 phase.
     Proof: every message, also one inside a node, stands in some phase. Class: any. Witness: that there are messages.
 
-Order: messages that must follow one another need a phase each.
+Order: messages that must follow one another need a phase each, where phases alone keep them apart.
     Statement: phases ≥ messages on the longest chain of `before`. Proof: each ends in an earlier phase than the next
-    one. Class: no timetables (inside a phase a timetable may keep the order), any routes, whole or split messages.
-    Witness: the chain. Time and memory O(pairs).
+    one. Class: an order kept by phases, of no two messages in one phase, as in permutations; any routes, whole or split
+    messages. Where a phase keeps an order inside (by its list or timetable, as all schedules may) there is no such
+    bound: a chain of any length fits into one phase. Witness: the chain. Time and memory O(pairs).
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def bound_nonempty(problem: BoundProblem) -> BoundValue:
 
 
 def bound_order(problem: BoundProblem) -> BoundValue | None:
-    """The longest chain; None without an order or with timetables."""
+    """The longest chain; None without an order, or where phases may keep it inside."""
     before = problem.pattern.before
-    if before is None or not len(before) or problem.timetabled:
+    if before is None or not len(before) or problem.inside:
         return None
     chain, _ = longest_chain(before, np.ones(problem.pattern.messages))
     return BoundValue(len(chain), f"messages {name_chain(chain)}: {len(chain)} that must follow one another")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 Routes = Literal["fixed", "free"]
+OrderKept = Literal["inside", "phases"]
+"""Where an order between messages is kept: inside a phase too, or by phases alone."""
 
 
 class BoundValue(NamedTuple):
@@ -57,7 +59,7 @@ class BoundProblem:
         sync: the policy.
         free: whether a schedule may choose routes; else the machine's.
         split: whether a message may be cut over several phases.
-        timetabled: whether an order may be kept inside a phase.
+        inside: whether an order may be kept inside a phase.
         phases: the number of phases that sums over phases are asked for; None: any.
         lp: whether linear programs may be solved, which take seconds.
         in_flight: the most messages that a rank may have in flight, None: any number.
@@ -71,7 +73,7 @@ class BoundProblem:
     sync: Sync
     free: bool
     split: bool
-    timetabled: bool
+    inside: bool
     phases: int | None = None
     lp: bool = False
     in_flight: int | None = None

@@ -11,8 +11,8 @@ Message time: no message is faster than alone.
 
 Chain time: messages that must follow one another take their times alone, added up.
     Statement: time ≥ the largest sum, over chains of the pattern's order, of send overhead + latency + bytes / slowest
-    rate + receive overhead; with a barrier after every phase, which each message of the chain then has for itself,
-    their set-ups too. Proof: in every model a message is released when those before it are delivered, and takes at
+    rate + receive overhead; with a barrier after every phase, where phases alone keep an order and each message of the
+    chain has one for itself, their set-ups and barriers too. Proof: in every model a message is released when those before it are delivered, and takes at
     least its time alone from then on. Class: whole messages. Witness: the chain. Time and memory O(messages + pairs).
 
 Processor time: a processor works on one message after the other.
@@ -102,7 +102,7 @@ def bound_chain_time(problem: BoundProblem, phases: int) -> BoundValue | None:
     alone = message_times(
         costs, pattern.size, ends[0] != ends[1], hops, slowest, packed=pattern.packed, requests=not ready
     ).alone
-    apart = problem.sync.kind == "barrier" and problem.sync.every == 1 and not problem.timetabled
+    apart = problem.sync.kind == "barrier" and problem.sync.every == 1 and not problem.inside
     chain, time = longest_chain(before, alone + costs.setup_s * apart)
     time += problem.more_groups(len(chain), phases) if apart else costs.setup_s
     return BoundValue(time, f"messages {name_chain(chain)}: {len(chain)} that must follow one another")

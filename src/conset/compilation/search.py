@@ -194,7 +194,7 @@ def least_time(pattern: Pattern, machine: Machine, like: Schedule) -> float:
     times = [
         bound(
             pattern, machine, Limits(), placement=like.placement, sync=sync, routes="free" if free else "fixed",
-            split=True, timetable=True, method=method,
+            split=True, method=method,
         ).time_s
         for method in ("", *machine.method_costs)
         for sync in dict.fromkeys(("none", *machine.costs_for(method).exchange_syncs))

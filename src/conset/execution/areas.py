@@ -101,8 +101,10 @@ def _check_read(plan: Plan) -> None:
     sends, receives, packs, unpacks = plan.sends, plan.receives, plan.packs, plan.unpacks
     arrived: _Bytes = (np.zeros(0, np.int64),) * 3
     if plan.needs is not None:
-        there = receives.in_work[plan.needs.receive]
-        send, needed = np.unique(np.stack([plan.needs.send[there], plan.needs.receive[there]]), axis=1)
+        received = plan.needs.operation < receives.count
+        there = received.copy()
+        there[received] = receives.in_work[plan.needs.operation[received]]
+        send, needed = np.unique(np.stack([plan.needs.owner[there], plan.needs.operation[there]]), axis=1)
         arrived = (send, receives.offset[needed], receives.bytes[needed])
     ready = arrived
     if packs is not None:

@@ -3,9 +3,12 @@
 Idea: a (rank, step) is entered, has sent, is left. A step is what a rank does between two of its waits: a phase
 (`local`, `ready`), a group of phases between barriers (`barrier:k`), everything (`none`). Edges say what waits:
 
-- program order: entered → sent → left → the rank's next step entered; where sends need what must have arrived, a step
-  has sent in *turns*, one behind the other, and each such send begins a new one;
-- needs: the needed receive has *ended* → the turn of the send; a receive ends after it is entered and its send started;
+- program order: entered → sent → left → the rank's next step entered; where sends wait for operations of their rank or
+  for signals, a step has sent in *turns*, one behind the other, and each such send begins a new one;
+- needs: the needed operation has *ended* → the turn of the send; a receive ends after it is entered and its send
+  started, a send that is not eager after it has started and its receive is posted;
+- signals: what a receive needs has ended → its signal is *given*, after those of the receives before it → the turn of
+  its send;
 - data: a receive ends after its send has started: *sent* at the source → *left* at the target;
 - posting: receives are posted on entry, and a send that is not eager ends after its receive is posted: *entered* at the
   target → *left* at the source, and with a number of sends in flight, where later sends wait for it, → *sent*;
@@ -30,7 +33,7 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError, VerificationError
 from conset.execution.areas import check_areas, name_operation
-from conset.execution.plan import Operations, Plan
+from conset.execution.plan import Needs, Operations, Plan
 from conset.schedule.sync import Sync
 
 if TYPE_CHECKING:
@@ -48,54 +51,40 @@ def check_plan(plan: Plan) -> None:
     _check_waits(plan, send, receive)
 
 
-def check_order(schedule: Schedule, sync: Sync) -> None:
-    """Checks that the pattern's order between messages is kept at the rank that two messages share.
-
-    A barrier between them keeps any order. `ready` keeps that of earlier phases: a target signals when its earlier
-    phases are over. `local` does so only where the later message leaves the shared rank: its other end may run ahead.
-    Where a rank passes on what it has received, the send can wait for the receive by itself (`kept_by_arrival`).
+def check_order(schedule: Schedule) -> None:
+    """Checks that ranks post messages in the pattern's order: all parts of the first of a pair before any of the second.
 
     Raises:
-        InputError: names the first pair of messages that may overtake.
+        InputError: names the first pair of messages that stands the other way round.
     """
     before = schedule.pattern.before
     if before is None:
         return
-    last, first, kept = _kept_by_policy(schedule, before, sync)
-    kept |= kept_by_arrival(schedule, sync)
-    if not kept.all():
-        k = int(np.flatnonzero(~kept)[0])
-        i, j = before[k]
+    place = np.empty(schedule.transfers, np.int64)
+    place[schedule.posted] = np.arange(schedule.transfers)
+    last, first = _extents(schedule, place, schedule.transfers)
+    i, j = before.T
+    late = np.flatnonzero(last[i] >= first[j])
+    if late.size:
+        k = int(late[0])
+        phase = schedule.phase_of[schedule.posted[[last[i[k]], first[j[k]]]]].tolist()
         raise InputError(
-            f"before[{k}]: message {i} (phase {last[k]}) must end before message {j} (phase {first[k]}) "
-            f"starts, which sync '{sync}' does not keep: use barrier, with the two in different phases"
+            f"before[{k}]: message {i[k]} (phase {phase[0]}) must end before message {j[k]} (phase {phase[1]}) starts: "
+            "it must stand in an earlier phase, or earlier in the same one"
         )
 
 
-def kept_by_arrival(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
-    """shape=(pairs), bool: pairs that `sync` does not keep and a send that waits for a receive of its rank does.
+def not_kept(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
+    """shape=(pairs), bool: pairs of the pattern's order that `sync` does not keep by itself: operations must wait.
 
-    The second message leaves the rank that the first one goes to, and is not posted in an earlier step.
+    A barrier between two messages keeps any order. `ready` keeps that of different phases: a target signals when its
+    earlier phases are over. `local` does so only where the later message leaves the shared rank: its other end may run
+    ahead. Nothing keeps the order of one phase, or of phases between two barriers.
     """
     before = schedule.pattern.before
     if before is None:
         return np.zeros(0, bool)
-    last, first, kept = _kept_by_policy(schedule, before, sync)
-    i, j = before.T
-    at_one_rank = schedule.pattern.source[j] == schedule.pattern.target[i]
-    in_time = last // sync.every <= first // sync.every
-    waits: NDArray[np.bool_] = ~kept & at_one_rank & (in_time | (sync.kind == "none"))
-    return waits
-
-
-def _kept_by_policy(
-    schedule: Schedule, before: NDArray[np.int32], sync: Sync
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Of each pair: the last phase of its first message, the first phase of its second, and whether `sync` keeps it."""
-    last = np.zeros(schedule.pattern.messages, np.int64)
-    first = np.full(schedule.pattern.messages, schedule.phases, np.int64)
-    np.maximum.at(last, schedule.message, schedule.phase_of)
-    np.minimum.at(first, schedule.message, schedule.phase_of)
+    last, first = _extents(schedule, schedule.phase_of, schedule.phases)
     i, j = before.T
     kept = last[i] // sync.every < first[j] // sync.every
     if sync.kind == "none":
@@ -103,7 +92,18 @@ def _kept_by_policy(
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
         kept &= (source[j] == source[i]) | (source[j] == target[i])
-    return last[i], first[j], kept
+    return ~kept
+
+
+def _extents(
+    schedule: Schedule, place: NDArray[np.integer], places: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of each message: the largest and the least `place` of its transfers; -1 and `places` where it has none."""
+    last = np.full(schedule.pattern.messages, -1, np.int64)
+    first = np.full(schedule.pattern.messages, places, np.int64)
+    np.maximum.at(last, schedule.message, place)
+    np.minimum.at(first, schedule.message, place)
+    return last, first
 
 
 def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -134,14 +134,15 @@ def matched(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Numbers of the nodes of the graph: entered, left, barriers, turns, ended, each kind in a row.
+    """Numbers of the nodes of the graph: entered, left, barriers, turns, ended, given, each kind in a row.
 
     Attributes:
         keys: shape=(steps): rank · width + step, rising.
         send_step, receive_step: shape=(operations): the step of each.
         turn: shape=(sends): the turn of each.
         turn_step: shape=(turns): the step of each turn, rising.
-        needed: shape=(needed receives): indices, rising.
+        needed: shape=(needed operations): receives, and from their number on sends, rising.
+        given: shape=(signals that wait): their receives, rising.
         barriers: how many.
     """
 
@@ -151,6 +152,7 @@ class _Nodes:
     turn: NDArray[np.int64]
     turn_step: NDArray[np.int64]
     needed: NDArray[np.int64]
+    given: NDArray[np.int64]
     barriers: int
 
     @staticmethod
@@ -160,12 +162,17 @@ class _Nodes:
         send_step, receive_step = np.searchsorted(keys, send_key), np.searchsorted(keys, receive_key)
         # a step without sends has one turn all the same; sends stand in rising order of their steps
         steps = np.arange(keys.size)
-        begins = np.zeros(plan.sends.count, bool) if plan.needs is None else np.diff(plan.needs.offsets) > 0
+        begins = plan.signalled.copy() if plan.needs is None else plan.signalled | (np.diff(plan.needs.offsets) > 0)
+        given = np.zeros(0, np.int64)
+        if plan.signals is not None:
+            ready = plan.sync.kind == "ready"  # every receive is signalled, one after the other
+            begins |= ready
+            given = np.flatnonzero((np.diff(plan.signals.offsets) > 0) | ready)
         extra = np.cumsum(begins)
         turn = send_step + extra
         turn_step = np.sort(np.concatenate([steps, send_step[begins]]))
-        needed = np.unique(plan.needs.receive) if plan.needs is not None else np.zeros(0, np.int64)
-        return _Nodes(keys, send_step, receive_step, turn, turn_step, needed, plan.sync.barriers(plan.phases))
+        needed = np.unique(np.concatenate([np.zeros(0, np.int64), *(each.operation for each in _waiting(plan))]))
+        return _Nodes(keys, send_step, receive_step, turn, turn_step, needed, given, plan.sync.barriers(plan.phases))
 
     @property
     def steps(self) -> int:
@@ -173,7 +180,7 @@ class _Nodes:
 
     @property
     def count(self) -> int:
-        return 2 * self.steps + self.barriers + self.turn_step.size + self.needed.size
+        return 2 * self.steps + self.barriers + self.turn_step.size + self.needed.size + self.given.size
 
     def left(self, step: NDArray[np.int64]) -> NDArray[np.int64]:
         return step + self.steps
@@ -184,9 +191,13 @@ class _Nodes:
     def sent(self, turn: NDArray[np.int64]) -> NDArray[np.int64]:
         return turn + 2 * self.steps + self.barriers
 
-    def ended(self, receive: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of receives that are needed."""
-        return np.searchsorted(self.needed, receive) + 2 * self.steps + self.barriers + self.turn_step.size
+    def ended(self, operation: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of operations that are needed."""
+        return np.searchsorted(self.needed, operation) + 2 * self.steps + self.barriers + self.turn_step.size
+
+    def signal(self, receive: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of receives whose signals wait."""
+        return np.searchsorted(self.given, receive) + self.count - self.given.size
 
     def step(self, node: int) -> int:
         """The step of a node that is no barrier."""
@@ -195,7 +206,10 @@ class _Nodes:
         node -= 2 * self.steps + self.barriers
         if node < self.turn_step.size:
             return int(self.turn_step[node])
-        return int(self.receive_step[self.needed[node - self.turn_step.size]])
+        node -= self.turn_step.size
+        if node >= self.needed.size:
+            return int(self.receive_step[self.given[node - self.needed.size]])
+        return int(np.concatenate([self.receive_step, self.send_step])[self.needed[node]])
 
 
 def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]) -> None:
@@ -204,7 +218,11 @@ def _check_waits(plan: Plan, send: NDArray[np.int64], receive: NDArray[np.int64]
     nodes = _Nodes.of(plan, width)
     if not nodes.steps:
         return
-    edges = [*_order_edges(nodes, width), *_match_edges(plan, nodes, send, receive), *_need_edges(plan, nodes)]
+    edges = [
+        *_order_edges(nodes, width),
+        *_match_edges(plan, nodes, send, receive),
+        *_need_edges(plan, nodes, send, receive),
+    ]
     cycle = _cycle(np.concatenate([a for a, _ in edges]), np.concatenate([b for _, b in edges]), nodes.count)
     if cycle:
         raise VerificationError(
@@ -250,15 +268,34 @@ def _match_edges(plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: ND
         edges.append((target, nodes.sent(turn)))
     needed = np.isin(receive, nodes.needed)
     edges.append((nodes.sent(turn[needed]), nodes.ended(receive[needed])))
+    own = send + plan.receives.count
+    needed = np.isin(own, nodes.needed)
+    edges += [(nodes.sent(turn[needed]), nodes.ended(own[needed])), (target[needed], nodes.ended(own[needed]))]
     return edges
 
 
-def _need_edges(plan: Plan, nodes: _Nodes) -> list[_Edges]:
-    if plan.needs is None:
-        return []
+def _waiting(plan: Plan) -> list[Needs]:
+    return [each for each in (plan.needs, plan.signals) if each is not None]
+
+
+def _need_edges(plan: Plan, nodes: _Nodes, send: NDArray[np.int64], receive: NDArray[np.int64]) -> list[_Edges]:
+    """What sends need, and what signals need before they are given."""
+    received = nodes.needed[nodes.needed < plan.receives.count]
+    edges = [(nodes.receive_step[received], nodes.ended(received))]
+    if plan.needs is not None:
+        edges.append((nodes.ended(plan.needs.operation), nodes.sent(nodes.turn[plan.needs.owner])))
+    if plan.signals is None:
+        return edges
+    sender = np.empty(plan.receives.count, np.int64)
+    sender[receive] = send
+    given = nodes.given
+    in_a_row = np.flatnonzero(np.diff(plan.receives.rank[given]) == 0)
     return [
-        (nodes.receive_step[nodes.needed], nodes.ended(nodes.needed)),
-        (nodes.ended(plan.needs.receive), nodes.sent(nodes.turn[plan.needs.send])),
+        *edges,
+        (nodes.receive_step[given], nodes.signal(given)),
+        (nodes.signal(given[in_a_row]), nodes.signal(given[in_a_row + 1])),
+        (nodes.ended(plan.signals.operation), nodes.signal(plan.signals.owner)),
+        (nodes.signal(given), nodes.sent(nodes.turn[sender[given]])),
     ]
 
 

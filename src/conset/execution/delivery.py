@@ -108,7 +108,8 @@ class _Replay:
         # pairs (send, receive) as numbers, rising
         self._needed = np.zeros(0, np.int64)
         if plan.needs is not None:
-            self._needed = np.unique(plan.needs.send * plan.receives.count + plan.needs.receive)
+            received = plan.needs.operation < plan.receives.count
+            self._needed = np.unique((plan.needs.owner * plan.receives.count + plan.needs.operation)[received])
 
     def run(self) -> _Ranges:
         """What the receive buffers hold at the end."""
@@ -214,7 +215,8 @@ def _levels(plan: Plan, send: _Ints, receive: _Ints) -> _Ints:
         return level
     sender = np.empty(plan.receives.count, np.int64)
     sender[receive] = send
-    before, after = sender[plan.needs.receive], plan.needs.send
+    received = plan.needs.operation < plan.receives.count
+    before, after = sender[plan.needs.operation[received]], plan.needs.owner[received]
     for _ in range(plan.sends.count + 1):
         raised = level.copy()
         np.maximum.at(raised, after, level[before] + 1)

@@ -8,7 +8,7 @@ message is cut into consecutive byte ranges in phase order, then list order. Byt
 
 Where messages are put together and forwarded on their way (programs of stages), a rank also has a *work area*: `packs`
 copy into it what a send carries, receives of what travels on, or ends here scattered, arrive in it, and `unpacks` copy
-the latter into the receive buffer. `needs` says what must have arrived before a send is packed and started. A byte of
+the latter into the receive buffer. `needs` says what must have ended before a send is packed and started. A byte of
 the work area is written at most once in an exchange. The users' buffers are those of the messages that are delivered,
 as if each were sent directly.
 
@@ -20,6 +20,7 @@ no policy, not even `none`, lets one repetition overwrite another, and each is s
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -139,31 +140,33 @@ class Copies(ValueObject):
 
 @dataclass(frozen=True, eq=False)
 class Needs(ValueObject):
-    """What must have arrived before a send is packed and started.
+    """What must have ended before a send is packed and started, or before a receive is signalled to its source.
 
     Attributes:
-        offsets: shape=(sends + 1), int64: those of send `k` are `offsets[k] … offsets[k + 1] - 1`.
-        receive: shape=(needs), int64: indices in the plan's receives, of the rank that sends.
+        offsets: shape=(sends + 1) or (receives + 1), int64: those of send or receive `k` are `offsets[k] …
+            offsets[k + 1] - 1`.
+        operation: shape=(needs), int64: indices in the plan's receives, and, from their number on, in its sends; of the
+            rank that has the need.
     """
 
     offsets: NDArray[np.int64]
-    receive: NDArray[np.int64]
+    operation: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        for name in ("offsets", "receive"):
+        for name in ("offsets", "operation"):
             object.__setattr__(self, name, frozen_ints(getattr(self, name), np.int64, name))
-        if self.receive.ndim != 1:
-            raise InputError(f"receive has shape {self.receive.shape}: one dimension required")
-        check_offsets("offsets", self.offsets, None, self.receive.size, "needs")
+        if self.operation.ndim != 1:
+            raise InputError(f"operation has shape {self.operation.shape}: one dimension required")
+        check_offsets("offsets", self.offsets, None, self.operation.size, "needs")
 
     @property
     def count(self) -> int:
-        """Number of needs of all sends."""
+        """Number of needs of all operations."""
         return int(self.offsets[-1])
 
     @property
-    def send(self) -> NDArray[np.int64]:
-        """shape=(needs), int64: the send that has each."""
+    def owner(self) -> NDArray[np.int64]:
+        """shape=(needs), int64: the send, or receive, that has each."""
         return np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
 
 
@@ -192,6 +195,8 @@ class Plan(ValueObject):
         packs: of the sends; None: none.
         unpacks: of the receives; None: none.
         needs: of the sends; None: none.
+        signals: what receives need; the source of one that has needs is told, by a message of no bytes, when they have
+            ended, and sends then, under every policy. None: none.
     """
 
     phases: int
@@ -205,6 +210,7 @@ class Plan(ValueObject):
     packs: Copies | None = None
     unpacks: Copies | None = None
     needs: Needs | None = None
+    signals: Needs | None = None
 
     def __post_init__(self) -> None:
         if self.in_flight is not None and self.in_flight < 1:
@@ -227,17 +233,34 @@ class Plan(ValueObject):
             ("packs", self.packs, self.sends, "sends"),
             ("unpacks", self.unpacks, self.receives, "receives"),
             ("needs", self.needs, self.sends, "sends"),
+            ("signals", self.signals, self.receives, "receives"),
         ):
             if rows is not None and rows.offsets.size != operations.count + 1:
                 raise InputError(
                     f"{name} are of {rows.offsets.size - 1} {of}, there are {operations.count}: must agree"
                 )
-        if self.needs is not None:
-            check_range("needs", self.needs.receive, self.receives.count)
-            sender, owner = self.sends.rank[self.needs.send], self.receives.rank[self.needs.receive]
-            if (wrong := np.flatnonzero(sender != owner)).size:
-                k = int(wrong[0])
-                raise InputError(f"needs[{k}]: a send of rank {sender[k]} needs a receive of rank {owner[k]}: its own")
+        for name, needs, operations, of in (
+            ("needs", self.needs, self.sends, "send"),
+            ("signals", self.signals, self.receives, "receive"),
+        ):
+            if needs is not None:
+                self._check_needs(name, needs, operations, of)
+
+    def _check_needs(self, name: str, needs: Needs, operations: Operations, of: str) -> None:
+        check_range(name, needs.operation, self.receives.count + self.sends.count)
+        has = operations.rank[needs.owner]
+        needed = np.concatenate([self.receives.rank, self.sends.rank])[needs.operation]
+        if (wrong := np.flatnonzero(has != needed)).size:
+            k = int(wrong[0])
+            what = "receive" if needs.operation[k] < self.receives.count else "send"
+            raise InputError(f"{name}[{k}]: a {of} of rank {has[k]} needs a {what} of rank {needed[k]}: its own")
+
+    @cached_property
+    def signalled(self) -> NDArray[np.bool_]:
+        """shape=(sends), bool: sends that wait for a signal, as their receive has needs."""
+        if self.signals is None:
+            return np.zeros(self.sends.count, bool)
+        return np.isin(self.sends.transfer, self.receives.transfer[np.diff(self.signals.offsets) > 0])
 
     @property
     def ranks(self) -> int:
@@ -312,6 +335,7 @@ _PARTS: dict[str, type[Operations] | type[Copies] | type[Needs]] = {
     "packs": Copies,
     "unpacks": Copies,
     "needs": Needs,
+    "signals": Needs,
 }
 """Fields of a plan that are nouns of their own, as a file keeps them."""
 

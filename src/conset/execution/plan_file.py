@@ -77,7 +77,9 @@ def _plan_entries(plan: Plan) -> dict[str, FlatValue]:
     }  # fmt: skip
     if plan.work_bytes is not None:
         entries["work_bytes"] = plan.work_bytes
-    for name in ("sends", "receives", "packs", "unpacks", "needs"):
+    if plan.signals is not None:
+        entries["signalled"] = plan.signalled.astype(np.uint8)
+    for name in ("sends", "receives", "packs", "unpacks", "needs", "signals"):
         part = getattr(plan, name)
         for each in () if part is None else fields(part):
             values = getattr(part, each.name)

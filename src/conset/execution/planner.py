@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from conset.arrays import frozen
 from conset.errors import InputError
-from conset.execution.check import check_order, check_plan, kept_by_arrival
+from conset.execution.check import check_order, check_plan, not_kept
 from conset.execution.delivery import check_delivery
 from conset.execution.forwarding import Forwarding, Transfers, forward
 from conset.execution.plan import MAX_BYTES, Needs, Operations, Plan
@@ -32,28 +32,29 @@ def plan_schedule(schedule: Schedule, sync: Sync | str | None = None, *, in_flig
     A rank keeps `in_flight` sends open at once; None: as many as the schedule says, else its machine, else all.
 
     Transfers of a phase are posted in the order of the phase's list, or of their start where there is a timetable
-    (the times themselves are a model's and are not kept). Where a rank sends a message only after it has received
-    another and the policy does not see to it, its send needs that receive.
+    (the times themselves are a model's and are not kept). What of an order between messages the policy does not see to,
+    operations wait for (`_waits`).
 
     Raises:
         UsageError: `sync` is no policy, `in_flight` below 1.
         InputError: parts do not add up to the messages, a transfer is larger than 2³¹ - 1 bytes, or the pattern's
-            order between messages is not kept under `sync`.
+            order between messages is broken by the order of the transfers.
     """
     policy = _policy(schedule.sync if sync is None else sync)
     _check_sizes(schedule)
     within = _offset_in_message(schedule)
-    check_order(schedule, policy)
+    check_order(schedule)
     pattern, message = schedule.pattern, schedule.message
     source, target = pattern.source[message], pattern.target[message]
     send_start, send_bytes = _layout(pattern.source, pattern.target, pattern.size, pattern.ranks)
     receive_start, receive_bytes = _layout(pattern.target, pattern.source, pattern.size, pattern.ranks)
     sends = _operations(schedule, source, target, send_start[message] + within)
     receives = _operations(schedule, target, source, receive_start[message] + within)
-    before = None if pattern.before is None else pattern.before[kept_by_arrival(schedule, policy)]
+    before = None if pattern.before is None else pattern.before[not_kept(schedule, policy)]
+    needs, signals = _waits(before, message, sends, receives)
     plan = Plan(
         schedule.phases, policy, sends, receives, send_bytes, receive_bytes, _in_flight(schedule, in_flight),
-        needs=_needs(before, message, sends, receives),
+        needs=needs, signals=signals,
     )  # fmt: skip
     check_plan(plan)
     return plan
@@ -84,10 +85,10 @@ def plan_program(program: Program, sync: Sync | str | None = None, *, in_flight:
         schedule.phases, policy, *_ends(schedule, moved), send_bytes, receive_bytes, _in_flight(schedule, in_flight),
         moved.work_bytes,
     )  # fmt: skip
+    needs, signals = _waits(schedule.pattern.before, schedule.message, plan.sends, plan.receives)
     plan = replace(
         plan, packs=moved.packs.of_operations(plan.sends.transfer),
-        unpacks=moved.unpacks.of_operations(plan.receives.transfer),
-        needs=_needs(schedule.pattern.before, schedule.message, plan.sends, plan.receives),
+        unpacks=moved.unpacks.of_operations(plan.receives.transfer), needs=needs, signals=signals,
     )  # fmt: skip
     check_plan(plan)
     if steps_of(plan) <= REPLAYED:
@@ -170,18 +171,36 @@ def _ends(schedule: Schedule, moved: Forwarding) -> tuple[Operations, Operations
     return sends, _operations(schedule, target, source, moved.target.offset, moved.target.work)
 
 
-def _needs(
+def _waits(
     before: NDArray[np.int32] | None, message: NDArray[np.int32], sends: Operations, receives: Operations
-) -> Needs | None:
-    """The receives of the transfers of each pair's first message, needed by the sends of those of its second."""
+) -> tuple[Needs | None, Needs | None]:
+    """What sends and what receives need so that of each pair the first message ends before the second one starts.
+
+    It ends where the two share a rank: its send there when the bytes may be changed again, its receive when they are
+    there. The second one starts where it is sent, so if that is the shared rank the send needs the operation of the
+    first (a receive rather than a send, where both are there). If the shared rank receives it, that receive has the
+    need, and its source is signalled.
+    """
     first, second = order_of_transfers(before, message)
     if not first.size:
-        return None
+        return None, None
     send, receive = (np.empty(message.size, np.int64) for _ in range(2))
     send[sends.transfer], receive[receives.transfer] = np.arange(message.size), np.arange(message.size)
-    own, needed = send[second], receive[first]
-    order = np.lexsort((needed, own))
-    return Needs(np.searchsorted(own[order], np.arange(message.size + 1)).astype(np.int64), needed[order])
+    a, b = (np.stack([sends.rank[send[each]], receives.rank[receive[each]]]) for each in (first, second))
+    at_source = (b[0] == a).any(axis=0)
+    arrives = a[1] == np.where(at_source, b[0], b[1])
+    needed = np.where(arrives, receive[first], receives.count + send[first])
+    return (
+        _rows(send[second][at_source], needed[at_source], sends.count),
+        _rows(receive[second][~at_source], needed[~at_source], receives.count),
+    )
+
+
+def _rows(owner: NDArray[np.int64], needed: NDArray[np.int64], operations: int) -> Needs | None:
+    if not owner.size:
+        return None
+    order = np.lexsort((needed, owner))
+    return Needs(np.searchsorted(owner[order], np.arange(operations + 1)).astype(np.int64), needed[order])
 
 
 def _check_sizes(schedule: Schedule) -> None:
@@ -231,15 +250,12 @@ def _operations(
     schedule: Schedule, own: NDArray[np.int32], peer: NDArray[np.int32], offset: NDArray[np.int64],
     work: NDArray[np.bool_] | None = None,
 ) -> Operations:  # fmt: skip
-    keys = (
-        (schedule.phase_of, own) if schedule.timetable is None else (schedule.timetable[:, 0], schedule.phase_of, own)
-    )
-    order = np.lexsort(keys)
+    order = schedule.posted[np.argsort(own[schedule.posted], kind="stable")]
     return _posted(schedule.pattern.ranks, order, own, schedule.phase_of, peer, offset, schedule.size, work)
 
 
 def _posted(
-    ranks: int, order: NDArray[np.int64], own: NDArray[np.int32], phase: NDArray[np.int32], peer: NDArray[np.int32],
+    ranks: int, order: NDArray[np.integer], own: NDArray[np.int32], phase: NDArray[np.int32], peer: NDArray[np.int32],
     offset: NDArray[np.int64], size: NDArray[np.int64], work: NDArray[np.bool_] | None = None,
 ) -> Operations:  # fmt: skip
     """Operations in the order in which they are posted, by the rank that has them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any
 
@@ -33,7 +33,9 @@ class RankPlan(ValueObject):
         work_bytes: size of its work area [B].
         packs: of its sends; None: none.
         unpacks: of its receives; None: none.
-        needs: of its sends; None: none.
+        needs: of its sends, operations of this rank: receives, then sends; None: none.
+        signals: likewise, of its receives.
+        signalled: shape=(sends), bool: whose target has needs for it; None: none.
     """
 
     rank: int
@@ -49,15 +51,13 @@ class RankPlan(ValueObject):
     packs: Copies | None
     unpacks: Copies | None
     needs: Needs | None
+    signals: Needs | None
+    signalled: NDArray[np.bool_] | None
 
     @staticmethod
     def of(plan: Plan, rank: int) -> RankPlan:
         """The part of `rank`."""
         sends, receives = plan.sends.of(rank), plan.receives.of(rank)
-        needs = None
-        if plan.needs is not None:
-            offsets = plan.needs.offsets[sends.start : sends.stop + 1]
-            needs = Needs(offsets - offsets[0], plan.needs.receive[offsets[0] : offsets[-1]] - receives.start)
         return RankPlan(
             rank,
             plan.ranks,
@@ -71,7 +71,9 @@ class RankPlan(ValueObject):
             0 if plan.work_bytes is None else int(plan.work_bytes[rank]),
             _copies_of(plan.packs, sends),
             _copies_of(plan.unpacks, receives),
-            needs,
+            _needs_of(plan, plan.needs, rank, sends),
+            _needs_of(plan, plan.signals, rank, receives),
+            None if plan.signals is None else plan.signalled[sends],
         )
 
     @property
@@ -95,16 +97,18 @@ class RankPlan(ValueObject):
             work_bytes=self.work_bytes,
             packs=_core_copies(self.packs),
             unpacks=_core_copies(self.unpacks),
-            need_offsets=np.zeros(0, np.int64) if self.needs is None else self.needs.offsets,
-            needs=np.zeros(0, np.int32) if self.needs is None else self.needs.receive.astype(np.int32),
+            needs=_core_needs(self.needs),
+            signals=_core_needs(self.signals),
+            signalled=np.zeros(0, np.uint8) if self.signalled is None else self.signalled.view(np.uint8),
         )
 
 
 def plan_digest(plan: Plan) -> str:
     """Equal where plans are, whoever made them: sixteen digits of a hash."""
     digest = sha256(f"{plan.ranks} {plan.phases} {plan.sync} {plan.in_flight}".encode())
-    for part in (plan, plan.sends, plan.receives, plan.packs, plan.unpacks, plan.needs):
-        for name, value in () if part is None else sorted(vars(part).items()):
+    for part in (plan, plan.sends, plan.receives, plan.packs, plan.unpacks, plan.needs, plan.signals):
+        for name in () if part is None else sorted(each.name for each in fields(part)):
+            value = getattr(part, name)
             if isinstance(value, np.ndarray):
                 digest.update(f"{name} {value.size} ".encode())
                 digest.update(np.ascontiguousarray(value).data)
@@ -119,6 +123,19 @@ def _operations_of(operations: Operations, rows: slice) -> Operations:
         np.array([0, rows.stop - rows.start]), own(operations.phase), own(operations.peer), own(operations.offset),
         own(operations.bytes), own(operations.transfer), None if operations.work is None else own(operations.work),
     )  # fmt: skip
+
+
+def _needs_of(plan: Plan, needs: Needs | None, rank: int, own: slice) -> Needs | None:
+    """Those of the operations `own` of a rank, in its own numbers."""
+    if needs is None:
+        return None
+    offsets = needs.offsets[own.start : own.stop + 1]
+    operation = needs.operation[offsets[0] : offsets[-1]]
+    receives, sends = plan.receives.of(rank), plan.sends.of(rank)
+    first_send = plan.receives.count + sends.start - (receives.stop - receives.start)
+    return Needs(
+        offsets - offsets[0], operation - np.where(operation < plan.receives.count, receives.start, first_send)
+    )
 
 
 def _copies_of(copies: Copies | None, operations: slice) -> Copies | None:
@@ -140,6 +157,12 @@ def _core_operations(operations: Operations, rank: int) -> _core.RankOperations:
         bytes=operations.bytes,
         work=np.zeros(0, np.uint8) if operations.work is None else operations.work.view(np.uint8),
     )
+
+
+def _core_needs(needs: Needs | None) -> _core.RankNeeds | None:
+    if needs is None:
+        return None
+    return _core.RankNeeds(offsets=needs.offsets, operations=needs.operation.astype(np.int32))
 
 
 def _core_copies(copies: Copies | None) -> _core.RankCopies | None:

@@ -8,6 +8,7 @@ Idea: several routers know different parts of the answer (`connection_routers.ta
 answers always, slots of a closed form and orbits of translations serve what is symmetric, negotiation the rest. All
 that apply are asked, the best by the objective is kept; none after one that is proved to be the best.
 Invariant: every limit is kept in every phase; the channels of a node are numbered and used once in a phase.
+Order: kept inside phases, by their lists, as across them; it costs no phases. Routers of symmetric patterns refuse it.
 Unequal sizes: bytes are balanced over the phases of what each router gives (`balance`), and messages of the best
 split over several phases where that is shorter (`split`). A router that is asked for by name gives its own phases as
 they are.
@@ -84,7 +85,7 @@ def schedule_connections(problem: Problem) -> Phases:
         found, listed = _best(task)
     else:
         given = _asked(task, problem.search.router).route(task)
-        found, listed = assemble(given), given.order is not None
+        found, listed = assemble(given, problem.pattern.before), given.order is not None
     found = _counted(task, found if listed else _in_lists(problem, found))
     wrong = broken(problem, task, found)
     if wrong is not None:
@@ -122,8 +123,12 @@ def _counted(task: Task, phases: Phases) -> Phases:
 
 
 def _in_lists(problem: Problem, phases: Phases) -> Phases:
-    """The transfers of every phase as an event list starts them, where a node has few in flight; routes are kept."""
-    if problem.machine.costs_for("connections").in_flight is None or phases.offsets.size < 2:
+    """The transfers of every phase as an event list starts them, where a node has few in flight; routes are kept.
+
+    Those of a pattern with an order stay as they are, each behind what it follows.
+    """
+    few = problem.machine.costs_for("connections").in_flight is not None
+    if not few or problem.pattern.before is not None or phases.offsets.size < 2:
         return phases
     with suppress(_core.Interrupted):  # phases are what counts
         start = time_event_list(problem, phases, method="connections")[:, 0]
@@ -187,7 +192,7 @@ def _found(task: Task, router: Router) -> tuple[Phases, bool] | None:
             continue
         try:
             routed = router.route(given)
-            phases = _balanced(given, assemble(routed))
+            phases = _balanced(given, assemble(routed, task.problem.pattern.before))
             listed = routed.order is not None and not _unequal(task)
             if task.problem.search.phases is not None:
                 phases, listed = _counted(task, phases if listed else _in_lists(task.problem, phases)), True

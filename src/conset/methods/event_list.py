@@ -39,6 +39,7 @@ from conset import _core
 from conset.methods.core import NO_LINKS, NO_OFFSETS, Timing, core_arguments, core_order, time_lines
 from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem
+from conset.schedule.posting import depths
 
 RESTARTS = 50
 """In a sweep of effort."""
@@ -73,7 +74,8 @@ def schedule_event_list(problem: Problem) -> Phases:
                 order = np.argsort(phase, kind="stable").astype(np.int32)
                 found.append(_in_order(timing, order))
     table = min(found, key=lambda times: float(times[:, 1].max()))
-    order = np.lexsort((table[:, 1], table[:, 0])).astype(np.int32)
+    depth = depths(problem.pattern.before, messages)  # of windows that are one instant
+    order = np.lexsort((depth, table[:, 1], table[:, 0])).astype(np.int32)
     return Phases(together.offsets, order, timetable=table[order], stopped_early=_core.should_stop(True))
 
 

@@ -11,7 +11,9 @@ Complexity: O(messages · hops · phases / 64) in time, words in which a resourc
 out; one bit for each phase and contended resource in memory, 1 + log₂(limit) where a limit is above 1; no stored route.
 When to use it: always a sound answer; the best one for ports alone is coloring. No guarantee but this: a message that
 shares resources with k others stands in one of the first k + 1 phases, where there is neither order nor duplex rule.
-Order: messages that are ready go first-fit in the same sequence, into phases after those of all before them.
+Order: messages that are ready go first-fit in the same sequence, into phases after those of all before them: a phase of
+this and of all methods for limits on ports and links holds what is in flight together, which messages in order never
+are. `connections`, `event-list` and `naive` keep an order inside phases.
 Exchange: a phase in which the source receives or the target sends is closed, except the one that holds the message
 coming back, while neither end has another partner.
 Effort: each further sweep places the messages again, phase by phase of the best result so far with the phases in

@@ -4,6 +4,9 @@ Problem: send a pattern with no scheduling at all, as a loop of non-blocking sen
 Idea: one phase; every rank posts its messages by index, or in the order asked for: by rising target, by rising distance
 so that no two ranks begin with one target, drawn, the longest first, pair by pair, or dimension by dimension.
 Invariant: none but that every message stands in the phase once. No limit is kept: ports and links are shared.
+Order: a message stands behind all that must end before it, and waits for them: first the messages without any before
+them, then those that follow one of these, and so on, by index or drawn. An order by targets or sizes that would put a
+message before one that it must follow is refused.
 Complexity: O(messages) in time and memory, O(messages · log(messages)) time where an order is asked for.
 When to use it: as the baseline, and where messages are so few or so short that no contention arises. Not on machines
 whose links or ports lose throughput under contention.
@@ -14,29 +17,58 @@ Reference: Wang, Ranka: Scheduling of unstructured communication on the Intel iP
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from conset.methods.method import refuse_limits, refuse_order, require
+from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem
-from conset.schedule.posting import order_messages
+from conset.schedule.posting import depths, order_messages
+
+FREE = ("schedule", "random")
+"""Orders of a rank's messages that say nothing of targets and sizes."""
 
 
 def applies_naive(problem: Problem) -> str | None:
     """Why this problem is outside of the domain, None where it is inside."""
-    return refuse_order(problem, "naive") or refuse_limits(problem, "naive")
+    return refuse_limits(problem, "naive") or _refuse_posting(problem)
+
+
+def _refuse_posting(problem: Problem) -> str | None:
+    """The lists of ranks cannot have the order asked for and that of the messages."""
+    before, posting = problem.pattern.before, problem.search.posting
+    if before is None or posting in FREE:
+        return None
+    stuck = np.flatnonzero(_depth(problem) < 0)
+    if not stuck.size:
+        return None
+    return f"method naive requires lists by posting {posting} that keep the order of messages, given message {stuck[0]}"
+
+
+def _depth(problem: Problem) -> NDArray[np.int32]:
+    """shape=(messages): how many stand before each, one after the other; in lists that are given, along them too."""
+    before, search = problem.pattern.before, problem.search
+    pairs = np.zeros((0, 2), np.int32) if before is None else before
+    if search.posting not in FREE:
+        listed = order_messages(problem.pattern, search.posting, search.seed)
+        one, other = listed[:-1], listed[1:]
+        same = problem.pattern.source[one] == problem.pattern.source[other]
+        pairs = np.concatenate([pairs, np.stack([one[same], other[same]], axis=1)])
+    return depths(pairs, problem.pattern.messages)
 
 
 def schedule_naive(problem: Problem) -> Phases:
     """One phase of all messages by source, then `problem.search.posting`; no phase where there are none.
 
     Raises:
-        UsageError: `posting` is no order. InputError: the pattern has an order, a limit is to be kept, or the network
-            does not have the order asked for.
+        UsageError: `posting` is no order. InputError: it breaks the order of messages, a limit is to be kept, or the
+            network does not have the order asked for.
     """
     require(applies_naive(problem))
     messages = problem.pattern.messages
     offsets = np.array([0, messages] if messages else [0], np.int64)
-    order = order_messages(
+    listed = order_messages(
         problem.pattern, problem.search.posting, problem.search.seed, topology=problem.machine.topology,
         placement=problem.placement,
     )  # fmt: skip
-    return Phases(offsets, order)
+    if problem.pattern.before is not None:
+        listed = listed[np.argsort(_depth(problem)[listed], kind="stable")]
+    return Phases(offsets, listed)

@@ -58,6 +58,33 @@ def order_of_transfers(
     return first.astype(np.int32), second.astype(np.int32)
 
 
+def depths(before: NDArray[np.integer] | None, messages: int) -> NDArray[np.int32]:
+    """shape=(messages), int32: how many must end before each, one after the other; -1 behind or in a cycle.
+
+    Sorted by depth, every message stands behind those before it. All of one depth at once: O(messages + pairs) time, a
+    few calls a depth.
+
+    Args:
+        before: shape=(pairs, 2), messages (or transfers), or None.
+        messages: how many there are.
+    """
+    depth = np.zeros(messages, np.int32)
+    if before is None or not len(before):
+        return depth
+    first, second = before[np.argsort(before[:, 0], kind="stable")].T
+    starts = np.searchsorted(first, np.arange(messages + 1))
+    waits = np.bincount(second, minlength=messages)
+    depth[waits > 0] = -1
+    free, level = np.flatnonzero(waits == 0), 0
+    while free.size:
+        count = starts[free + 1] - starts[free]
+        reached = second[np.repeat(starts[free] - np.cumsum(count) + count, count) + np.arange(count.sum())]
+        np.subtract.at(waits, reached, 1)
+        free, level = np.unique(reached[waits[reached] == 0]), level + 1
+        depth[free] = level
+    return depth
+
+
 def most_posted(
     source: NDArray[np.int32], target: NDArray[np.int32], phase_of: NDArray[np.int32], sync: Sync
 ) -> tuple[int, int]:

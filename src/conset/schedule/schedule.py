@@ -205,6 +205,17 @@ class Schedule(ValueObject):
         return slice(int(self.phase_offsets[p]), int(self.phase_offsets[p + 1]))
 
     @cached_property
+    def posted(self) -> NDArray[np.int32]:
+        """shape=(transfers), int32: the transfers in the order in which ranks post them, phase after phase.
+
+        In a phase as listed, or where there is a timetable by start, then end, then as listed.
+        """
+        if self.timetable is None:
+            return frozen(np.arange(self.transfers, dtype=np.int32))
+        start, end = self.timetable.T
+        return frozen(np.lexsort((end, start, self.phase_of)).astype(np.int32))
+
+    @cached_property
     def phase_of(self) -> NDArray[np.int32]:
         """shape=(transfers), int32: the phase of each transfer."""
         return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))

@@ -9,10 +9,12 @@
 //     barrier   a step is a group of phases; its receives are started before the barrier that it begins with, so that
 //               every message is expected. A rank without a message in a group takes part in its barrier.
 // Sends start in posting order; one that may not start yet holds those behind it: its target has not signalled, a
-// receive that it needs has not ended, or as many are open as may be (whichever ends first makes place). What a send
-// carries is packed or gathered just before it starts; what a receive brings is unpacked or scattered when it is seen
-// to have ended (conset/execution/rank_memory.hpp). What a rank has for itself is copied when an exchange begins; a
-// message to itself is one like any other.
+// receive or an earlier send that it needs has not ended, or as many are open as may be (whichever ends first makes
+// place). Under every policy a receive that has needs of its own is signalled: its target tells its source when they
+// have ended, in posting order, whatever else it waits for. What a send carries is packed or gathered just before it
+// starts; what a receive brings is unpacked or scattered when it is seen to have ended
+// (conset/execution/rank_memory.hpp). What a rank has for itself is copied when an exchange begins; a message to itself
+// is one like any other.
 //
 // Invariant: a rank starts the receives of a step and gives its signals before it waits, and it waits for nothing but
 // what the graph of conset/execution/check.py knows: a plan that passes there ends here, eager or rendezvous. No call
@@ -101,14 +103,22 @@ private:
     static constexpr int kData = 1, kSignal = 2;
 
     bool make_requests(Requests& requests, const RankOperations& operations, bool sends);
-    bool make_signals(Array<Handle>& signals, const RankOperations& operations, bool sends);
+    // Zero bytes to, or from, the peers of some operations, which are named in their order.
+    struct Signals {
+        Array<std::size_t> operation;
+        Array<Handle> handles;
+        std::size_t from(std::size_t k) const;  // the first of operation k or a later one
+    };
+    bool make_signals(Signals& signals, const RankOperations& operations, bool sends);
 
     bool fine(const char* call, int code);
     bool test(Handle& request, bool& ended);
     bool startall(Array<Handle>& requests, std::size_t begin, std::size_t end);
 
+    bool give_signals();  // to those whose needs have ended
     ExchangeState enter();
     ExchangeState pass_barrier();
+    ExchangeState begin_sends();
     ExchangeState start_sends();
     ExchangeState end_receives();
     ExchangeState end_sends();
@@ -116,6 +126,8 @@ private:
     // Whether send k may start behind `gathered` others that are about to.
     ExchangeState may_start(std::size_t k, std::size_t gathered);
     ExchangeState has_place(std::size_t gathered);
+    // Whether the needs of operation k have ended; `next`: the first that was not seen to.
+    ExchangeState needs_ended(const RankNeeds& needs, std::size_t k, std::size_t& next);
     ExchangeState receive_ended(std::size_t k);
     ExchangeState send_ended(std::size_t k);
 
@@ -129,7 +141,7 @@ private:
 
     Array<RankStep> steps_;
     Requests sends_, receives_;
-    Array<Handle> signals_in_, signals_out_;  // one for each send, one for each receive
+    Signals signals_in_, signals_out_;  // of sends, of receives
 
     // Where the exchange is. A cursor never goes back.
     Stage stage_ = Stage::idle;
@@ -138,6 +150,9 @@ private:
     std::size_t next_send_ = 0;     // the first that has not started
     std::size_t next_need_ = 0;     // the first need that has not been seen to be met
     std::size_t next_signal_ = 0;   // the first signal to this rank that has not been seen
+    std::size_t next_given_ = 0;    // the first signal that this rank has not given
+    std::size_t may_give_ = 0;      // up to where its signals are of steps that it has entered
+    std::size_t next_reason_ = 0;   // the first need of a signal that has not been seen to be met
     std::size_t next_receive_ = 0;  // the first to look at when a step ends
     std::size_t next_end_ = 0;      // likewise, of sends
     std::size_t next_noticed_ = 0;  // likewise, of signals that this rank gave

@@ -38,6 +38,17 @@ struct RankOwnCopies {
     bool operator==(const RankOwnCopies&) const = default;
 };
 
+// What must have ended before a send starts (`needs`), or before the source of a receive is told to send it
+// (`signals`): receives, and, from receives.size() on, sends that stand earlier. Those of send or receive k are
+// operations[offsets[k]] to operations[offsets[k + 1] - 1]; no offsets: none.
+struct RankNeeds {
+    Array<std::int64_t> offsets;
+    Array<std::int32_t> operations;
+
+    bool any(std::size_t k) const { return !offsets.empty() && offsets[k] != offsets[k + 1]; }
+    bool operator==(const RankNeeds&) const = default;
+};
+
 struct RankPlan {
     std::int64_t phases = 0;
     SyncKind sync = SyncKind::none;
@@ -46,8 +57,9 @@ struct RankPlan {
     RankOperations sends, receives;
     std::int64_t work_bytes = 0;
     RankCopies packs, unpacks;
-    Array<std::int64_t> need_offsets;  // by send; empty: none
-    Array<std::int32_t> needs;         // receives
+    RankNeeds needs;                // of sends
+    RankNeeds signals;              // of receives
+    Array<std::uint8_t> signalled;  // by send, nonzero: its target has needs for it; empty: none
     RankOwnCopies own;
     bool operator==(const RankPlan&) const = default;
 };

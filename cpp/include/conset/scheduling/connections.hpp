@@ -14,10 +14,12 @@ struct Wiring {
     View<const std::int32_t> source, target;
 };
 
-// Connection i leads from node source[i] to node target[i]; first[k] needs an earlier phase than second[k].
+// Connection i leads from node source[i] to node target[i]; second[k] is at least `apart` phases later than first[k]:
+// 1, or 0 where a phase keeps their order inside.
 struct Connections {
     View<const std::int32_t> source, target;
     View<const std::int32_t> first, second;
+    std::int32_t apart = 1;
 };
 
 // Nodes of every route, ends included.

@@ -80,6 +80,7 @@ private:
     Array<std::int64_t> order_offsets_;
     Array<std::int32_t> order_item_, order_edge_;  // neighbour; 2 * edge + (0: it comes later, 1: earlier)
     Array<std::int32_t> edge_first_, edge_second_, chain_before_, chain_after_;
+    std::int32_t apart_ = 1;  // slots from the first of a pair to the second at least
     // Free routes: links out of each node, and hops to each target.
     OutLinks out_;
     Array<std::int32_t> out_source_, out_target_;

@@ -57,6 +57,7 @@ private:
 
     void order_connections();
     bool place(std::int32_t i);
+    std::int32_t latest(std::int32_t i) const;
     void open_phases(std::int32_t i, std::int32_t earliest, std::int32_t latest);
     bool start(std::int32_t i, std::int32_t phase, std::int32_t turn);
     bool search(std::int32_t i);
@@ -93,7 +94,7 @@ private:
     Array<std::int32_t> least_;                             // [phase]: fewest channels in use at a node
     Array<std::int32_t> phase_;
     Array<Array<std::int32_t>> path_;  // links
-    Array<std::int32_t> successor_offsets_, successor_, earliest_, height_;
+    Array<std::int32_t> successor_offsets_, successor_, earliest_, height_, depth_;
     Array<Reached> reached_;
     std::uint64_t searches_ = 0;
     double scale_ = 0;             // of latencies that are costs [1/s]; 0: channels in use are

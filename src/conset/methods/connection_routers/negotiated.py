@@ -9,6 +9,7 @@ other, as long as that succeeds.
 Invariant: what is returned keeps all limits.
 Guarantee: none; complete exchange on the 8 × 8 torus with 12 channels: 27 phases (the bound) with ΣL = 81 (bound 79).
 Complexity: that of the engine, a few tries of it.
+Order: no message stands in an earlier phase than those before it; inside one the list keeps it.
 When to use it: any network and pattern of up to some ten thousand connections; symmetric ones are better off with
 orbits or the closed form. Unequal sizes: only channels (and the limits that were asked for) count, bytes are balanced
 later.
@@ -26,7 +27,6 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.errors import InputError
 from conset.methods.connection_routers.task import Routed, Task
-from conset.methods.core import core_order
 from conset.methods.negotiated import CHANNELS, LINKS, Assignment, fewest_slots, negotiate
 from conset.network.routes import core_network, core_widths, route_nodes
 
@@ -70,7 +70,7 @@ def route_negotiated(task: Task) -> Routed:
 
 def _items(task: Task) -> _core.NegotiatedItems:
     topology, width = task.topology, core_widths(task.topology)
-    messages = _core.Connections(task.source, task.target, *core_order(task.problem))
+    messages = task.connections
     if topology.kind == "crossbar":
         network = core_network(topology, task.problem.machine.routing)
         return _core.NegotiatedItems(network, messages, width, False)

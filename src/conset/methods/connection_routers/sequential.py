@@ -13,8 +13,10 @@ Measured: complete exchange, 12 channels: 8 × 8 torus 28 phases in 0.3 s, ΣL 1
 torus 199 phases in 2 minutes (bound 192).
 Departures: the text leaves the order of connections, the number of rounds and the share ripped up open: longest first
 with random ties and random order in turn, 10 rounds per unit of effort, a tenth. Rip-up gains one phase from a bad
-order, none from a good one. Copies among equals take turns from a random one. An order between connections is kept by
-giving each the phases between its predecessors' and the length of the longest chain behind it; without rip-up then.
+order, none from a good one. Copies among equals take turns from a random one. An order between connections is kept
+inside phases and across them: none stands in an earlier phase than its predecessors, and one with b messages before it
+on its longest chain of n takes the first (b + 1) / n of the phases, so that there is room for those behind; without
+rip-up then.
 Demands: a resource is shared evenly, so a connection enters only where rate / (users + 1) is enough for itself and for
 everyone there, and where nobody waits longer than is demanded (`demand_ledger.hpp`); without rip-up then.
 Reference: Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp Through Communication Context
@@ -32,7 +34,6 @@ from conset import _core
 from conset.errors import NoScheduleError
 from conset.methods.connection_routers.demands import link_rates
 from conset.methods.connection_routers.task import Routed, Task
-from conset.methods.core import core_order
 from conset.units import count_of
 
 SHARE = 0.1
@@ -101,7 +102,7 @@ def build_router(task: Task, phases: int, seed: int) -> _core.SequentialRouter:
     )
     return _core.SequentialRouter(
         _core.Wiring(topology.nodes, source, target),
-        _core.Connections(task.source, task.target, *core_order(task.problem)),
+        task.connections,
         _core.RouterLimits(channels=channels, send=send, receive=receive, link=link),
         _demands(task), phases=phases, weight=1, seed=seed,
     )  # fmt: skip

@@ -10,13 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from conset import _core
 from conset.machine.times import Work, profile_phases, synchronization_s, work_of
+from conset.methods.core import core_order
 from conset.methods.problem import Phases, Problem
 from conset.network.routes import route_hops
 from conset.network.routing import Routing, usable_ends
 from conset.network.topology import Topology
 from conset.schedule.linkage import number_channels
 from conset.schedule.loads import chosen_links, phase_loads
+from conset.schedule.posting import depths
 from conset.schedule.schedule import Schedule
 
 Score = tuple[float, ...]
@@ -60,6 +63,11 @@ class Task:
         return self.problem.limits.channels or 2**30
 
     @cached_property
+    def connections(self) -> _core.Connections:
+        """For the core: an order is kept inside phases, too."""
+        return _core.Connections(self.source, self.target, *core_order(self.problem), apart=0)
+
+    @cached_property
     def links(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(from, to) of every link a route may take; what is none joins a node to itself.
 
@@ -84,10 +92,12 @@ class Task:
 
     @cached_property
     def least_phases(self) -> int:
-        """No schedule needs fewer phases, whatever its routes: channels in all, a node's own, ports, links, chains."""
-        chain = self._longest_chain
+        """No schedule needs fewer phases, whatever its routes: channels in all, a node's own, ports, links.
+
+        An order needs none: a phase keeps it inside.
+        """
         if not self.leaves.any():
-            return chain
+            return min(self.source.size, 1)
         limits, nodes = self.problem.limits, self.topology.nodes
         sends = int(np.bincount(self.source[self.leaves], minlength=nodes).max())
         receives = int(np.bincount(self.target[self.leaves], minlength=nodes).max())
@@ -101,20 +111,7 @@ class Task:
             usable = self.links[0] != self.links[1]
             width = int(self.topology.widths()[usable].sum(dtype=np.int64))
             counts += [(int(self.hops.sum(dtype=np.int64)), limits.link * width)]
-        return max(chain, *(-(-need // supply) for need, supply in counts))
-
-    @property
-    def _longest_chain(self) -> int:
-        """Messages of the longest chain of the order; 1 without an order, 0 without messages."""
-        pattern = self.problem.pattern
-        rank = np.ones(pattern.messages, np.int64)
-        if pattern.before is not None:
-            while True:
-                later = rank[pattern.before[:, 0]] + 1
-                if (later <= rank[pattern.before[:, 1]]).all():
-                    break
-                np.maximum.at(rank, pattern.before[:, 1], later)
-        return int(rank.max(initial=0))
+        return max(1, *(-(-need // supply) for need, supply in counts))
 
     @cached_property
     def equal_sizes(self) -> bool:
@@ -248,9 +245,18 @@ class Routed:
         return int(np.unique(self.phase).size)
 
 
-def assemble(routed: Routed) -> Phases:
-    """Phases of whole messages with their routes and channels; empty phases vanish."""
-    phases = Phases.of(routed.phase, routed.order)
+def assemble(routed: Routed, before: NDArray[np.int32] | None = None) -> Phases:
+    """Phases of whole messages with their routes and channels; empty phases vanish.
+
+    Args:
+        routed: what a router found.
+        before: the pattern's order: in the list of a phase messages follow those before them.
+    """
+    order = routed.order
+    if before is not None:
+        depth = depths(before, routed.phase.size)
+        order = np.argsort(np.lexsort((np.arange(depth.size) if order is None else order, depth))).astype(np.int32)
+    phases = Phases.of(routed.phase, order)
     length = np.diff(routed.offsets)[phases.message]
     offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
     index = np.arange(offsets[-1]) + np.repeat(routed.offsets[phases.message] - offsets[:-1], length)

@@ -1,6 +1,8 @@
 """Order: the partial order between messages, timetables, and the order in which each rank posts.
 
-Messages keep their order across phases, and inside one by its timetable.
+Messages keep their order across phases, and inside one by its timetable, or without one by its list: ranks post what is
+listed earlier first, and the second of two messages waits for the first. In a timetable the first one ends when the
+second one starts or before; of two windows that are one instant, the list decides.
 
 In a timetable what overlaps in time shares no port and no unit of a link's width: at any instant a node sends at most
 one message, receives at most one, and a link carries at most one per unit of its width, whatever the limits of the
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +42,8 @@ class _Extent:
 
     Attributes:
         present: whether it is scheduled at all.
-        first: the transfer that starts first: in the earliest phase, there by the timetable or the list.
-        last: the transfer that ends last.
+        first: the transfer that starts first: in the earliest phase, there by the timetable, then the list.
+        last: the transfer that ends last, likewise.
     """
 
     present: Mask
@@ -63,13 +66,21 @@ def check_order(traffic: Traffic) -> list[Violation]:
     both = extent.present[column].all(axis=1)
     pairs, first, second = pairs[both], extent.last[column[both, 0]], extent.first[column[both, 1]]
     phase = np.searchsorted(traffic.offsets, np.stack([first, second]), side="right") - 1
-    late = phase[0] >= phase[1]
-    if document.timetable is not None:
-        same = phase[0] == phase[1]
-        late &= ~(same & (document.timetable[first, 1] <= document.timetable[second, 0]))
+    late = (phase[0] > phase[1]) | ((phase[0] == phase[1]) & ~_earlier(traffic, first, second))
     return [
         _order_violation(traffic, int(pairs[n]), int(first[n]), int(second[n])) for n in np.flatnonzero(late).tolist()
     ]
+
+
+def _earlier(traffic: Traffic, first: Ints, second: Ints) -> Mask:
+    """Whether `first` ends in a phase before `second` starts there."""
+    table = traffic.document.timetable
+    if table is None:
+        return first < second
+    ends, starts = table[first, 1], table[second, 0]
+    instant = (ends == table[first, 0]) & (starts == table[second, 1])
+    earlier: Mask = (ends < starts) | ((ends == starts) & (~instant | (first < second)))
+    return earlier
 
 
 def _extents(traffic: Traffic, ordered: Ints) -> _Extent:
@@ -84,13 +95,15 @@ def _extents(traffic: Traffic, ordered: Ints) -> _Extent:
     present = np.zeros(ordered.size, bool)
     present[slot] = True
     return _Extent(
-        present, _earliest(ordered.size, slot, ids, phase, start), _earliest(ordered.size, slot, ids, -phase, -end)
+        present,
+        _least(ordered.size, slot, ids, (phase, start, start < end, ids)),
+        _least(ordered.size, slot, ids, (-phase, -end, start < end, -ids)),
     )
 
 
-def _earliest(count: int, slot: Ints, ids: Ints, phase: Ints, time: NDArray[np.float64]) -> Ints:
-    """For each slot the transfer that is lowest by (phase, time); 0 where there is none."""
-    order = np.lexsort((ids, time, phase, slot))
+def _least(count: int, slot: Ints, ids: Ints, keys: tuple[NDArray[Any], ...]) -> Ints:
+    """For each slot the transfer with the least keys, the first key first; 0 where there is none."""
+    order = np.lexsort((*keys[::-1], slot))
     result = np.zeros(count, np.intp)
     head = np.diff(slot[order], prepend=-1) != 0
     result[slot[order][head]] = ids[order][head]
