@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.execution.plan import Plan
+from conset.execution.plan import Needs, Plan
 from conset.pattern.pattern import Pattern
 
 Bytes = NDArray[np.uint8]
@@ -19,8 +19,7 @@ def slow_exchange(plan: Plan, send: list[Bytes], rng: np.random.Generator) -> li
     sends, receives = plan.sends, plan.receives
     arrival = {int(t): k for k, t in enumerate(receives.transfer)}
     needs = [
-        set(needs_of(plan.needs, k)) | set(needs_of(plan.signals, arrival[int(sends.transfer[k])]))
-        for k in range(sends.count)
+        needs_of(plan.needs, k) | needs_of(plan.signals, arrival[int(sends.transfer[k])]) for k in range(sends.count)
     ]
     waiting, flying, ended = set(range(sends.count)), {}, set()
     while waiting or flying:
@@ -44,6 +43,10 @@ def slow_exchange(plan: Plan, send: list[Bytes], rng: np.random.Generator) -> li
             received[rank][target : target + size] = work[rank][source : source + size]
         ended |= {at, receives.count + k}
     return received
+
+
+def needs_of(needs: Needs | None, k: int) -> set[int]:
+    return set() if needs is None else set(rows_of(needs, k, needs.operation))
 
 
 def buffers_of(pattern: Pattern, rng: np.random.Generator) -> tuple[list[Bytes], list[Bytes]]:

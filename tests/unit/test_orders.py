@@ -84,7 +84,7 @@ def from_one(messages: int, before: Pairs) -> Pattern:
 
 @given(ACYCLIC, st.lists(st.integers(0, 4), min_size=12, max_size=12), st.sampled_from([[0, 5], [0, 2, 5]]))
 def test_chains_of_phases_add_up_what_messages_take_alone(before: Pairs, phase: list[int], batches: list[int]) -> None:
-    """Pairs inside a phase, or with the second before the first, do not count; a batch begins anew."""
+    """Pairs with the second before the first do not count; a batch begins anew."""
     machine = parse_machine("crossbar:3,overhead=1us,port=1GB/s")
     order = np.argsort(phase, kind="stable").astype(np.int32)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(phase, minlength=5))])
@@ -94,7 +94,7 @@ def test_chains_of_phases_add_up_what_messages_take_alone(before: Pairs, phase: 
     batch = np.repeat(np.arange(len(batches) - 1), np.diff(batches))
     end: dict[int, float] = {}
     for m in order.tolist():
-        behind = [i for i, j in before if j == m and phase[i] < phase[m] and batch[phase[i]] == batch[phase[m]]]
+        behind = [i for i, j in before if j == m and phase[i] <= phase[m] and batch[phase[i]] == batch[phase[m]]]
         end[m] = max((end[i] for i in behind), default=0.0) + latency + (m + 1) * 1e-6
     for p in range(5):
         inside = [m for m in range(12) if batch[phase[m]] == batch[p] and phase[m] <= p]

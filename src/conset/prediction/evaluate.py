@@ -21,7 +21,7 @@ from conset.network.routes import core_network
 from conset.network.topology import Topology
 from conset.prediction.policies import POLICIES, batch_offsets, formula_of, synchronizations
 from conset.prediction.prediction import Prediction
-from conset.prediction.terms import chain_busy, message_costs, slots_of, timetable_busy
+from conset.prediction.terms import chain_busy, message_costs, order_busy, slots_of, timetable_busy
 from conset.schedule.loads import chosen_links
 from conset.schedule.posting import most_posted
 from conset.schedule.schedule import Schedule
@@ -122,6 +122,9 @@ def _busy(schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.in
     if schedule.pattern.before is not None:
         time, last = chain_busy(schedule, costs, batches)
         busy = busy.or_later(time, "chain", last)
+        if schedule.timetable is None:
+            waves = order_busy(schedule, costs, policy, batches, lambda rows: _transfers(schedule, rows))
+            busy = busy.or_later(waves[0], "partners", *waves[1:])
     if schedule.timetable is not None:
         table = timetable_busy(
             schedule, work_of(machine, costs, policy.kind), costs.half_duplex, batches, latest_ends=latest_ends
@@ -139,8 +142,18 @@ def _opened(schedule: Schedule, batches: NDArray[np.int64]) -> NDArray[np.int64]
     return opened
 
 
-def _transfers(schedule: Schedule, *, copies: bool = True) -> tuple[_core.Transfers, _core.Ranks]:
-    """The transfers of a schedule, and the ranks at their ends; `copies`: whether these pay for what is packed."""
+def _transfers(
+    schedule: Schedule, rows: NDArray[np.intp] | None = None, *, copies: bool = True
+) -> tuple[_core.Transfers, _core.Ranks]:
+    """The transfers of a schedule, and the ranks at their ends.
+
+    Args:
+        schedule: whose.
+        rows: which transfers, in this order; None: all.
+        copies: whether ranks pay for what is packed.
+    """
+    if rows is not None:
+        schedule = schedule.rearranged(rows, np.array([0, rows.size]))
     machine, pattern, message = schedule.machine, schedule.pattern, schedule.message
     source, target = np.ascontiguousarray(schedule.source_node), np.ascontiguousarray(schedule.target_node)
     sender, receiver = source, target

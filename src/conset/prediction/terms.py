@@ -3,6 +3,12 @@
 Chains: messages that must follow one another take at least their times alone, added up, as every message starts when
 those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
 
+Order inside a phase: its messages form waves, those that follow none of it, those that follow one of these, and so on. A
+rank begins a wave when all that it sends and receives in the one before is delivered, as under `local` it begins a
+phase, but sets up once a phase. Without barriers between phases waves go through all of them; under `local` and `ready`
+every phase has its own. So a message that follows one other of its rank also waits for the rest of that wave: where few
+messages have an order that is long by up to the rest. Cost: that of the recurrence.
+
 Timetables: a phase lasts until its last transfer has ended. A timetable is kept as an order: every port and every unit
 of a link takes its transfers in the order of their starts, each as soon as it is free and what must come before has
 ended. On the schedule's own machine that gives its times back, and a phase is never said to be shorter than its table;
@@ -12,6 +18,8 @@ through all of them. Messages that a timetable keeps apart on a link do not bloc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
@@ -24,8 +32,12 @@ from conset.machine.machine import Machine
 from conset.machine.times import Work, link_work, transfer_s, transfer_times
 from conset.network.routes import core_network, core_widths
 from conset.schedule.loads import chosen_links
-from conset.schedule.posting import order_of_transfers
+from conset.schedule.posting import depths, order_of_transfers
 from conset.schedule.schedule import Schedule
+from conset.schedule.sync import Sync
+
+RankedTransfers = Callable[[NDArray[np.intp]], tuple[_core.Transfers, _core.Ranks]]
+"""Transfers by their indices, with the ranks at their ends."""
 
 
 def slots_of(schedule: Schedule, costs: Costs) -> int | None:
@@ -89,21 +101,12 @@ def chain_busy(
         chosen_links(schedule),
         schedule.packed,
     ).alone
-    batch = np.repeat(np.arange(batches.size - 1), np.diff(batches))[schedule.phase_of]
     end = np.array(alone, np.float64)
-    phase = schedule.phase_of
-    first, second = order_of_transfers(schedule.pattern.before, schedule.message)
-    begins_s = np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
-    # inside a phase the timetable keeps the order
-    kept = (batch[first] == batch[second]) & ((phase[first] < phase[second]) | (schedule.timetable is not None))
-    order = np.lexsort((begins_s[second[kept]], phase[second[kept]]))
-    first, second = first[kept][order], second[kept][order]
-    if schedule.timetable is None:  # those of a phase wait for other phases alone
-        for low, high in pairwise([0, *(np.flatnonzero(np.diff(phase[second])) + 1).tolist(), second.size]):
-            np.maximum.at(end, second[low:high], end[first[low:high]] + alone[second[low:high]])
-    else:
-        for i, j in zip(first.tolist(), second.tolist(), strict=True):
-            end[j] = max(end[j], end[i] + alone[j])
+    first, second = _pairs(schedule, batches)
+    depth = depths(np.stack([first, second], axis=1), schedule.transfers)[second]
+    order = np.argsort(depth, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
+        np.maximum.at(end, second[own], end[first[own]] + alone[second[own]])
     time, last = np.zeros(schedule.phases), np.zeros(schedule.phases, np.int64)
     latest, begins = (0.0, 0), set(batches.tolist())
     for p in range(schedule.phases):
@@ -115,6 +118,68 @@ def chain_busy(
             latest = max(latest, (float(end[k]), k))
         time[p], last[p] = latest
     return time, last
+
+
+def order_busy(
+    schedule: Schedule, costs: Costs, sync: Sync, batches: NDArray[np.int64], transfers: RankedTransfers
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """(time, rank, set-ups), shape=(phases): when ranks have ended the waves up to each phase since its batch began [s].
+
+    Of a batch without an order inside, 0: it has other terms.
+
+    Args:
+        schedule: of a pattern with an order, without a timetable.
+        costs: of the method.
+        sync: the policy.
+        batches: shape=(batches + 1), int64, over phases.
+        transfers: of some transfers, as the core takes them.
+    """
+    time, rank, setups = np.zeros(schedule.phases), *np.zeros((2, schedule.phases), np.int64)
+    pairs = np.stack(_pairs(schedule, batches), axis=1)
+    phase = schedule.phase_of
+    apart = sync.kind in ("local", "ready")  # phases are waves of their own
+    if apart:
+        pairs = pairs[phase[pairs[:, 0]] == phase[pairs[:, 1]]]
+    depth = depths(pairs, schedule.transfers)
+    without = replace(costs, setup_s=0.0)
+    given = message_costs(schedule.machine, without, sync.kind, in_flight=slots_of(schedule, costs))
+    has = _phases_of_ranks(schedule)
+    for low, high in pairwise(batches.tolist()):
+        rows = slice(int(schedule.phase_offsets[low]), int(schedule.phase_offsets[high]))
+        if not depth[rows].any():
+            continue
+        keys = (depth[rows], phase[rows]) if apart else (depth[rows],)
+        order = np.lexsort(keys)
+        changes = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+        cuts = np.concatenate([[0], np.flatnonzero(changes) + 1, [order.size]]).astype(np.int64)
+        ends = _core.time_ranks(*transfers(order + rows.start), cuts, given)
+        wave = np.empty(order.size, np.intp)
+        wave[order] = np.repeat(np.arange(cuts.size - 1), np.diff(cuts))
+        last = np.zeros(high - low, np.intp)
+        np.maximum.at(last, phase[rows] - low, wave)
+        last = np.maximum.accumulate(last)
+        rank[low:high] = ends.rank[last]
+        key = rank[low:high] * schedule.phases
+        setups[low:high] = np.searchsorted(has, key + np.arange(low, high), side="right") - np.searchsorted(has, key + low)
+        time[low:high] = ends.end[last] + setups[low:high] * costs.setup_s
+    return time, rank, setups
+
+
+def _pairs(schedule: Schedule, batches: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(first, second): transfers of one batch that follow one another, in the order in which they are posted."""
+    first, second = order_of_transfers(schedule.pattern.before, schedule.message)
+    batch = np.repeat(np.arange(batches.size - 1), np.diff(batches))[schedule.phase_of]
+    place = np.empty(schedule.transfers, np.int64)
+    place[schedule.posted] = np.arange(schedule.transfers)
+    kept = (batch[first] == batch[second]) & (place[first] < place[second])
+    return first[kept], second[kept]
+
+
+def _phases_of_ranks(schedule: Schedule) -> NDArray[np.int64]:
+    """rank · phases + phase wherever a rank has transfers, rising."""
+    pattern, message = schedule.pattern, schedule.message
+    ends = np.stack([pattern.source[message], pattern.target[message]]).astype(np.int64)
+    return np.unique(ends * schedule.phases + schedule.phase_of)
 
 
 def timetable_busy(
@@ -135,14 +200,13 @@ def timetable_busy(
     topology, links = machine.topology, chosen_links(schedule)
     source, target = (np.ascontiguousarray(node, np.int32) for node in (schedule.source_node, schedule.target_node))
     duration = transfer_s(machine, work, source, target, schedule.size, links)
-    order = np.lexsort((table[:, 1], table[:, 0], schedule.phase_of)).astype(np.int32)
     width = core_widths(topology)
     first, second = order_of_transfers(schedule.pattern.before, schedule.message)
     lines = _core.TimeLines(
         network=core_network(topology, machine.routing), source=source, target=target, route_offsets=links[0],
         route_links=links[1], width=width, serial=half_duplex, duration=duration, first=first, second=second,
     )  # fmt: skip
-    _, end = _core.time_in_order(lines, order, schedule.phase_offsets[batches])
+    _, end = _core.time_in_order(lines, schedule.posted, schedule.phase_offsets[batches])
     busy = np.zeros(schedule.phases)
     full = np.flatnonzero(np.diff(schedule.phase_offsets))
     busy[full] = np.maximum.reduceat(end, schedule.phase_offsets[full])

@@ -136,12 +136,12 @@ def _passes(program: Program) -> list[tuple[int, bool]]:
     ]
 
 
-def _phases_in(schedule: Schedule, back: bool) -> NDArray[np.int64]:
-    """The transfers of a schedule, phase after phase, the last phase first where it runs backwards."""
+def _phases_in(schedule: Schedule, back: bool) -> NDArray[np.int32]:
+    """The transfers of a schedule as posted, phase after phase, the last phase first where it runs backwards."""
     if not back:
-        return np.arange(schedule.transfers)
-    pieces = [np.arange(*schedule.phase(p).indices(schedule.transfers)) for p in reversed(range(schedule.phases))]
-    return np.concatenate([np.zeros(0, np.int64), *pieces])
+        return schedule.posted
+    pieces = [schedule.posted[schedule.phase(p)] for p in reversed(range(schedule.phases))]
+    return np.concatenate([np.zeros(0, np.int32), *pieces])
 
 
 def _phase_offsets(program: Program, runs: Sequence[tuple[int, bool]]) -> NDArray[np.int64]:

@@ -142,19 +142,7 @@ def reorder(schedule: Schedule, order: Sequence[int]) -> Schedule:
         return schedule
     length = np.diff(schedule.phase_offsets)[list(order)]
     transfers = np.concatenate([np.arange(*schedule.phase(p).indices(schedule.transfers)) for p in order])
-    changed = replace(
-        schedule, phase_offsets=np.concatenate([[0], np.cumsum(length)]), message=schedule.message[transfers],
-        parts=None if schedule.parts is None else schedule.parts[transfers],
-        timetable=None if schedule.timetable is None else schedule.timetable[transfers],
-        route_offsets=None, route_nodes=None, channels=None,
-    )  # fmt: skip
-    if schedule.route_offsets is None or schedule.route_nodes is None:
-        return changed
-    begin, stops = schedule.route_offsets[transfers], np.diff(schedule.route_offsets)[transfers]
-    offsets = np.concatenate([[0], np.cumsum(stops)])
-    at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], stops)
-    channels = None if schedule.channels is None else schedule.channels[at]
-    return replace(changed, route_offsets=offsets, route_nodes=schedule.route_nodes[at], channels=channels)
+    return schedule.rearranged(transfers, np.concatenate([[0], np.cumsum(length)]))
 
 
 def number_contexts(

@@ -220,6 +220,27 @@ class Schedule(ValueObject):
         """shape=(transfers), int32: the phase of each transfer."""
         return frozen(np.repeat(np.arange(self.phases, dtype=np.int32), np.diff(self.phase_offsets)))
 
+    def rearranged(self, transfers: NDArray[np.integer], phase_offsets: NDArray[np.integer]) -> Schedule:
+        """Some of the transfers, or all, in this order and in these phases.
+
+        Args:
+            transfers: shape=(chosen): their indices.
+            phase_offsets: shape=(phases + 1), up to the number of those chosen.
+        """
+        changed = replace(
+            self, phase_offsets=phase_offsets, message=self.message[transfers],
+            parts=None if self.parts is None else self.parts[transfers],
+            timetable=None if self.timetable is None else self.timetable[transfers],
+            route_offsets=None, route_nodes=None, channels=None,
+        )  # fmt: skip
+        if self.route_offsets is None or self.route_nodes is None:
+            return changed
+        begin, stops = self.route_offsets[transfers], np.diff(self.route_offsets)[transfers]
+        offsets = np.concatenate([[0], np.cumsum(stops)])
+        at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], stops)
+        channels = None if self.channels is None else self.channels[at]
+        return replace(changed, route_offsets=offsets, route_nodes=self.route_nodes[at], channels=channels)
+
     def with_report(self, **changes: Any) -> Schedule:
         """The same schedule with fields of its report changed."""
         return replace(self, report=replace(self.report or CompileReport(), **changes))

@@ -215,7 +215,7 @@ class Workload(ValueObject):
         pattern, message = schedule.pattern, schedule.message
         order = np.zeros(0, np.int32)
         if schedule.timetable is not None:
-            order = np.lexsort((schedule.timetable[:, 0], schedule.phase_of)).astype(np.int32)
+            order = schedule.posted
         placed = schedule.placement is not None
         offsets, links = chosen_links(schedule)
         dep_offsets, deps = _dependences(schedule)
