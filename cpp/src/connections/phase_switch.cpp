@@ -238,7 +238,7 @@ bool PhaseSwitch<Handle>::end_receive(int number) {
         connection.unread += window.room;
         traffic_->release_packet(number);
     }
-    return std::find(traffic_->unreported.begin(), traffic_->unreported.end(), number) == traffic_->unreported.end();
+    return true;
 }
 
 template <class Handle>
@@ -255,7 +255,10 @@ template <class Handle>
 void PhaseSwitch<Handle>::close() {
     auto& traffic = *traffic_;
     const bool sound = !traffic.failed && !traffic.mpi.failed();
-    if (sound) wait_until_read();
+    if (sound) {
+        wait_until_read();
+        traffic.wait(WaitKind::all, -1, [&] { return traffic.unreported.empty(); });
+    }
     for (const int number : open_) {
         auto& connection = traffic.connections[as_size(number)];
         if (sound) {

@@ -24,7 +24,8 @@ void add_messages(MpiCalls<Handle>& calls) {
                                                   number(comm) / kMostRanks,
                                                   rank,
                                                   false,
-                                                  {}}));
+                                                  {},
+                                                  0}));
         return 0;
     };
     calls.recv_init = [](void* to, int count, Handle type, int source, int tag, Handle comm, Handle* made) {
@@ -42,7 +43,8 @@ void add_messages(MpiCalls<Handle>& calls) {
                                                   number(comm) / kMostRanks,
                                                   rank_in(comm),
                                                   false,
-                                                  {}}));
+                                                  {},
+                                                  0}));
         return 0;
     };
     calls.issend = [](const void* from, int count, Handle type, int target, int tag, Handle comm, Handle* made) {
@@ -60,7 +62,8 @@ void add_messages(MpiCalls<Handle>& calls) {
                                                number(comm) / kMostRanks,
                                                rank_in(comm),
                                                false,
-                                               {}});
+                                               {},
+                                               0});
         Mpi::here()->start(request);
         *made = handle<Handle>(request);
         return 0;
@@ -80,9 +83,37 @@ void add_messages(MpiCalls<Handle>& calls) {
                                                number(comm) / kMostRanks,
                                                rank_in(comm),
                                                false,
-                                               {}});
+                                               {},
+                                               0});
         Mpi::here()->start(request);
         *made = handle<Handle>(request);
+        return 0;
+    };
+    calls.isend = [](const void* from, int count, Handle type, int target, int tag, Handle comm, Handle* made) {
+        const std::scoped_lock lock(Mpi::here()->mutex);
+        const int rank = rank_in(comm);
+        if (rank == Mpi::here()->fail_isend_at) return 16;
+        Request request;
+        request.buffer = const_cast<void*>(from);
+        request.count = count;
+        request.type = number(type);
+        request.peer = target;
+        request.tag = tag;
+        request.comm = number(comm) / kMostRanks;
+        request.rank = rank;
+        const int started = Mpi::here()->make(request);
+        Mpi::here()->start(started);
+        *made = handle<Handle>(started);
+        return 0;
+    };
+    calls.start = [](Handle* request) {
+        const std::scoped_lock lock(Mpi::here()->mutex);
+        Mpi::here()->start(number(*request));
+        return 0;
+    };
+    calls.cancel = [](Handle* request) {
+        const std::scoped_lock lock(Mpi::here()->mutex);
+        Mpi::here()->cancel(number(*request));
         return 0;
     };
     calls.startall = [](int count, Handle* requests) {

@@ -3,6 +3,7 @@
 // sizes of messages agree; and counts what is left.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "conset/execution/mpi_calls.hpp"
+#include "conset/random.hpp"
 
 namespace conset::toy_ranks {
 
@@ -48,7 +50,9 @@ inline std::vector<std::byte> packed(const void* from, int count, int type) {
     return data;
 }
 
-inline void unpack(const std::vector<std::byte>& data, void* to, int count, int type) {
+// `most`: what a receive has place for; a message may be shorter.
+inline void unpack(const std::vector<std::byte>& data, void* to, int count, int type, bool most = false) {
+    if (most) count = std::min(count, static_cast<int>(data.size()) / type_of(type).size);
     if (data.size() != static_cast<std::size_t>(count) * static_cast<std::size_t>(type_of(type).size))
         throw std::logic_error("a message of " + std::to_string(data.size()) + " B meets a receive of another size");
     auto* first = static_cast<std::byte*>(to);
@@ -66,6 +70,7 @@ struct Request {
     int count = 0, type = kByte, peer = 0, tag = 0, comm = 0, rank = 0;
     bool collective = false;
     std::vector<std::byte> data;  // of a send
+    std::uint32_t looks = 0;      // so many until it is seen to end, once it has
 };
 
 // A collective that some ranks have come to.
@@ -88,7 +93,12 @@ public:
     }
 
     std::mutex mutex;
-    int fail_send_init_at = -1;  // rank
+    int fail_send_init_at = -1;            // rank
+    int fail_isend_at = -1;                // rank
+    bool short_messages = false;           // a receive may have place for more than is sent
+    std::uint32_t most_looks = 0;          // at a request that has ended, until it is seen to
+    std::function<void(Request&)> sent{};  // called with every send that starts
+    std::function<void(Request&)> cancelled{};  // and with every receive that is cancelled
 
     int ranks() const { return ranks_; }
     // Persistent requests and duplicated communicators that were not freed.
@@ -113,13 +123,15 @@ public:
         if (request.send) request.data = packed(request.buffer, request.count, request.type);
         const auto key = request.send ? std::tuple(request.comm, request.rank, request.peer, request.tag)
                                       : std::tuple(request.comm, request.peer, request.rank, request.tag);
-        auto& [sent, expected] = queues_[key];
-        (request.send ? sent : expected).push_back(number);
-        while (!sent.empty() && !expected.empty()) {
-            Request &from = at(sent.front()), &to = at(expected.front());
-            sent.pop_front();
+        request.looks = most_looks == 0 ? 0 : random_.below(most_looks);
+        if (request.send && sent) sent(request);
+        auto& [leaving, expected] = queues_[key];
+        (request.send ? leaving : expected).push_back(number);
+        while (!leaving.empty() && !expected.empty()) {
+            Request &from = at(leaving.front()), &to = at(expected.front());
+            leaving.pop_front();
             expected.pop_front();
-            unpack(from.data, to.buffer, to.count, to.type);
+            unpack(from.data, to.buffer, to.count, to.type, short_messages);
             from.ended = to.ended = true;
         }
     }
@@ -127,15 +139,36 @@ public:
     bool test(int number) {
         Request& request = at(number);
         if (!request.active) return true;
-        if (!request.ended) return false;
+        if (!request.ended || request.looks-- > 0) return false;
+        request.looks = 0;
         request.active = false;
         return true;
     }
 
     void free(int number) {
         Request& request = at(number);
-        if (request.active || request.freed) throw std::logic_error("a request is freed that is active, or was freed");
+        if ((request.active && request.persistent) || request.freed)
+            throw std::logic_error("a request is freed that is active, or was freed");
         request.freed = true;
+    }
+
+    // Of a receive.
+    void cancel(int number) {
+        Request& request = at(number);
+        if (!request.active || request.send) throw std::logic_error("what is cancelled is no active receive");
+        for (auto& [key, queues] : queues_)
+            if (const auto found = std::find(queues.second.begin(), queues.second.end(), number);
+                found != queues.second.end())
+                queues.second.erase(found);
+        request.ended = true;
+        if (cancelled) cancelled(request);
+    }
+
+    // Messages that nobody has received.
+    std::size_t unreceived() const {
+        std::size_t count = 0;
+        for (const auto& [key, queues] : queues_) count += queues.first.size();
+        return count;
     }
 
     // A source that has sent to this rank what it has not received, and how many bytes; -1: none has.
@@ -176,6 +209,7 @@ public:
 private:
     int ranks_, last_communicator_ = 0, communicators_ = 0;
     std::deque<Request> requests_;
+    Random random_{1};
     std::map<std::tuple<int, int, int, int>, std::pair<std::deque<int>, std::deque<int>>> queues_;
     std::map<std::pair<int, int>, Collective> collectives_;
     std::map<std::pair<int, int>, int> turns_, duplicates_, copies_;
