@@ -20,11 +20,12 @@ from conset.execution.planner import plan_program, plan_schedule
 from conset.formats.flat import PLAN_FILE, read_flat
 from conset.formats.program import document_of_program, write_program_document
 from conset.machine.limits import Limits
+from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.program import Program
+from conset.program.guarantees import program_guarantees
 from conset.program.program import Stage
-from conset.schedule.linkage import guarantees
 from conset.schedule.schedule import Schedule
 from hand_made_programs import forwarding, random_paths, random_pattern
 
@@ -33,8 +34,7 @@ def by_hand(program: Program) -> list[list[tuple[Any, ...]]]:
     """For each rank (phase, send, peer, bytes, order, bandwidth, latency), counted transfer by transfer."""
     found: list[list[tuple[Any, ...]]] = [[] for _ in range(program.ranks)]
     begin = 0
-    for schedule in program.schedules:
-        promised = guarantees(schedule)
+    for schedule, promised in zip(program.schedules, program_guarantees(program), strict=True):
         source, target = schedule.pattern.source, schedule.pattern.target
         for p in range(schedule.phases):
             at = list(range(*schedule.phase(p).indices(schedule.transfers)))
@@ -106,6 +106,20 @@ def test_order_is_that_of_the_plan() -> None:
                 at = operations.of(rank)
                 pairs = zip(operations.phase[at].tolist(), operations.peer[at].tolist(), strict=True)
                 assert [(phase, peer) for phase, _, peer in mine] == list(dict.fromkeys(pairs))
+
+
+def test_guarantees_of_a_shared_context() -> None:
+    """0 → 1 and 0 → 2 on a ring share the link behind node 0: half of its rate each, where both are open."""
+    machine = parse_machine("ring:4,link=10MB/s")
+    one, other = (
+        Schedule(Pattern.from_messages([0], [t], [8], 4), machine, "naive", Limits(), np.array([0, 1]), np.array([0]))
+        for t in (1, 2)
+    )
+    stages = (Stage("a", 1, 0, False), Stage("b", 1, 1, False))
+    for contexts, rate in ((((0,), (1,)), 10e6), (((0,), (0,)), 5e6)):
+        entries = connection_entries(Program(machine, stages, (one, other), contexts))
+        assert entries.bandwidth_Bps.tolist() == [rate] * 4
+        assert entries.phase_context.tolist() == [0, contexts[1][0]]
 
 
 def test_no_phases() -> None:

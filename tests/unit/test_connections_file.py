@@ -74,7 +74,7 @@ def test_a_plan_has_both_parts(tmp_path: Path) -> None:
     with pytest.raises(_core.ProgramFailure, match="has no connections") as caught:
         _core.read_connections(str(path), 3, 8)
     code, text = caught.value.args
-    assert (code, text.startswith(f"{path}: ")) == (2, True)
+    assert (code, text.startswith(f"{path}: ")) == (_core.Code.file, True)
 
 
 @pytest.mark.parametrize(

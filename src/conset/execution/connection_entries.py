@@ -12,6 +12,7 @@ Complexity: O(transfers log transfers) of the distinct schedules, however often 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.formats.flat import FlatValue
+from conset.program.guarantees import program_guarantees
 from conset.program.program import Program
-from conset.schedule.linkage import guarantees
+from conset.schedule.linkage import Guarantees, guarantees
 from conset.schedule.schedule import Schedule
 
 
@@ -107,7 +109,7 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
     """The connections that each phase holds open at each rank.
 
     Where several messages or parts of a pair travel in one phase, their bytes add up, the connection is posted where
-    the first of them is, and it is guaranteed what each of them is.
+    the first of them is, and it is guaranteed what each of them is, while its context is open.
 
     Raises:
         InputError: the program forwards: its stages move parts of messages, and have no blocks; or its schedules put
@@ -118,7 +120,8 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
         raise InputError("the program forwards messages: only programs of blocks, and schedules, are opened")
     sizes = [schedule.phases for schedule in program.schedules]
     begins = np.cumsum([0, *sizes], dtype=np.int64)
-    found = [_connections(schedule, int(begin)) for schedule, begin in zip(program.schedules, begins, strict=False)]
+    columns = zip(program.schedules, begins.tolist(), _promised(program), strict=False)
+    found = [_connections(schedule, begin, promised) for schedule, begin, promised in columns]
     joined = _Connections(
         *(np.concatenate([getattr(each, name) for each in found]) for name in _Connections.__dataclass_fields__)
     )
@@ -129,6 +132,14 @@ def connection_entries(what: Program | Schedule) -> ConnectionEntries:
         np.array([stage.schedule for stage in program.stages], np.int32),
         begins, _contexts(program), _nodes(program), *_by_rank(joined, program.ranks),
     )  # fmt: skip
+
+
+def _promised(program: Program) -> Sequence[Guarantees]:
+    """Of each schedule; connections of all phases of a context count, where several share one."""
+    numbers = list(chain(*program.contexts))
+    if len(set(numbers)) < len(numbers):
+        return program_guarantees(program)
+    return [guarantees(schedule) for schedule in program.schedules]
 
 
 def _contexts(program: Program) -> NDArray[np.int32]:
@@ -151,7 +162,7 @@ def _nodes(program: Program) -> NDArray[np.int32]:
     return np.ascontiguousarray(first)
 
 
-def _connections(schedule: Schedule, begin: int) -> _Connections:
+def _connections(schedule: Schedule, begin: int, promised: Guarantees) -> _Connections:
     """Of a schedule whose phases are numbered from `begin`."""
     pattern, message = schedule.pattern, schedule.message
     start_s = np.zeros(schedule.transfers) if schedule.timetable is None else schedule.timetable[:, 0]
@@ -162,7 +173,6 @@ def _connections(schedule: Schedule, begin: int) -> _Connections:
     new = np.ones(order.size, bool)
     new[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
     at = np.flatnonzero(new)
-    promised = guarantees(schedule)
     size, rates, times = schedule.size[order], promised.bandwidth_Bps[order], promised.latency_s[order]
     if at.size:  # there is a run of transfers to each connection
         size, rates, times = np.add.reduceat(size, at), np.minimum.reduceat(rates, at), np.maximum.reduceat(times, at)
