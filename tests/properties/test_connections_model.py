@@ -19,6 +19,7 @@ from conset.network.topology import Topology
 from conset.simulation.connections import simulate_connections
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
+from conset.verification.timeline.check import check_timeline
 from slow_connections import Slow
 
 US, MB = 1e-6, 1e6
@@ -80,6 +81,7 @@ def test_the_core_is_the_slow_program(
         np.testing.assert_allclose(getattr(found, ours), slow.column(theirs), rtol=1e-12, atol=1e-15, err_msg=ours)
     latency = [0.0 if each is None else each for each in found.figures["connections"]["latency_s"]]
     np.testing.assert_allclose(latency, slow.column("latency"), rtol=1e-12, atol=1e-15)
+    assert check_timeline(found, work, machine, settings) == ()
 
 
 @given(machines(), st.integers(0, 2**32 - 1), st.integers(1, 8), st.sampled_from([1, 2, 8]))

@@ -29,10 +29,10 @@ and there is room behind. So the n-th element leaves server r no later than the 
     leave(r, n - 1) + D_r     leave(r - 1, n) + hop + D_r     leave(r + 1, n - q) + D_r
 
 Follow the largest ones back: a walk over servers and elements, which is a way from gate to gate, T at most, and
-circles. A circle over one element costs D_r ≤ d; one over q elements, to a neighbour and back, D_r + hop + D_(r+1), at most q · d
-where q ≥ 2 + hop / d. With such queues, j elements add at most j · d: the n-th element of a gate that is never empty is
-out T + n · d after the first one came to it, so the bandwidth is b. Elements that come d apart add nothing: T alone.
-Where the gate is full, those that count are the elements in the channels ahead.
+circles. A circle over one element costs D_r ≤ d; one over q elements, to a neighbour and back, D_r + hop + D_(r+1), at
+most q · d where q ≥ 2 + hop / d. With such queues, j elements add at most j · d: the n-th element of a gate that is
+never empty is out T + n · d after the first one came to it, so the bandwidth is b. Elements that come d apart add
+nothing: T alone. Where the gate is full, those that count are the elements in the channels ahead.
 
 Source: Feldmann, Stricker, Warfel, Section 2, Principle 2.1; round robin: Section 4.1.2.
 """

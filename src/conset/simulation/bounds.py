@@ -12,7 +12,8 @@ pattern can beat is the business of `conset.bounds`.
     message        each alone, after what it depends on and, under `local` and `ready`, the phases before of its ends
     barriers       the sum of these over the groups between barriers, with the barriers
 
-Where there are phases, every transfer is after a set-up of its ends.
+Where there are phases, every transfer is after a set-up of its ends. `connections` has the bounds of resources,
+messages and barriers: what its ends pay passes together, and a slot is free when the last element has left.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def _largest(demand: Demand, chosen: slice) -> Bound:
     alone = needs.alone - needs.asking + np.maximum(np.maximum(needs.signal, needs.asking), setup_s)
     worst = chosen.start + int(alone[chosen].argmax())
     message = float(alone[worst]), f"{_named(demand.workload, worst)} alone"
-    bounds = [message, _resource(demand, chosen), *_processors(demand, chosen), *_slots(demand, chosen)]
+    bounds = [message, _resource(demand, chosen)]
+    if demand.model != "connections":
+        bounds += [*_processors(demand, chosen), *_slots(demand, chosen)]
     return _top(bounds)
 
 
@@ -117,7 +120,8 @@ def _resource(demand: Demand, chosen: slice) -> Bound:
     loads = np.bincount(items, size * resources.weight[used], resources.capacity.size) / resources.capacity
     if not loads.size or not loads.max() > 0:
         return 0.0, "nothing to send"
-    entering = needs.send if demand.model == "flit" else needs.to_bytes - needs.asking
+    inside = demand.model in ("flit", "connections")  # latency is on both sides of a resource
+    entering = needs.send if inside else needs.to_bytes - needs.asking
 
     def least(seconds: Floats) -> Floats:
         found = np.full(loads.size, inf)

@@ -7,6 +7,9 @@
     flow       bytes / slowest                                      flits                    bytes / copy (flit: flits)
     receive    receive_overhead; with `before` ahead of the bytes   rounded up to cycles     receive_overhead, after
 
+`connections`: as flow, but what is paid at both ends passes at both at once: send is send_overhead, per_transfer and
+inject, latency the hops alone, receive what is paid after the bytes, with eject.
+
 All costs are those of the message's size; bytes / copy of a packed message are added to both overheads. A request, a
 grant and a signal take half of `signal` on a processor at each end and hops · hop between them, at the cost of 0 bytes;
 in `flit` each of these is rounded up to cycles.
@@ -112,6 +115,14 @@ class MessageTimes:
             ready_signal = signal if ready else zero
             return MessageTimes(
                 zero, send, latency, zero, zero, flow, receive, ready_signal, half, way, np.zeros(zero.size, bool)
+            )
+        if model == "connections":
+            send = np.asarray(send + costs.per_transfer_s + costs.inject.of(size))
+            after = receive * (costs.receive != "before") + costs.eject.of(size)
+            latency = np.where(size > 0, hops * costs.hop.at(costs.flit_B), 0.0)  # nothing is there at once
+            flow = np.where(crosses, flow, size / costs.copy_Bps)
+            return MessageTimes(
+                zero, send, latency, zero, zero, flow, after, zero, 0.0, zero, np.zeros(zero.size, bool)
             )
         hop = np.where(crosses, costs.hop.of(size), 0.0)
         latency = np.where(crosses, _entering(costs, size) + hops * hop, 0.0)

@@ -66,10 +66,8 @@ class Services:
         out, into = costs.port_out_Bps, costs.port_in_Bps
         if shared:
             if costs.node_Bps > min(out, into):
-                raise InputError(
-                    f"connections: node = {costs.node_Bps:g} B/s of {machine.name}: must be none, or at most the rate of "
-                    f"a port, {min(out, into):g} B/s"
-                )
+                rule = f"must be none, or at most the rate of a port, {min(out, into):g} B/s"
+                raise InputError(f"connections: node = {costs.node_Bps:g} B/s of {machine.name}: {rule}")
             if costs.exchange_weight != 1 and "barrier" in costs.exchange_syncs:
                 raise InputError(f"connections: exchange_weight of {machine.name}: must be 1")
             out = into = costs.node_Bps

@@ -58,7 +58,7 @@ class Timeline(ValueObject):
     """What a model says a workload takes.
 
     Attributes:
-        model: `flow`, `wormhole`, `circuit`, `flit`.
+        model: `flow`, `wormhole`, `circuit`, `flit`, `connections`.
         sync: the policy it ran under.
         in_flight: sends a rank kept open at once; None: all.
         machine: the machine's name.

@@ -9,6 +9,7 @@ and deliveries alone say. What each model must keep:
     flow                conservation, capacity, fairness
     wormhole, circuit   one message per lane; receives; conservation; capacity, exchanges counted by their weight
     flit                a link or port passes one flit a cycle
+    connections         way and number of elements, stated channels, gates and links, parts of switches; not the queues
 
 Cost: O((changes + messages) · hops · log) time, made for tests and for results one wants to lean on.
 """
@@ -24,6 +25,7 @@ from conset.simulation.bounds import lower_bound
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
+from conset.verification.timeline.connections import check_channels, check_elements, check_gates, check_switches
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Violation
 from conset.verification.timeline.messages import (
     check_deps,
@@ -61,7 +63,8 @@ def check_timeline(
         m = context.routes.broken
         ends = f"{workload.source[m]} → {workload.target[m]}"
         return (Violation("route", f"message {m} ({ends}): its links are no way from one end to the other"),)
-    return tuple(violation for rule in RULES for violation in rule(context))
+    rules = OF_CONNECTIONS if timeline.model == "connections" else RULES
+    return tuple(violation for rule in rules for violation in rule(context))
 
 
 def check_bound(e: CheckContext) -> list[Violation]:
@@ -119,3 +122,8 @@ RULES: tuple[Rule, ...] = (
     check_conservation, check_capacity, check_lanes, check_fairness, check_bound, check_figures,
 )  # fmt: skip
 """Every rule, in the order in which violations are reported."""
+OF_CONNECTIONS: tuple[Rule, ...] = (
+    check_release, check_deps, check_policy, check_set_ups, check_sends, check_elements, check_channels, check_gates,
+    check_bound, check_figures, check_switches,
+)  # fmt: skip
+"""Those of timelines by `connections`."""

@@ -33,7 +33,7 @@ class Violation:
 
     Attributes:
         rule: `route`, `release`, `latency`, `processor`, `set-up`, `deps`, `policy`, `order`, `in flight`, `receives`,
-            `bound`, `figures`, `conservation`, `capacity`, `lanes`, `fairness`.
+            `bound`, `figures`, `conservation`, `capacity`, `lanes`, `fairness`, `channels`.
         text: one line with what, where and both numbers.
     """
 
@@ -52,7 +52,7 @@ class CheckContext:
 
     @property
     def model(self) -> str:
-        """`flow`, `wormhole`, `circuit`, `flit`."""
+        """`flow`, `wormhole`, `circuit`, `flit`, `connections`."""
         return self.timeline.model
 
     @property
