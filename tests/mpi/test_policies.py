@@ -141,3 +141,51 @@ def test_every_policy_ends_with_one_send_in_flight(sync: str) -> None:
     schedule = conset.compile("alltoall:size=64KiB", "mesh:2x2", method="first-fit")
     result = conset.run(schedule, sync=sync, in_flight=1, repeat=2)
     assert (result.mismatches, result.in_flight) == (0, 1)
+
+
+@pytest.mark.openmpi
+@pytest.mark.parametrize(
+    ("who", "first"),
+    [(0, [0, 1, 8]), (1, [0, 1, 4 << 20])],
+    ids=["what it receives", "what it sends"],
+)
+def test_an_order_is_kept_inside_a_phase(who: int, first: list[int], programs: Path, tmp_path: Path) -> None:
+    """0 → 1 comes late, as its source does, or ends late, as its target does and it is too much to leave without it.
+
+    The rank of it that is in time then sends to 2, and receives from 3: both must end late, under every policy.
+    """
+    there = 1 - who
+    rows = sorted([first, [there, 2, 8], [3, there, 8]])
+    i, *others = (rows.index(row) for row in (first, [there, 2, 8], [3, there, 8]))
+    source, target, size = np.array(rows).T
+    order = [i, *others]
+    plans = {}
+    for name, before in (("", [(i, j) for j in others]), (" free", None)):
+        pattern = Pattern.from_messages(source, target, size, 4, before=before)
+        schedule = replace(one_phase(pattern), message=np.array(order, np.int32))
+        assert conset.verify(schedule).ok
+        plans |= {sync + name: plan_schedule(schedule, sync) for sync in WAITING}
+    late = who_ended_late(plans, who, programs, tmp_path)
+    for sync in WAITING:
+        assert [late[rank][sync] for rank in (2, 3)] == [True, True], sync
+        behind = sync == "ready" and who == 1  # sends are posted in order, and the first waits for its signal
+        assert [late[rank][f"{sync} free"] for rank in (2, 3)] == [behind, False], sync
+
+
+@pytest.mark.openmpi
+def test_a_bitonic_order_in_one_phase_runs(tmp_path: Path) -> None:
+    """Rank r sends to r XOR 2^k when it has what it gets from r XOR 2^(k - 1): every byte, under every policy."""
+    lines = ["source,target,bytes,after"]
+    for k in range(3):
+        for rank in range(8):
+            after = "" if k == 0 else str((k - 1) * 8 + (rank ^ (1 << (k - 1))))
+            lines.append(f"{rank},{rank ^ (1 << k)},{1000 + rank},{after}")
+    file = tmp_path / "bitonic.csv"
+    file.write_text("\n".join(lines) + "\n")
+    for method in ("connections", "naive", "event-list"):
+        schedule = conset.compile(str(file), "hypercube:3", method=method)
+        assert schedule.phases == 1
+        for sync in WAITING:
+            result = conset.run(schedule, sync=sync, repeat=2)
+            assert (result.mismatches, result.wrong) == (0, ()), (method, sync)
+            assert result.bytes_checked > 0

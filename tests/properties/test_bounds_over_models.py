@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from conset.bounds import bound_for_model, bound_schedule
 from conset.compilation.options import CompileOptions
@@ -44,9 +45,24 @@ def scheduled(draw: st.DrawFn, machine: Machine) -> Schedule:
         except (InputError, NoScheduleError):  # outside the method's domain
             pass
     message = np.array(draw(st.permutations(range(pattern.messages))), np.int32)
+    if draw(st.booleans()):
+        pattern = ordered(pattern, message, draw(st.integers(0, 2**32 - 1)))
     width = draw(st.sampled_from([99, 1, 3, 6]))
     offsets = np.append(np.arange(0, message.size, width), message.size)
     return Schedule(pattern, machine, "by hand", Limits(), offsets, message, placement=placement, sync=sync)
+
+
+def ordered(pattern: Pattern, listed: NDArray[np.int32], seed: int) -> Pattern:
+    """With an order between some messages that share a rank, which `listed` keeps, wherever phases are cut."""
+    rng = np.random.default_rng(seed)
+    ends = np.stack([pattern.source, pattern.target], axis=1)
+    pairs = [
+        (i, j)
+        for k, j in enumerate(listed.tolist())
+        for i in listed[:k].tolist()
+        if rng.random() < 0.2 and set(ends[i]) & set(ends[j])
+    ]
+    return replace(pattern, before=np.array(pairs, np.int32).reshape(-1, 2))
 
 
 def simulated(schedule: Schedule, model: str, **settings_of: object) -> float:

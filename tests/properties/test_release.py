@@ -48,7 +48,7 @@ def ends_of(draw: st.DrawFn, rng: np.random.Generator, nodes: int, count: int) -
 
 @st.composite
 def schedules(draw: st.DrawFn, machine: Machine) -> Workload:
-    """Messages in phases, some of them empty, in any posting order."""
+    """Messages in phases, some of them empty, in any posting order; some follow others that are listed earlier."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count = draw(st.integers(0, 24))
     cuts = np.sort(rng.integers(0, count + 1, draw(st.integers(0, 4))))
@@ -58,7 +58,15 @@ def schedules(draw: st.DrawFn, machine: Machine) -> Workload:
     size = rng.choice(SIZES_B, count)
     ends = ends_of(draw, rng, machine.topology.endpoints, count)
     packed = rng.random(count) < rng.choice(PACKED)
-    return Workload(bytes=size, nodes=machine.topology.nodes, phase_offsets=offsets, order=order, packed=packed, **ends)
+    place = np.argsort(order) if order.size else np.arange(count)
+    most = 3 if draw(st.booleans()) else 1
+    earlier = [np.flatnonzero(place < place[m]) for m in range(count)]
+    deps = [rng.choice(row, min(row.size, int(rng.integers(0, most))), replace=False) for row in earlier]
+    return Workload(
+        bytes=size, nodes=machine.topology.nodes, phase_offsets=offsets, order=order, packed=packed,
+        dep_offsets=np.cumsum([0, *(each.size for each in deps)]),
+        deps=np.concatenate([*deps, np.zeros(0, np.int64)]), **ends,
+    )  # fmt: skip
 
 
 @st.composite

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import conset
 from conset.errors import ConsetError
@@ -58,6 +59,12 @@ SYNCS = ["none", "local", "ready", "barrier", "barrier:2"]
 SIZES = [0, 1, 16, 100, 101, 500, 5000, 65536]
 
 
+def dependences(waits: list[NDArray[np.int64]]) -> dict[str, Any]:
+    """What each message waits for, as rows."""
+    offsets = np.cumsum([0, *(row.size for row in waits)])
+    return {"dep_offsets": offsets, "deps": np.concatenate([np.zeros(0, int), *waits]).astype(np.int32)}
+
+
 @st.composite
 def workloads(draw: st.DrawFn, endpoints: int, nodes: int, *, crowded: bool = False) -> Workload:
     """Phases in any order, or a trace with releases and dependences; two ranks a node if `crowded`, else one or two."""
@@ -72,12 +79,15 @@ def workloads(draw: st.DrawFn, endpoints: int, nodes: int, *, crowded: bool = Fa
         if draw(st.booleans()):
             phase = np.repeat(np.arange(cuts.size + 1), np.diff(more["phase_offsets"]))
             more["order"] = np.lexsort((rng.random(count), phase)).astype(np.int32)
+        if draw(st.booleans()):  # those before a message are listed earlier, in its phase or before
+            place = np.argsort(more.get("order", np.arange(count)))
+            earlier = [np.flatnonzero(place < place[m]) for m in range(count)]
+            more |= dependences([rng.choice(row, min(row.size, rng.integers(0, 3)), False) for row in earlier])
     else:
         more["time_s"] = np.round(rng.random(count) * 1e-4, 7) * draw(st.integers(0, 1))
         if draw(st.booleans()):
             waits = [np.unique(rng.integers(0, m, rng.integers(0, 3))) if m else np.zeros(0, int) for m in range(count)]
-            more["dep_offsets"] = np.cumsum([0, *(row.size for row in waits)])
-            more["deps"] = np.concatenate([np.zeros(0, int), *waits]).astype(np.int32)
+            more |= dependences(waits)
     if draw(st.integers(0, 3)) == 0 or crowded:
         more["sender"], more["receiver"] = (
             2 * at + rng.integers(0, 2, count).astype(np.int32) for at in (source, target)
