@@ -18,6 +18,7 @@ from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
 from conset.execution.rank_plan import RankPlan
 from conset.formats.flat import PLAN_FILE, read_flat, write_flat
+from hand_made_orders import ordered_schedule
 from hand_made_programs import forwarding, random_paths, random_pattern
 
 POLICIES = ["none", "local", "ready", "barrier", "barrier:3"]
@@ -47,6 +48,13 @@ def test_schedules(tmp_path: Path, seed: int, sync: str, flight: int | None, met
 
 
 @examples(FILES, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1), sync=st.sampled_from(POLICIES), phases=st.integers(1, 3))
+def test_schedules_with_an_order(tmp_path: Path, seed: int, sync: str, phases: int) -> None:
+    schedule = ordered_schedule(seed, phases)
+    same_parts(plan_schedule(schedule, sync), tmp_path / "x.plan")
+
+
+@examples(FILES, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), sync=st.sampled_from(POLICIES), split=st.booleans())
 def test_programs(tmp_path: Path, seed: int, sync: str, split: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -60,6 +68,14 @@ def program_file(path: Path) -> dict[str, Any]:
     rng = np.random.default_rng(5)
     plan = plan_program(forwarding(random_paths(random_pattern(7, rng), 3, rng), rng), "barrier:2")
     assert all(part is not None for part in (plan.packs, plan.unpacks, plan.needs))
+    write_plan_file(plan, path)
+    return dict(read_flat(path, PLAN_FILE))
+
+
+def order_file(path: Path) -> dict[str, Any]:
+    """The entries of a plan whose sends wait for signals; of 7 ranks, too."""
+    plan = plan_schedule(ordered_schedule(5, 2), "none")
+    assert plan.signals is not None
     write_plan_file(plan, path)
     return dict(read_flat(path, PLAN_FILE))
 
@@ -100,13 +116,13 @@ def test_another_plan_is_another(tmp_path: Path) -> None:
 FIELDS = [
     *(f"{side}_{name}" for side in ("sends", "receives") for name in ("phase", "peer", "offset", "bytes", "offsets")),
     *(f"{side}_{name}" for side in ("packs", "unpacks") for name in ("offsets", "source", "target", "bytes")),
-    "needs_offsets", "needs_operation", "work_bytes",
+    "needs_offsets", "needs_operation", "signals_offsets", "signals_operation", "work_bytes",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_what_would_go_out_of_bounds_is_refused(tmp_path: Path, name: str) -> None:
-    entries = program_file(tmp_path / "x.plan")
+    entries = (order_file if name.startswith("signals") else program_file)(tmp_path / "x.plan")
     assert refused(entries, tmp_path / "x.plan") == []
     for value in (-1, 2**31 - 1, -(2**31)):
         values = entries[name].copy()

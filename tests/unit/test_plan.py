@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from conset.errors import InputError
-from conset.execution.plan import Plan
+from conset.errors import InputError, VerificationError
+from conset.execution.check import check_plan
+from conset.execution.plan import Needs, Plan
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -16,6 +19,9 @@ from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
+from conset.verification import verify_schedule
+from hand_made_orders import ordered_schedule
+from slow_exchange import buffers_of, slow_exchange
 
 
 def schedule_of(pattern: Pattern, phases: list[list[int]], parts: list[int] | None = None, **more: object) -> Schedule:
@@ -186,6 +192,35 @@ def test_the_order_of_the_transfers_is_that_of_the_messages(sync: str, phases: l
         InputError, match=r"before\[0\]: message 0 .* must end before message 1 .* or earlier in the same"
     ):
         plan_schedule(schedule_of(pattern, phases), sync)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), phases=st.integers(1, 4), in_flight=st.sampled_from([None, 1, 2]),
+    sync=st.sampled_from(["none", "local", "ready", "barrier", "barrier:2"]),
+)  # fmt: skip
+def test_ranks_with_an_order_end_and_deliver(seed: int, phases: int, in_flight: int | None, sync: str) -> None:
+    """Whatever goes first of what may go; `check_plan` has found no circle of waits."""
+    schedule = ordered_schedule(seed, phases)
+    assert verify_schedule(schedule).ok
+    plan = plan_schedule(schedule, sync, in_flight=in_flight or "all")
+    send, due = buffers_of(schedule.pattern, np.random.default_rng(seed))
+    found = slow_exchange(plan, send, np.random.default_rng(seed))
+    assert all(map(np.array_equal, found, due))
+
+
+@pytest.mark.parametrize("sync", ["none", "local", "ready", "barrier"])
+def test_signals_that_wait_for_each_other_are_a_circle(sync: str) -> None:
+    """0 → 1, then 2 → 1, then 2 → 0; where rank 0 needs the last before it sends the first, they wait for ever."""
+    pattern = Pattern.from_messages([0, 2, 2], [1, 0, 1], [8] * 3, 3, before=[[0, 2]])
+    plan = plan_schedule(schedule_of(pattern, [[0, 1, 2]]), sync)
+    assert plan.signals is not None
+    check_plan(plan)
+    behind = plan_schedule(schedule_of(pattern, [[0, 2, 1]]), sync)
+    # the first receive is that of rank 0, from rank 2: its send stands behind the one that rank 1 signals
+    assert (behind.receives.rank[0], behind.receives.peer[0]) == (0, 2)
+    circle = replace(behind, needs=Needs(np.array([0, 1, 1, 1]), np.array([0])))
+    with pytest.raises(VerificationError, match="the waits form a cycle"):
+        check_plan(circle)
 
 
 def test_a_timetable_is_the_order_of_its_phase() -> None:

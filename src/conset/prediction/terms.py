@@ -160,7 +160,9 @@ def order_busy(
         last = np.maximum.accumulate(last)
         rank[low:high] = ends.rank[last]
         key = rank[low:high] * schedule.phases
-        setups[low:high] = np.searchsorted(has, key + np.arange(low, high), side="right") - np.searchsorted(has, key + low)
+        setups[low:high] = np.searchsorted(has, key + np.arange(low, high), side="right") - np.searchsorted(
+            has, key + low
+        )
         time[low:high] = ends.end[last] + setups[low:high] * costs.setup_s
     return time, rank, setups
 
@@ -176,7 +178,7 @@ def _pairs(schedule: Schedule, batches: NDArray[np.int64]) -> tuple[NDArray[np.i
 
 
 def _phases_of_ranks(schedule: Schedule) -> NDArray[np.int64]:
-    """rank · phases + phase wherever a rank has transfers, rising."""
+    """Rank · phases + phase wherever a rank has transfers, rising."""
     pattern, message = schedule.pattern, schedule.message
     ends = np.stack([pattern.source[message], pattern.target[message]]).astype(np.int64)
     return np.unique(ends * schedule.phases + schedule.phase_of)
