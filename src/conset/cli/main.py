@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = (
-    "compile", "verify", "bound", "predict", "simulate", "run", "plan", "show", "compare", "reproduce", "methods",
-    "patterns", "machines", "config", "doctor",
+    "compile", "verify", "bound", "predict", "simulate", "run", "plan", "show", "report", "compare", "reproduce",
+    "methods", "patterns", "machines", "config", "doctor",
 )  # fmt: skip
 """Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
 

@@ -68,7 +68,7 @@ def write_page(path: Path, title: str, facts: str, text: str, draws: Sequence[Ca
     parts = [_HEAD.format(title=escape(title)), facts]
     for k, draw in enumerate(draws):
         svg = svg_text(draw)
-        parts.append(f"<figure>{_own_ids(svg[svg.index('<svg') :], k)}</figure>\n")
+        parts.append(f"<figure>{own_ids(svg[svg.index('<svg') :], k)}</figure>\n")
     if text:
         parts.append(f"<pre>{escape(Text.from_markup(text).plain)}</pre>\n")
     with replacing(path) as temporary:
@@ -94,7 +94,7 @@ def write_schedule_page(path: Path, schedule: Schedule, summary: Summary, views:
     write_page(path, title, schedule_html(schedule), text, draws)
 
 
-def _own_ids(svg: str, number: int) -> str:
+def own_ids(svg: str, number: int) -> str:
     """A picture whose ids are those of no other on the page."""
     for before in ('id="', "url(#", 'xlink:href="#'):
         svg = svg.replace(before, f"{before}p{number}-")

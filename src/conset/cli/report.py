@@ -1,0 +1,41 @@
+"""`conset report`: schedules, programs and timelines of files on one page, several beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conset.cli.options import JsonOption
+
+SCHEMA = "conset/report@1"
+
+FilesArgument = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Schedules, programs and timelines (.json or .npz).")
+]
+PageOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE.html", help="The page; without it nothing is written.")
+]
+
+
+def command(files: FilesArgument, output: PageOption = None, json: JsonOption = False) -> None:
+    """Report on files as one page: what each is, whether it is right, how good, how long, with pictures."""
+    from conset.cli.output import print_json, print_parts, progress
+    from conset.comparison.files import examine
+    from conset.report.files import files_table, violation_notes, write_files_page
+    from conset.report.page import check_page_path
+    from conset.schedule.manifest import Manifest, sha256_of
+
+    if output is not None:
+        check_page_path(output)
+    with progress("reading, verifying, bounding, predicting"):
+        found = examine(files)
+    command = " ".join(["conset report", *(path.name for path in files)])
+    if output is not None:
+        with progress("drawing"):
+            write_files_page(output, found, command)
+    if json:
+        digest = sha256_of("".join(each.facts["sha256"] for each in found))
+        print_json(SCHEMA, {"files": [dict(each.facts) for each in found]}, Manifest(command, 0, digest))
+    print_parts([files_table(found), *violation_notes(found)], json)
