@@ -160,7 +160,7 @@ def spell_options(message: str, names: Sequence[str]) -> str:
 
 def explain_missing(message: str, arguments: Sequence[str]) -> str:
     """A message about a file that is not there, where its name is that of a pattern or a machine."""
-    if arguments[0] not in ("verify", "predict", "simulate", "run", "plan"):
+    if arguments[0] not in ("verify", "predict", "simulate", "run", "plan", "report"):
         return message
     name = next(
         (word for word in arguments[1:] if message.startswith((f"{word}: no such file", f"simulate {word}:"))), ""
