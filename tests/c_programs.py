@@ -36,7 +36,9 @@ def compile_program(source: Path, program: Path, compiler: str | None = None, *o
     return program
 
 
-def run_program(program: Path, *words: object, folder: Path, ranks: int = 4) -> JobEnd:
+def run_program(
+    program: Path, *words: object, folder: Path, ranks: int = 4, timeout_s: float = 120
+) -> JobEnd:  # fmt: skip
     """Runs it on ranks of the wheel's MPI."""
     command = [*_EXEC, str(program), *map(str, words)]
-    return start_job(find_launcher(), ranks, command, folder=folder, timeout_s=120)
+    return start_job(find_launcher(), ranks, command, folder=folder, timeout_s=timeout_s)
