@@ -371,7 +371,7 @@ def check_object(record: Record, violations: tuple[timeline_check.Violation, ...
 def check_text(record: Record) -> str:
     """What was looked at, in words."""
     if record.timeline.model == "connections":
-        return "starts, deliveries, switches, bounds, channels and elements of every gate and link hold"
+        return "starts, deliveries, policies, bounds and switches, channels, elements of every gate and link hold"
     if record.timeline.model == "flit":
         return "starts, deliveries, policies, bounds and flits of every link hold"
     if record.timeline.rates is None:
