@@ -30,14 +30,14 @@ CLASSES = (
     "BoundPrices", "Work", "Transfers", "Ranks", "Resources", "TimeLines", "TransferWork", "NegotiatedItems",
     "Negotiation", "SlotLimits", "Wiring", "Connections", "RouterLimits", "RouterDemands", "SequentialRouter",
     "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch", "RankOperations", "RankCopies",
-    "RankPlan", "BundleCosts",
+    "RankPlan", "BundleCosts", "OpenTables", "OpenTransfers",
 )  # fmt: skip
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3
 """Calls kept of each function."""
 TRIES = 40
 LATER = {"Execution", "CycleExecution", "TransferWork", "FluidRates", "FlitRouters", "FlitWorkload", "RouterDemands"}
-SLOW = {"simulate_flow", "simulate_wormhole", "simulate_flit"}
+SLOW = {"simulate_flow", "simulate_wormhole", "simulate_flit", "simulate_connections"}
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,8 @@ def work_of_all(spec: str) -> None:
     conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
     merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
     for name, model in MODELS.items():
-        settings = Settings(sync="local", lanes=None if name == "circuit" else 2, max_work=10**5)
+        sync = "barrier" if name == "connections" else "local"
+        settings = Settings(sync=sync, lanes=None if name == "circuit" else 2, max_work=10**5)
         try:
             model.simulate(Workload.of_schedule(schedule), schedule.machine, settings)
         except ConsetError:

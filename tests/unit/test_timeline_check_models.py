@@ -28,6 +28,8 @@ def played(
     work: Workload = WORK, machine: Machine = ROW, model: str = "wormhole", **words: Any
 ) -> tuple[Timeline, Settings]:
     """A timeline that the checker finds nothing wrong with."""
+    if model == "connections":
+        words.setdefault("sync", "barrier")
     settings = Settings(record=True, **words)
     timeline = MODELS[model].simulate(work, machine, settings)
     assert check_timeline(timeline, work, machine, settings) == ()

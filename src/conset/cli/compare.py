@@ -44,7 +44,8 @@ SimulateOption = Annotated[
     bool, typer.Option("--simulate", help="Add simulated times to the predicted: by flow, and wormhole or circuit.")
 ]
 ModelsOption = Annotated[
-    str | None, typer.Option("--models", metavar="A,B,…", help="The models of --simulate: flow,wormhole,circuit,flit.")
+    str | None,
+    typer.Option("--models", metavar="A,B,…", help="The models of --simulate: flow,wormhole,circuit,flit,connections."),
 ]
 MeasureOption = Annotated[
     bool, typer.Option("--measure", help="Run each schedule over MPI on this host, which is not the machine modelled.")

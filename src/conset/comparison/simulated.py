@@ -2,7 +2,8 @@
 
 A model that does not apply, or would have more to do than `LARGEST` says, is left out with its reason. Errors are
 against what was measured where anything was, else against the most detailed model that has a time: `flit` where its
-routers are all that the machine charges a message, else `wormhole` or `circuit`, which pay overheads too.
+routers are all that the machine charges a message, else `connections`, or `wormhole` or `circuit`, which pay overheads
+too.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from conset.simulation.workload import Workload
 LARGEST: Mapping[str, int] = MappingProxyType({"flow": 1 << 17, "wormhole": 1 << 20, "circuit": 1 << 20})
 """Most messages a model takes here; `conset simulate` has no bound."""
 LARGEST_FLITS = 1 << 24
-"""Most flits `flit` takes here: its work does not go by messages."""
+"""Most flits `flit` and `connections` take here: their work does not go by messages."""
 ROUTER_CYCLES = 5
 """What `flit` takes for a message beside its hops and flits."""
 CYCLES_ONLY = "cycles of routers and links alone, without the machine's overheads of a message"
@@ -94,7 +95,7 @@ def simulate_by(
 
 def too_large(workload: Workload, machine: Machine, model: str) -> str:
     """Why a model would have too much to do, with both numbers; "" where it would not."""
-    if model == "flit":
+    if model in ("flit", "connections"):
         flits = int(flits_of(workload.bytes, machine.costs_for(workload.method).flit_B).sum(dtype=np.int64))
         return "" if flits <= LARGEST_FLITS else f"{flits:,} flits, at most {LARGEST_FLITS:,} are simulated here"
     most = LARGEST[model]
@@ -107,7 +108,7 @@ def reference_of(rows: Sequence[Row], machine: Machine) -> str:
     """What errors are against: `measured`, a model, or "" where there is nothing beside the prediction."""
     if any(row.get(MEASURED) for row in rows):
         return MEASURED
-    detailed = ("wormhole", "circuit", "flow", "flit")
+    detailed = ("connections", "wormhole", "circuit", "flow", "flit")
     if routers_are_all(machine):
         detailed = ("flit", *detailed[:-1])
     return next((model for model in detailed if any(model in row["simulated"] for row in rows)), "")
