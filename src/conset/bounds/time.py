@@ -12,8 +12,9 @@ Message time: no message is faster than alone.
 Chain time: messages that must follow one another take their times alone, added up.
     Statement: time ≥ the largest sum, over chains of the pattern's order, of send overhead + latency + bytes / slowest
     rate + receive overhead; with a barrier after every phase, where phases alone keep an order and each message of the
-    chain has one for itself, their set-ups and barriers too. Proof: in every model a message is released when those before it are delivered, and takes at
-    least its time alone from then on. Class: whole messages. Witness: the chain. Time and memory O(messages + pairs).
+    chain has one for itself, their set-ups and barriers too. Proof: in every model a message is released when those
+    before it are delivered, and takes at least its time alone from then on, in the same phase or a later one. Class:
+    whole messages. Witness: the chain. Time and memory O(messages + pairs).
 
 Processor time: a processor works on one message after the other.
     Statement: time ≥ setup · (phases in which rank r sends) + Σ send overheads of r + the least of what a message it

@@ -52,7 +52,7 @@ def check_plan(plan: Plan) -> None:
 
 
 def check_order(schedule: Schedule) -> None:
-    """Checks that ranks post messages in the pattern's order: all parts of the first of a pair before any of the second.
+    """Checks that the pattern's order is the posting order: all parts of the first message before any of the second.
 
     Raises:
         InputError: names the first pair of messages that stands the other way round.
@@ -92,7 +92,8 @@ def not_kept(schedule: Schedule, sync: Sync) -> NDArray[np.bool_]:
     elif sync.kind == "local":
         source, target = schedule.pattern.source, schedule.pattern.target
         kept &= (source[j] == source[i]) | (source[j] == target[i])
-    return ~kept
+    waits: NDArray[np.bool_] = ~kept
+    return waits
 
 
 def _extents(

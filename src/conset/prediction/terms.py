@@ -3,7 +3,7 @@
 Chains: messages that must follow one another take at least their times alone, added up, as every message starts when
 those before it are delivered. Between two barriers chains begin anew. O(transfers + pairs).
 
-Order inside a phase: its messages form waves, those that follow none of it, those that follow one of these, and so on. A
+Order inside a phase: its messages form waves, those that follow none of it, those that follow one of these, and on. A
 rank begins a wave when all that it sends and receives in the one before is delivered, as under `local` it begins a
 phase, but sets up once a phase. Without barriers between phases waves go through all of them; under `local` and `ready`
 every phase has its own. So a message that follows one other of its rank also waits for the rest of that wave: where few
@@ -123,9 +123,9 @@ def chain_busy(
 def order_busy(
     schedule: Schedule, costs: Costs, sync: Sync, batches: NDArray[np.int64], transfers: RankedTransfers
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """(time, rank, set-ups), shape=(phases): when ranks have ended the waves up to each phase since its batch began [s].
+    """(time, rank, set-ups), shape=(phases): when ranks have ended the waves up to each phase of a batch [s].
 
-    Of a batch without an order inside, 0: it has other terms.
+    Counted from the start of the batch; rank is the last one, set-ups are in its time. Of a batch without an order inside, 0: it has other terms.
 
     Args:
         schedule: of a pattern with an order, without a timetable.

@@ -228,7 +228,7 @@ class Schedule(ValueObject):
             phase_offsets: shape=(phases + 1), up to the number of those chosen.
         """
         changed = replace(
-            self, phase_offsets=phase_offsets, message=self.message[transfers],
+            self, phase_offsets=frozen_ints(phase_offsets, np.int64, "phase_offsets"), message=self.message[transfers],
             parts=None if self.parts is None else self.parts[transfers],
             timetable=None if self.timetable is None else self.timetable[transfers],
             route_offsets=None, route_nodes=None, channels=None,
