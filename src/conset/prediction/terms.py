@@ -125,7 +125,8 @@ def order_busy(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """(time, rank, set-ups), shape=(phases): when ranks have ended the waves up to each phase of a batch [s].
 
-    Counted from the start of the batch; rank is the last one, set-ups are in its time. Of a batch without an order inside, 0: it has other terms.
+    Counted from the start of the batch; the rank is the last one, its set-ups are in the time. Of a batch without an
+    order inside, 0: it has other terms.
 
     Args:
         schedule: of a pattern with an order, without a timetable.
