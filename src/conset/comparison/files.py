@@ -15,6 +15,7 @@ from conset.comparison.times import Timing, time_schedule
 from conset.compilation.options import FORMULA
 from conset.compilation.summary import gap, summarize
 from conset.errors import InputError
+from conset.files import require_file
 from conset.formats.program import read_program_document, to_program
 from conset.formats.schedule import read_document, to_schedule
 from conset.formats.sniff import sniff
@@ -75,14 +76,14 @@ def examine(paths: Sequence[Path]) -> list[FileFindings]:
 
 def examine_file(path: Path) -> FileFindings:
     """One file by itself; errors as of `examine`."""
-    form = sniff(path).form
+    form = sniff(require_file(path)).form
     if form == "schedule":
         return _schedule(path)
     if form == "program":
         return _program(path)
     if form == "timeline":
         return _timeline(path)
-    raise InputError(f"{path}: {THESE} required, is {'none' if form is None else f'a {form}'}")
+    raise InputError(f"{path}: {THESE} required{'' if form == 'unknown' else f', is a {form}'}")
 
 
 def _with_timelines(own: FileFindings, found: Iterable[FileFindings]) -> FileFindings:
