@@ -19,8 +19,8 @@ from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
 from conset.program import Program, bound_program, compile_program, predict_program, switching
+from conset.program.guarantees import program_guarantees
 from conset.program.spec import BlockSpec
-from conset.schedule.linkage import guarantees
 from grid_programs import rows_then_columns
 
 
@@ -43,18 +43,17 @@ def walked(program: Program) -> dict[str, Any]:
     switches, last = 0, None
     for stage in program.stages:
         schedule, contexts = program.schedules[stage.schedule], program.contexts[stage.schedule]
-        latency = guarantees(schedule).latency_s
+        latency = program_guarantees(program)[stage.schedule].latency_s
         for repetition in range(stage.repeat):
             order = range(schedule.phases)
             for phase in reversed(order) if stage.turns and repetition % 2 else order:
                 alone = _alone(program.machine, schedule, phase)
-                if last is None or last[0] != contexts[phase]:
-                    entered = last is not None or costs.first_barrier
-                    synchronization += barrier_s * entered
-                    setup += costs.setup_s
-                    now += barrier_s * entered + costs.setup_s
-                    switches += last is not None
-                    drain += 0.0 if last is None else last[1]
+                if last is None:
+                    now += barrier_s * costs.first_barrier + costs.setup_s
+                elif last[0] != contexts[phase]:
+                    synchronization, setup, drain = synchronization + barrier_s, setup + costs.setup_s, drain + last[1]
+                    now += barrier_s + costs.setup_s
+                    switches += 1
                 now += alone
                 own = latency[schedule.phase_of == phase]
                 last = contexts[phase], min(alone, float(own.max(initial=0.0)))
@@ -91,11 +90,11 @@ def test_a_program_over_time_is_its_phases_one_by_one(
         patch.setattr(switching, "KEPT", kept)
         found = switching.switching(program)
     expected = walked(program)
-    assert found.switches == program.switches == expected["switches"]
+    assert found.parts.count == program.switches == expected["switches"]
     assert found.end_s[-1] == pytest.approx(predict_program(program).time_s, rel=1e-9)
     assert found.end_s[-1] == pytest.approx(expected["now"], rel=1e-9)
     for name in switching.PARTS:
-        assert found.parts[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-15), name
+        assert getattr(found.parts, f"{name}_s") == pytest.approx(expected[name], rel=1e-9, abs=1e-15), name
     bounds = bound_program(program).whole
     assert bounds.phases <= program.phases
     assert 0 < bounds.time_s <= predict_program(program).time_s * (1 + 1e-9)

@@ -140,7 +140,9 @@ def test_the_object_says_what_each_command_says(folder: Path, capsys: pytest.Cap
         assert simulated["time_s"] == by_name[timeline]["time_s"]
     assert by_name["open.json"]["simulated"] == []
     shown = printed(capsys, "show", str(folder / "blocks.json"))
-    assert by_name["blocks.json"]["switches"]["switches"] == shown["figures"]["switches"]
+    blocks = by_name["blocks.json"]
+    assert blocks["switch"]["count"] == shown["figures"]["switches"]
+    assert blocks["simulated"][0]["switch"]["count"] == blocks["switch"]["count"]
 
 
 def test_the_page_stands_alone_and_says_every_figure(folder: Path, tmp_path: Path) -> None:
@@ -164,7 +166,12 @@ def test_the_page_stands_alone_and_says_every_figure(folder: Path, tmp_path: Pat
     assert "<b>bold" not in text
     assert words.count("verified") >= 6
     assert "figures: load.send: file says 5, recount gives 4" in words
-    titles = ("Switches", "Guarantees of connections: bandwidth at least", "One message's way", "What happened")
+    titles = (
+        "Switches, all together",
+        "Guarantees of connections: bandwidth at least",
+        "One message's way",
+        "What happened",
+    )
     assert all(title in words for title in titles)
 
 

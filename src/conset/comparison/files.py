@@ -23,6 +23,8 @@ from conset.formats.timeline import Record, read_record
 from conset.pattern.pattern import Pattern
 from conset.program import Program, bound_program, chained, predict_program
 from conset.program.compile import ProgramPrediction
+from conset.program.guarantees import program_guarantees
+from conset.program.switches import simulated_switches
 from conset.program.switching import Switching, switching
 from conset.schedule.linkage import guarantees
 from conset.schedule.manifest import Manifest, sha256_of
@@ -89,15 +91,22 @@ def examine_file(path: Path) -> FileFindings:
 def _with_timelines(own: FileFindings, found: Iterable[FileFindings]) -> FileFindings:
     if own.kind == "timeline":
         return own
-    made = tuple(
-        each
-        for each in found
-        if each.kind == "timeline" and each.facts["manifest"]["input_sha256"] == own.facts["sha256"]
-    )
-    rows = [
-        {key: each.facts[key] for key in ("file", "model", "sync", "in_flight", "time_s", "verified")} for each in made
-    ]
-    return replace(own, simulated=made, facts={**own.facts, "simulated": rows})
+    made = [each for each in found if each.kind == "timeline"]
+    made = [each for each in made if each.facts["manifest"]["input_sha256"] == own.facts["sha256"]]
+    keys = ("file", "model", "sync", "in_flight", "time_s", "verified")
+    rows = [{**{key: each.facts[key] for key in keys}, "switch": _switch(own, each)} for each in made]
+    return replace(own, simulated=tuple(made), facts={**own.facts, "simulated": rows})
+
+
+def _switch(own: FileFindings, played: FileFindings) -> dict[str, float] | None:
+    """The switches of blocks as a timeline has them; None where nothing is switched."""
+    record = played.noun
+    if own.kind != "blocks" or not isinstance(record, Record) or record.machine is None:
+        return None
+    work = record.timeline.workload
+    costs = record.machine.costs_for("" if work is None else work.method)
+    parts = simulated_switches(record.timeline, record.machine, costs)
+    return None if parts is None else parts.to_object()
 
 
 def _head(path: Path, kind: Kind, manifest: Manifest | Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +144,7 @@ def _schedule(path: Path) -> FileFindings:
     timing = time_schedule(schedule)
     facts = {
         **_head(path, "schedule", document.manifest), **summary, "machine": schedule.machine.name,
-        "pattern": _sent(schedule.pattern), **_verdict(verdict.violations), **_timed(timing), "switches": None,
+        "pattern": _sent(schedule.pattern), **_verdict(verdict.violations), **_timed(timing), "switch": None,
     }  # fmt: skip
     facts["guaranteed"] = guarantees(schedule).to_object()
     return FileFindings(path, "schedule", schedule, facts, timing)
@@ -161,7 +170,7 @@ def _program(path: Path) -> FileFindings:
     facts: dict[str, Any] = {
         **_head(path, kind, document.manifest), "method": ", ".join(methods), "machine": program.machine.name,
         "pattern": sent if own is None else _sent(own), "sync": program.sync, "phases": program.phases,
-        **_verdict(verdict.violations), "figures": figures, "switches": None,
+        **_verdict(verdict.violations), "figures": figures, "switch": None,
         "bound": bounds.to_object(), "gap": bounds.gap(program.phases, prediction.time_s, prediction.time_s),
         "predicted_s": prediction.time_s, "time_s": prediction.time_s, "by": FORMULA, "terms": dict(prediction.terms),
         "formula_s": prediction.time_s, "by_model": None if timing is None else _timed(timing),
@@ -169,7 +178,10 @@ def _program(path: Path) -> FileFindings:
     facts["stages"] = [_stage(program, prediction, k) for k in range(len(program.stages))]
     over_time = switching(program) if own is None else None
     if over_time is not None:
-        facts["switches"] = over_time.to_object()
+        given = program_guarantees(program)
+        facts["switch"] = over_time.parts.to_object()
+        for stage in facts["stages"]:
+            stage["guaranteed"] = given[stage["schedule"]].to_object()
     if own is not None and timing is not None:
         facts |= _timed(timing)
     return FileFindings(path, kind, program, facts, timing, over_time, prediction)
@@ -182,7 +194,6 @@ def _stage(program: Program, prediction: ProgramPrediction, k: int) -> dict[str,
         "name": stage.name, "repeat": stage.repeat, "turns": stage.turns, "schedule": stage.schedule,
         "method": schedule.method, "pattern": _sent(schedule.pattern), "phases": schedule.phases,
         "contexts": list(program.contexts[stage.schedule]), "time_s": prediction.block_s[k],
-        "guaranteed": guarantees(schedule).to_object(),
     }  # fmt: skip
 
 
@@ -194,7 +205,7 @@ def _timeline(path: Path) -> FileFindings:
     facts: dict[str, Any] = {
         **{key: value for key, value in timeline.to_object().items() if key not in ("elapsed_s", "messages")},
         **_head(path, "timeline", record.manifest), "by": timeline.model, "phases": work.phases,
-        "method": work.method or None, "switches": None, "bound": None, "gap": None, **_verdict(()), "verified": None,
+        "method": work.method or None, "switch": None, "bound": None, "gap": None, **_verdict(()), "verified": None,
     }  # fmt: skip
     rank = (work.sending_rank, work.receiving_rank)
     ranks = 1 + max(int(ends.max(initial=0)) for ends in rank)

@@ -2,8 +2,9 @@
 
 A switch has three parts: *drain*, what is under way arrives; *synchronization*, all ranks; *set-up*, new connections
 open. The last two are terms of `predict_program`, equal for every switch. Drain is the end of the phase before, from
-when the last element is sent until it is there at the latest: the worst guaranteed latency of its connections, at most
-the phase itself. It is inside what the phases transfer, so that the other parts add up to the predicted time.
+when the last element is sent until it is there at the latest: the worst latency that its connections are guaranteed in
+their context, at most the phase itself. It is inside what the phases transfer, so that the other parts add up to the
+predicted time. Entering the first context is no switch, but set up likewise.
 
 Stages that run often are kept as their first repetitions and their last; what is left out is counted in every sum.
 Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connections at once).
@@ -23,8 +24,10 @@ from conset.arrays import ValueObject
 from conset.errors import InputError
 from conset.prediction import predict
 from conset.program.compile import ProgramPrediction, predict_program, without_switches
+from conset.program.guarantees import program_guarantees
 from conset.program.program import Program, Stage
-from conset.schedule.linkage import guarantees
+from conset.program.switches import SwitchParts
+from conset.schedule.linkage import Guarantees
 from conset.schedule.schedule import Schedule
 
 PARTS = ("drain", "synchronization", "setup")
@@ -68,8 +71,7 @@ class Switching(ValueObject):
         synchronization_s: float64 [s]: before `begin_s`; 0 where no switch goes before.
         setup_s: float64 [s]: between the two.
         left_out: repetitions that are not kept.
-        parts: `drain`, `synchronization`, `setup` of the whole program, what is left out too [s].
-        switches: of the whole program, the entry into its first context not counted.
+        parts: of all switches of the program, of what is left out too.
         prediction: of the whole program.
     """
 
@@ -83,16 +85,11 @@ class Switching(ValueObject):
     synchronization_s: Floats
     setup_s: Floats
     left_out: tuple[LeftOut, ...]
-    parts: dict[str, float]
-    switches: int
+    parts: SwitchParts
     prediction: ProgramPrediction
 
     def __post_init__(self) -> None:
         self._freeze()
-
-    def to_object(self) -> dict[str, Any]:
-        """Sums over the program: switches and their parts [s]."""
-        return {"switches": self.switches, **{f"{name}_s": value for name, value in self.parts.items()}}
 
 
 class _Pass(NamedTuple):
@@ -125,7 +122,8 @@ class _Builder:
         self.synchronization_s = terms["synchronization"] / max(1, program.switches + entered * costs.first_barrier)
         self.setup_s = terms["setup"] / max(1, program.switches + entered)
         self.transfer_s = self._transfers()
-        self.drain_s = [_drains(s, t) for s, t in zip(program.schedules, self.transfer_s, strict=True)]
+        rows = zip(program.schedules, program_guarantees(program), self.transfer_s, strict=True)
+        self.drain_s = [_drains(*row) for row in rows]
         self.now_s, self.drained_s = 0.0, 0.0
         self.context: int | None = None
         self.last_drain_s = 0.0
@@ -149,13 +147,10 @@ class _Builder:
         columns: list[Any] = list(zip(*self.rows, strict=True)) or [() for _ in range(9)]
         kinds = (np.int32, np.int32, np.int32, np.float64, np.float64, np.bool_, np.float64, np.float64, np.float64)
         arrays: list[Any] = [np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-        terms = self.prediction.terms
-        parts = {"drain": self.drained_s, "synchronization": terms["synchronization"], "setup": terms["setup"]}
+        count = self.prediction.switches
+        parts = SwitchParts(count, self.drained_s, count * self.synchronization_s, count * self.setup_s)
         own: dict[str, Any] = dict(zip((each.name for each in fields(Switching)), arrays, strict=False))
-        return Switching(
-            **own, left_out=tuple(self.left_out), parts=parts, switches=self.prediction.switches,
-            prediction=self.prediction,
-        )  # fmt: skip
+        return Switching(**own, left_out=tuple(self.left_out), parts=parts, prediction=self.prediction)
 
     def _ordered(self, each: _Pass) -> tuple[list[int], tuple[int, ...], Floats, Floats]:
         """Phases of a repetition in their order, with contexts, times and drains [s]."""
@@ -219,8 +214,8 @@ def _backwards(stage: Stage, repetition: int) -> bool:
     return stage.turns and repetition % 2 == 1
 
 
-def _drains(schedule: Schedule, transfer_s: Floats) -> Floats:
+def _drains(schedule: Schedule, given: Guarantees, transfer_s: Floats) -> Floats:
     """shape=(phases) [s]: the worst guaranteed latency of the connections of each phase, at most the phase."""
     worst = np.zeros(schedule.phases)
-    np.maximum.at(worst, schedule.phase_of, guarantees(schedule).latency_s)
+    np.maximum.at(worst, schedule.phase_of, given.latency_s)
     return np.minimum(worst, transfer_s)

@@ -10,6 +10,7 @@ import numpy as np
 
 from conset.comparison.files import FileFindings
 from conset.formats.timeline import Record
+from conset.program.guarantees import program_guarantees
 from conset.program.program import Program
 from conset.program.switching import PARTS
 from conset.report.facts import Fact, cost_facts, machine_facts, schedule_facts
@@ -21,7 +22,7 @@ from conset.report.picture_stages import picture_message
 from conset.report.picture_timeline import picture_timeline
 from conset.report.terminal_timeline import timeline_facts
 from conset.report.timeline_view import TimelineView
-from conset.schedule.linkage import guarantees
+from conset.schedule.linkage import Guarantees, guarantees
 from conset.schedule.loads import largest_sizes, phase_loads
 from conset.schedule.schedule import Schedule
 from conset.units import count_of, format_rate, format_size, format_time
@@ -150,15 +151,18 @@ def _schedule_parts(found: FileFindings) -> list[Part]:
         _durations(found),
         Part("Messages", draws=[partial(picture_pattern, schedule.pattern)]),
         Part("Phases, and the one with the largest load", draws=_pictures(schedule, facts)),
-        *([_guaranteed(schedule)] if schedule.channels is not None and schedule.transfers else []),
+        *(
+            [_guaranteed(schedule, guarantees(schedule))]
+            if schedule.channels is not None and schedule.transfers
+            else []
+        ),
         _phases(found, schedule),
         _machine(schedule),
     ]
 
 
-def _guaranteed(schedule: Schedule) -> Part:
+def _guaranteed(schedule: Schedule, given: Guarantees) -> Part:
     """The connections with the least guarantees."""
-    given = guarantees(schedule)
     order = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:LEAST]
     rows = []
     for k in order.tolist():
@@ -175,9 +179,7 @@ def _guaranteed(schedule: Schedule) -> Part:
         more=f"… {count_of(rest, 'connection')} with more" if rest else "",
     )  # fmt: skip
     bandwidth, latency = _guarantee(given.to_object())
-    title = (
-        f"Guarantees of connections: bandwidth at least {bandwidth}, latency at most {latency} while a phase is open"
-    )
+    title = f"Guarantees of connections: bandwidth at least {bandwidth}, latency at most {latency} while open"
     return Part(title, table=table, folded=True)
 
 
@@ -209,25 +211,35 @@ def _block_parts(found: FileFindings) -> list[Part]:
         Fact("executed", f"{count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}"),
         Fact("contexts", f"{figures['contexts']:,}"), Fact("switches", switches),
     ]  # fmt: skip
-    whole = over_time.prediction.time_s
-    parts = [
-        [NAMES[name], format_time(over_time.parts[name]), f"{over_time.parts[name] / (whole or 1):.2%}"]
-        for name in PARTS
-    ]
-    note = "drain is inside what phases transfer; the other two are terms of the prediction"
+    given = program_guarantees(program)
     return [
         Part("What it is", what),
         Part("Blocks", table=_stage_table(facts["stages"], blocks=True)),
         _goodness(found),
         _durations(found),
-        Part("Switches", table=PageTable(("part", "all switches", "of the time"), parts, (0,), more=note)),
+        _switches(facts),
         Part("", draws=[partial(picture_blocks, program)]),
-        *_schedules(program),
+        *_schedules(program, given),
         _machine(program.schedules[0]),
     ]
 
 
-def _schedules(program: Program) -> list[Part]:
+def _switches(facts: Any) -> Part:
+    """By formula, and as timelines have them."""
+    rows = [("formula", facts["time_s"], facts["switch"])]
+    rows += [(f"{each['model']}, {each['file']}", each["time_s"], each["switch"]) for each in facts["simulated"]]
+    cells = []
+    for by, time_s, parts in rows:
+        if parts is not None:
+            seconds = [parts[f"{name}_s"] for name in PARTS]
+            share = f"{sum(seconds) / time_s:.2%}" if time_s else "0%"
+            cells.append([by, f"{parts['count']:,}", *map(format_time, seconds), share])
+    columns = ("by", "switches", *(NAMES[name] for name in PARTS), "of the time")
+    note = "drain is inside what phases transfer: until what is under way has arrived"
+    return Part("Switches, all together", table=PageTable(columns, cells, (0,), more=note))
+
+
+def _schedules(program: Program, given: Sequence[Guarantees] | None = None) -> list[Part]:
     """The distinct schedules of a program with their worst phases."""
     users: dict[int, list[str]] = {}
     for stage in program.stages:
@@ -238,7 +250,7 @@ def _schedules(program: Program) -> list[Part]:
         schedule = program.schedules[index]
         parts.append(Part(title, draws=_pictures(schedule)))
         if schedule.channels is not None and schedule.transfers:
-            parts.append(_guaranteed(schedule))
+            parts.append(_guaranteed(schedule, guarantees(schedule) if given is None else given[index]))
     if len(users) > DRAWN:
         parts.append(Part(f"… {count_of(len(users) - DRAWN, 'more schedule')}, not drawn"))
     return parts
@@ -246,7 +258,8 @@ def _schedules(program: Program) -> list[Part]:
 
 def _stage_table(stages: Sequence[Any], *, blocks: bool) -> PageTable:
     columns = ["name", "method", "messages", "bytes", "phases"]
-    columns += ["contexts", "runs", "one run", "all runs"] if blocks else ["alone"]
+    guaranteed = ["bandwidth at least", "latency at most"]
+    columns += ["contexts", "runs", "one run", "all runs", *guaranteed] if blocks else ["alone"]
     rows = []
     for stage in stages:
         pattern, time_s = stage["pattern"], stage["time_s"]
@@ -255,11 +268,12 @@ def _stage_table(stages: Sequence[Any], *, blocks: bool) -> PageTable:
         if blocks:
             runs = f"{stage['repeat']:,}{', forth and back' if stage['turns'] else ''}"
             contexts = _numbers(stage["contexts"])
-            row += [contexts, runs, format_time(time_s / stage["repeat"]), format_time(time_s)]
+            once = format_time(time_s / stage["repeat"])
+            row += [contexts, runs, once, format_time(time_s), *_guarantee(stage["guaranteed"])]
         else:
             row.append(format_time(time_s))
-        rows.append([*row, *_guarantee(stage["guaranteed"])])
-    return PageTable((*columns, "bandwidth at least", "latency at most"), rows, (0, 1))
+        rows.append(row)
+    return PageTable(columns, rows, (0, 1))
 
 
 def _numbers(values: Sequence[int]) -> str:

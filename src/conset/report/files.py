@@ -67,7 +67,7 @@ COLUMNS: dict[str, Cell] = {
     "bytes": lambda found: format_size(found.facts["pattern"]["bytes"]),
     "phases": lambda found: f"{found.facts['phases']:,}",
     "phases at least": lambda found: _bound(found, "phases", "{:,}".format),
-    "switches": lambda found: f"{found.facts['switches']['switches']:,}" if found.facts["switches"] else "",
+    "switches": lambda found: f"{found.facts['switch']['count']:,}" if found.facts["switch"] else "",
     "time": lambda found: format_time(found.facts["time_s"]),
     "by": lambda found: str(found.facts["by"]),
     "time at least": lambda found: _bound(found, "time_s", format_time),

@@ -63,13 +63,13 @@ def context_colours(contexts: int) -> NDArray[np.float64]:
 
 
 def _headlines(program: Program, over_time: Switching) -> tuple[str, str]:
-    contexts = program.figures()["contexts"]
-    switches = f"{count_of(over_time.switches, 'switch', 'switches')} between {count_of(contexts, 'context')}"
+    contexts, terms = program.figures()["contexts"], over_time.prediction.terms
+    switches = f"{count_of(over_time.parts.count, 'switch', 'switches')} between {count_of(contexts, 'context')}"
     title = f"{count_of(len(program.stages), 'block')} on {program.machine.name}: {switches}"
-    parts = ", ".join(f"{NAMES[name]} {format_time(over_time.parts[name])}" for name in PARTS[1:])
-    whole, transfer = over_time.prediction.time_s, over_time.prediction.terms["transfer"]
-    drain = format_time(over_time.parts["drain"])
-    return title, f"{format_time(whole)} by formula: {parts}, transfer {format_time(transfer)} (of it drain {drain})"
+    parts = ", ".join(f"{NAMES[name]} {format_time(terms[name])}" for name in PARTS[1:])
+    drain = format_time(over_time.parts.drain_s)
+    whole, transfer = format_time(over_time.prediction.time_s), format_time(terms["transfer"])
+    return title, f"{whole} by formula: {parts}, transfer {transfer} (of it drain {drain})"
 
 
 def _draw_phases(axes: Axes, program: Program, over_time: Switching, rows: list[int]) -> None:
