@@ -219,7 +219,7 @@ def needs(paths: Paths, places: Sequence[NDArray[np.int32]]) -> NDArray[np.int32
 
 
 def _join(
-    schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int64]], places: Sequence[NDArray[np.int32]],
+    schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int32]], places: Sequence[NDArray[np.int32]],
     pattern: Pattern,
 ) -> Schedule:  # fmt: skip
     """The transfers of the schedules, each in its order, as those of one, in a phase of their own for now."""
@@ -239,7 +239,7 @@ def _join(
 
 
 def _routes(
-    schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int64]]
+    schedules: Sequence[Schedule], orders: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.int32] | None, NDArray[np.int32] | None]:
     """(offsets, nodes, channels) of all transfers, the machine's own walked where one chose and another did not.
 
