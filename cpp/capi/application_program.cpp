@@ -48,7 +48,7 @@ public:
 
     Outcome free() override {
         if (Outcome closed = outcome_of([&] { program_.close(); }); !closed.fine()) return closed;
-        return own_.free();
+        return program_.failed() ? Outcome{} : own_.free();
     }
 
     void send(Connection& to, const void* data, std::int64_t count, std::uint64_t type) override {

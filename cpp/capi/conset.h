@@ -222,7 +222,8 @@ int conset_free(conset_exchange** exchange);
  * some interleaving of the order in which the senders sent. Others wait for each other; with a deadline, the functions
  * that wait return CONSET_ERR_TIMEOUT, and the detail names the ranks of the cycle.
  *
- * After CONSET_ERR_TIMEOUT or CONSET_ERR_MPI only conset_program_close is of use.
+ * After CONSET_ERR_TIMEOUT or CONSET_ERR_MPI only conset_program_close is of use, and the duplicate of the communicator
+ * is left as it is, since messages may be under way.
  *
  * conset_program_open: this rank's connections in the file that `conset plan FILE -o x.plan` wrote. Collective; every
  * rank reads the file. Defined below, like the other functions here that take handles:

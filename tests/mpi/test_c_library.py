@@ -14,6 +14,7 @@ import pytest
 from conset.c_library import CLibrary, find_c_library
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
+from conset.execution.connection_entries import connection_entries
 from conset.execution.launcher import find_launcher
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_schedule
@@ -65,6 +66,20 @@ def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(library:
     run(compiler("mpicc"), "-std=c99", *STRICT, *sources, *flags(library), "-o", str(tmp_path / "library"))
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     command = [*find_launcher(), "-n", "4", str(tmp_path / "library"), str(tmp_path / "x.plan")]
+    assert run(*command, environment=root) == "right\n"
+
+
+def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(library: CLibrary, tmp_path: Path) -> None:
+    machine = parse_machine("crossbar:4")
+    pattern = parse_pattern("alltoall:size=1000", topology=machine.topology)
+    schedule = compile_pattern(pattern, machine, CompileOptions(method="lp"))
+    write_plan_file(plan_schedule(schedule), tmp_path / "x.plan", connections=connection_entries(schedule))
+    run(
+        compiler("mpicc"),
+        *("-std=c99", *STRICT, str(SOURCES / "connections.c"), *flags(library), "-o", str(tmp_path / "connections")),
+    )
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    command = [*find_launcher(), "-n", "4", str(tmp_path / "connections"), str(tmp_path / "x.plan")]
     assert run(*command, environment=root) == "right\n"
 
 

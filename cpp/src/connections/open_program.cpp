@@ -36,10 +36,11 @@ struct OpenProgram<Handle>::State {
     State(const MpiWorld<Handle>& world, RankConnections part, const Packets& packets)
         : traffic(world, std::move(part), packets), phases(traffic) {}
 
+    bool failed() const { return traffic.failed || traffic.mpi.failed(); }
+
     void require_usable() const {
         if (closed) throw Failure(Code::state, "the program has been closed");
-        if (traffic.failed || traffic.mpi.failed())
-            throw Failure(Code::state, "the program has failed before: it can be closed, no more");
+        if (failed()) throw Failure(Code::state, "the program has failed before: it can be closed, no more");
     }
 
     // A connection of the phase, on which nothing of the application's runs.
@@ -206,6 +207,11 @@ void OpenProgram<Handle>::instantiate(int block, int phase) {
 template <class Handle>
 bool OpenProgram<Handle>::in_phase() const {
     return state_->traffic.in_phase;
+}
+
+template <class Handle>
+bool OpenProgram<Handle>::failed() const {
+    return state_->failed();
 }
 
 template <class Handle>
@@ -382,8 +388,7 @@ SwitchTimes OpenProgram<Handle>::times() const {
 template <class Handle>
 void OpenProgram<Handle>::close() {
     if (state_->closed) return;
-    const bool failed = state_->traffic.failed || state_->traffic.mpi.failed();
-    if (state_->traffic.in_phase && !failed)
+    if (state_->traffic.in_phase && !failed())
         state_->traffic.fail(Code::state, "closes the program before it has ended the phase");
     state_->phases.close();
     state_->closed = true;

@@ -180,8 +180,10 @@ void PacketReceiver<Handle>::abandon() {
         else
             mpi_->withdraw(requests_[place]);
     }
-    if (credit_active_ && !mpi_->ended(credit_request_)) static_cast<void>(credit_.release());
-    mpi_->free(credit_request_);
+    if (credit_active_ && !mpi_->ended(credit_request_))
+        static_cast<void>(credit_.release());  // with its request
+    else
+        mpi_->free(credit_request_);
 }
 
 template <class Handle>

@@ -109,6 +109,8 @@ public:
     // Collective where the context changes, and the first time. Phases are those of the block's schedule, from 0 on.
     void instantiate(int block, int phase);
     bool in_phase() const;
+    // After Code::timeout, Code::mpi, an interrupt: messages may be left on the communicator, which must not be freed.
+    bool failed() const;
     // A number for this pair, the same in all phases. Throws Failure (Code::argument) where the phase that is open does
     // not hold the connection, Code::state where none is.
     int connection(int peer, bool send) const;
