@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conset import _core
-from conset.errors import ExecutionError, InputError
+from conset.errors import ConsetError, ExecutionError, InputError
 from conset.execution.agreement import error_of
 from conset.execution.binding import library
 from conset.execution.buffers import find_buffer
@@ -66,25 +66,25 @@ class CoreProgram:
         """
         native = self._native
         if native is None:
-            raise ExecutionError("the program is closed")
+            raise _closed()
         return self._translated(lambda: call(native))
 
     def send(self, number: int, elements: Any) -> None:
         """Sends all elements of a buffer on a connection."""
-        self._on_buffer(lambda native: native.send(number, elements), elements, writable=False)
+        self._on_buffer("send", number, elements, writable=False)
 
     def receive(self, number: int, elements: Any) -> None:
         """Fills a buffer from a connection."""
-        self._on_buffer(lambda native: native.receive(number, elements), elements, writable=True)
+        self._on_buffer("receive", number, elements, writable=True)
 
     def spool_send(self, number: int, elements: Any) -> None:
         """Queues a buffer to be sent, and keeps it."""
-        self._on_buffer(lambda native: native.spool_send(number, elements), elements, writable=False)
+        self._on_buffer("spool_send", number, elements, writable=False)
         self._keep(number, elements)
 
     def spool_receive(self, number: int, elements: Any) -> None:
         """Queues a buffer to be filled, and keeps it."""
-        self._on_buffer(lambda native: native.spool_receive(number, elements), elements, writable=True)
+        self._on_buffer("spool_receive", number, elements, writable=True)
         self._keep(number, elements)
 
     def spool_wait(self, number: int) -> None:
@@ -106,9 +106,14 @@ class CoreProgram:
         self._native = None
         self._give_all_back()
 
-    def _on_buffer(self, call: Callable[[NativeProgram], None], elements: Any, *, writable: bool) -> None:
+    def _on_buffer(self, what: str, number: int, elements: Any, *, writable: bool) -> None:
+        """Elements may come one by one: as little as can be is done for each."""
+        if self._native is None:
+            raise _closed()
         try:
-            self.told(call)
+            getattr(self._native, what)(number, elements)
+        except _core.ProgramFailure as failure:
+            raise _error_of(failure) from None
         except (BufferError, TypeError, ValueError):
             _require_elements(elements, writable)
             raise
@@ -126,8 +131,16 @@ class CoreProgram:
         try:
             return call()
         except _core.ProgramFailure as failure:
-            code, text = failure.args
-            raise error_of(code, text) from None
+            raise _error_of(failure) from None
+
+
+def _closed() -> ExecutionError:
+    return ExecutionError("the program is closed")
+
+
+def _error_of(failure: _core.ProgramFailure) -> ConsetError:
+    code, text = failure.args
+    return error_of(code, text)
 
 
 def _give_back(memories: list[memoryview]) -> None:
