@@ -151,18 +151,16 @@ def _schedule_parts(found: FileFindings) -> list[Part]:
         _durations(found),
         Part("Messages", draws=[partial(picture_pattern, schedule.pattern)]),
         Part("Phases, and the one with the largest load", draws=_pictures(schedule, facts)),
-        *(
-            [_guaranteed(schedule, guarantees(schedule))]
-            if schedule.channels is not None and schedule.transfers
-            else []
-        ),
+        *_guaranteed(schedule, guarantees(schedule)),
         _phases(found, schedule),
         _machine(schedule),
     ]
 
 
-def _guaranteed(schedule: Schedule, given: Guarantees) -> Part:
-    """The connections with the least guarantees."""
+def _guaranteed(schedule: Schedule, given: Guarantees) -> list[Part]:
+    """The connections with the least guarantees, where there are any."""
+    if schedule.channels is None or not schedule.transfers:
+        return []
     order = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:LEAST]
     rows = []
     for k in order.tolist():
@@ -180,7 +178,7 @@ def _guaranteed(schedule: Schedule, given: Guarantees) -> Part:
     )  # fmt: skip
     bandwidth, latency = _guarantee(given.to_object())
     title = f"Guarantees of connections: bandwidth at least {bandwidth}, latency at most {latency} while open"
-    return Part(title, table=table, folded=True)
+    return [Part(title, table=table, folded=True)]
 
 
 def _phases(found: FileFindings, schedule: Schedule) -> Part:
@@ -235,7 +233,10 @@ def _switches(facts: Any) -> Part:
             share = f"{sum(seconds) / time_s:.2%}" if time_s else "0%"
             cells.append([by, f"{parts['count']:,}", *map(format_time, seconds), share])
     columns = ("by", "switches", *(NAMES[name] for name in PARTS), "of the time")
-    note = "drain is inside what phases transfer: until what is under way has arrived"
+    note = (
+        "drain is inside what phases transfer: by formula the worst latency of the last element, simulated from the "
+        "start of the last message until all have arrived"
+    )
     return Part("Switches, all together", table=PageTable(columns, cells, (0,), more=note))
 
 
@@ -249,8 +250,7 @@ def _schedules(program: Program, given: Sequence[Guarantees] | None = None) -> l
         title = f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}: phases, and the one with the largest load"
         schedule = program.schedules[index]
         parts.append(Part(title, draws=_pictures(schedule)))
-        if schedule.channels is not None and schedule.transfers:
-            parts.append(_guaranteed(schedule, guarantees(schedule) if given is None else given[index]))
+        parts += _guaranteed(schedule, guarantees(schedule) if given is None else given[index])
     if len(users) > DRAWN:
         parts.append(Part(f"… {count_of(len(users) - DRAWN, 'more schedule')}, not drawn"))
     return parts
