@@ -159,7 +159,9 @@ def spell_options(message: str, names: Sequence[str]) -> str:
 
 
 def explain_missing(message: str, arguments: Sequence[str]) -> str:
-    """A message about a file that is not there, where its name is that of a pattern or a machine."""
+    """A message about a file that is not there, where its name is that of a pattern or a machine, or is no pattern."""
+    if arguments[0] in ("bound", "compare"):
+        return _explain_compiled(message, arguments)
     if arguments[0] not in ("verify", "predict", "simulate", "run", "plan", "report"):
         return message
     name = next(
@@ -169,6 +171,19 @@ def explain_missing(message: str, arguments: Sequence[str]) -> str:
         return message
     schedule = f"conset compile {name if _is_pattern(name) else 'PATTERN'} --on MACHINE -o s.json"
     return f"{message}; {arguments[0]} takes a file, as `{schedule}` writes it"
+
+
+def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
+    """Of a command for patterns that was given what `compile` reads or writes."""
+    from conset.formats.sniff import sniff
+
+    name = next((word for word in arguments[1:] if message.startswith(f"{word}: unknown suffix")), "")
+    if name.endswith(".toml"):
+        return f"{name}: {arguments[0]} takes a pattern; of a program, `conset compile {name} --on MACHINE -o p.json`"
+    if name and sniff(name).form in ("schedule", "program", "timeline"):
+        found = f"is a {sniff(name).form}, {arguments[0]} takes a pattern"
+        return f"{name}: {found}; `conset report {name}` says its bounds and times"
+    return message
 
 
 def _is_pattern(word: str) -> bool:
