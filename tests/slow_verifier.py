@@ -240,6 +240,7 @@ def shares(machine: Machine, method: str, ways: Rows) -> list[float]:
         least = inf
         if len(way) > 1:
             least = min(costs.port_out_Bps / used["send"][way[0]], costs.port_in_Bps / used["receive"][way[-1]])
+            least = min(least, *(costs.node_Bps / (used["send"][n] + used["receive"][n]) for n in (way[0], way[-1])))
             for hop in pairwise(way) if topology.kind != "crossbar" else ():
                 link = joined[hop]
                 rate = costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
@@ -260,13 +261,17 @@ def rounds(machine: Machine, method: str, ways: Rows) -> list[float]:
     for way in ways:
         time = 0.0
         if len(way) > 1:
-            time += sum(other[0] == way[0] for other in ways if len(other) > 1) * costs.flit_B / costs.port_out_Bps
-            time += sum(other[-1] == way[-1] for other in ways if len(other) > 1) * costs.flit_B / costs.port_in_Bps
+            ends = [(other[0], other[-1]) for other in ways if len(other) > 1]
+            for side, rate in ((0, costs.port_out_Bps), (1, costs.port_in_Bps)):
+                node = (way[0], way[-1])[side]
+                own = sum(end[side] == node for end in ends)
+                both = sum(node in end for end in ends)
+                time += max(own * costs.flit_B / rate, both * costs.flit_B / costs.node_Bps)
             for hop in pairwise(way) if topology.kind != "crossbar" else ():
                 link = joined[hop]
                 rate = costs.link_Bps if topology.link_rate_Bps is None else float(topology.link_rate_Bps[link])
                 flits = sum(hop in pairwise(other) for other in ways)
-                time += costs.hop_s + flits * costs.flit_B / (rate * int(topology.widths()[link]))
+                time += costs.hop.at(costs.flit_B) + flits * costs.flit_B / (rate * int(topology.widths()[link]))
         found.append(time)
     return found
 

@@ -31,9 +31,17 @@ struct BoundRouterLimits {
 
 // What connections demand of the rates of nodes and links.
 struct BoundDemands {
-    BoundDemands(Rates bandwidth, Rates latency, Rates send, Rates receive, Rates link, double hop, double flit)
-        : bandwidth(bandwidth), latency(latency), send(send), receive(receive), link(link), hop(hop), flit(flit) {
-        for (const Rates* values : {&bandwidth, &latency, &send, &receive, &link})
+    BoundDemands(Rates bandwidth, Rates latency, Rates send, Rates receive, Rates node, Rates link, double hop,
+                 double flit)
+        : bandwidth(bandwidth),
+          latency(latency),
+          send(send),
+          receive(receive),
+          node(node),
+          link(link),
+          hop(hop),
+          flit(flit) {
+        for (const Rates* values : {&bandwidth, &latency, &send, &receive, &node, &link})
             for (const double value : view(*values)) require(value >= 0, "demands and rates", "at least 0 required");
         require(hop >= 0 && hop < infinite, "hop", "a finite time of at least 0 required");
         require(flit >= 0 && flit < infinite, "flit", "a finite size of at least 0 required");
@@ -46,12 +54,13 @@ struct BoundDemands {
         check_size("latency", latency.shape(0), connections.size());
         check_size("send_rate", send.shape(0), as_size(wiring.nodes()));
         check_size("receive_rate", receive.shape(0), as_size(wiring.nodes()));
+        check_size("node_rate", node.shape(0), as_size(wiring.nodes()));
         check_size("link_rate", link.shape(0), wiring.links());
-        return {view(bandwidth), view(latency), view(send), view(receive), view(link), hop, flit};
+        return {view(bandwidth), view(latency), view(send), view(receive), view(node), view(link), hop, flit};
     }
 
     static constexpr double infinite = std::numeric_limits<double>::infinity();
-    Rates bandwidth, latency, send, receive, link;
+    Rates bandwidth, latency, send, receive, node, link;
     double hop, flit;
 };
 
@@ -126,9 +135,10 @@ void bind_connections(nb::module_& module) {
         .def(nb::init<Ints, Ints, Ints, Ints>(), nb::kw_only(), nb::arg("channels").noconvert(),
              nb::arg("send").noconvert(), nb::arg("receive").noconvert(), nb::arg("link").noconvert());
     nb::class_<BoundDemands>(module, "RouterDemands")
-        .def(nb::init<Rates, Rates, Rates, Rates, Rates, double, double>(), nb::kw_only(),
+        .def(nb::init<Rates, Rates, Rates, Rates, Rates, Rates, double, double>(), nb::kw_only(),
              nb::arg("bandwidth").noconvert(), nb::arg("latency").noconvert(), nb::arg("send_rate").noconvert(),
-             nb::arg("receive_rate").noconvert(), nb::arg("link_rate").noconvert(), nb::arg("hop"), nb::arg("flit"));
+             nb::arg("receive_rate").noconvert(), nb::arg("node_rate").noconvert(), nb::arg("link_rate").noconvert(),
+             nb::arg("hop"), nb::arg("flit"));
     nb::class_<RoutePaths>(module, "RoutePaths")
         .def_prop_ro("offsets", &entries<RoutePaths, &RoutePaths::offsets>)
         .def_prop_ro("nodes", &entries<RoutePaths, &RoutePaths::nodes>);

@@ -18,13 +18,15 @@ DemandLedger::DemandLedger(const RouterDemands& demands, std::int32_t phases, st
     if (empty()) return;
     rate_.insert(rate_.end(), demands.send.begin(), demands.send.end());
     rate_.insert(rate_.end(), demands.receive.begin(), demands.receive.end());
+    rate_.insert(rate_.end(), demands.node.begin(), demands.node.end());
     rate_.insert(rate_.end(), demands.link.begin(), demands.link.end());
+    shared_ = std::any_of(demands.node.begin(), demands.node.end(), [](double rate) { return rate < infinite; });
     turn_.resize(rate_.size());
     hop_.assign(rate_.size(), 0);
     for (std::size_t row = 0; row < rate_.size(); ++row) turn_[row] = demands.flit / rate_[row];
-    std::fill(hop_.begin() + 2 * static_cast<std::ptrdiff_t>(nodes), hop_.end(), demands.hop);
+    std::fill(hop_.begin() + 3 * static_cast<std::ptrdiff_t>(nodes), hop_.end(), demands.hop);
     least_step_ = infinite;
-    for (std::size_t row = 2 * static_cast<std::size_t>(nodes); row < turn_.size(); ++row)
+    for (std::size_t row = 3 * static_cast<std::size_t>(nodes); row < turn_.size(); ++row)
         least_step_ = std::min(least_step_, hop_[row] + turn_[row]);
     if (least_step_ == infinite) least_step_ = 0;
     const std::size_t places = static_cast<std::size_t>(phases) * rate_.size(), count = demands.bandwidth.size();
@@ -48,6 +50,22 @@ bool DemandLedger::has_room(std::size_t place, std::int32_t i) const {
     return spare_.empty() || turn_[row] <= spare_least_[place];
 }
 
+Array<std::size_t> DemandLedger::ports(std::int32_t phase, std::int32_t from, std::int32_t to) const {
+    Array<std::size_t> places{place(phase, from), place(phase, nodes_ + to)};
+    if (shared_)
+        for (const std::int32_t node : {from, to}) places.push_back(place(phase, 2 * nodes_ + node));
+    return places;
+}
+
+double DemandLedger::delay_at_ports(std::int32_t phase, std::int32_t from, std::int32_t to) const {
+    double out = delay(place(phase, from)), in = delay(place(phase, nodes_ + to));
+    if (shared_) {
+        out = std::max(out, delay(place(phase, 2 * nodes_ + from)));
+        in = std::max(in, delay(place(phase, 2 * nodes_ + to)));
+    }
+    return out + in;
+}
+
 double DemandLedger::delay(std::size_t place) const {
     const std::size_t row = place % rate_.size();
     return hop_[row] + turn_[row] * (use_[place] + 1);
@@ -57,6 +75,7 @@ bool DemandLedger::fits(View<const std::size_t> places, std::int32_t i, double l
     if (spare_.empty()) return true;
     if (bounded(i) && !(latency <= demands_.latency[i] * rounding)) return false;
     bool kept = true;
+    // Who waits at a port and for the rate of its node is charged both, though only one of them can be the longer.
     for (const std::size_t place : places)
         for (const std::int32_t j : users_[place]) {
             if (added_[j] == 0) touched_.push_back(j);

@@ -180,9 +180,10 @@ bool SequentialRouter::start(std::int32_t i, std::int32_t phase, std::int32_t tu
     if (from != to) {
         if (!fits(limits_.channels, from, channels_[begin]) || !fits(limits_.channels, to, channels_[end])) return true;
         if (!fits(limits_.send, from, send_[begin]) || !fits(limits_.receive, to, receive_[end])) return true;
-        const std::size_t ports[] = {ledger_.out(phase, from), ledger_.in(phase, to)};
-        if (!ledger_.fits(ports[0], i) || !ledger_.fits(ports[1], i)) return true;
-        if (ledger_.bounded(i)) latency = ledger_.delay(ports[0]) + ledger_.delay(ports[1]);
+        if (!ledger_.empty())
+            for (const std::size_t port : ledger_.ports(phase, from, to))
+                if (!ledger_.fits(port, i)) return true;
+        if (ledger_.bounded(i)) latency = ledger_.delay_at_ports(phase, from, to);
     }
     if (from != to && !in_time(i, from, latency)) return true;
     const std::int64_t rest = ahead(i, phase, from);
@@ -256,7 +257,7 @@ bool SequentialRouter::arrive(std::int32_t i, std::int32_t phase, std::uint32_t 
     }
     std::reverse(path.begin(), path.end());
     if (!ledger_.empty() && !path.empty()) {
-        places_ = {ledger_.out(phase, connections_.source[i]), ledger_.in(phase, connections_.target[i])};
+        places_ = ledger_.ports(phase, connections_.source[i], connections_.target[i]);
         for (const std::int32_t l : path) places_.push_back(ledger_.link(phase, l));
         if (!ledger_.fits(places_, i, latency)) {
             closed_[phase] = searches_;

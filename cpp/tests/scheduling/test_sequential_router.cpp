@@ -140,8 +140,8 @@ TEST(SequentialRouter, KeepsAnOrderAndLeavesRoomForWhatComesAfter) {
 
 TEST(SequentialRouter, SharesOnlyAsFarAsDemandsAllow) {
     const Ints source{0, 1}, target{1, 0}, from{0, 0, 0, 0}, to{1, 1, 1, 1};
-    const Array<double> demand{4, 5, 0, 0}, any(4, infinite), node{20, 20}, link{10, 10};
-    const RouterDemands demands{demand, any, node, node, link, 0, 1};
+    const Array<double> demand{4, 5, 0, 0}, any(4, infinite), free(2, infinite), node{20, 20}, link{10, 10};
+    const RouterDemands demands{demand, any, node, node, free, link, 0, 1};
     SequentialRouter router({2, source, target}, {from, to, {}, {}}, {}, demands, 3, 1, 0);
     EXPECT_EQ(router.route(indices(4)), 0);
     std::map<std::int32_t, std::int32_t> users;
@@ -149,13 +149,21 @@ TEST(SequentialRouter, SharesOnlyAsFarAsDemandsAllow) {
     for (std::size_t i = 0; i < 2; ++i) EXPECT_GE(10.0 / users[router.phase()[i]], demand[i]);
 }
 
-// Latency of connection i in its phase: a flit of everyone at the port out, the links and the port in; 1 s a hop.
+// Latency of connection i in its phase: a flit of everyone at the port out, the links and the port in; 1 s a hop. A
+// port has 2 B/s, both of a node 3 B/s.
 double latency(std::size_t i, const SequentialRouter& router, const Wires& wires, const testing_::Pattern& pattern,
                const Array<double>& rate) {
     const Use use = count(router, wires, pattern);
     const auto paths = router.paths();
     const std::int32_t phase = router.phase()[i];
-    double total = 0.5 * (use.send.at({phase, pattern.source[i]}) + use.receive.at({phase, pattern.target[i]}));
+    const auto at = [&](const auto& ends, std::int32_t node) {
+        const auto found = ends.find({phase, node});
+        return found == ends.end() ? 0 : found->second;
+    };
+    const auto port = [&](const auto& own, const auto& other, std::int32_t node) {
+        return std::max(at(own, node) / 2.0, (at(own, node) + at(other, node)) / 3.0);
+    };
+    double total = port(use.send, use.receive, pattern.source[i]) + port(use.receive, use.send, pattern.target[i]);
     for (auto k = paths.offsets[i]; k + 1 < paths.offsets[i + 1]; ++k) {
         const std::int32_t from = paths.nodes[k], to = paths.nodes[k + 1];
         std::size_t l = 0;
@@ -169,10 +177,10 @@ TEST(SequentialRouter, NobodyWaitsLongerThanIsDemanded) {
     const Wires wires = torus(4);
     const testing_::Pattern pattern = testing_::all_to_all(16);
     const std::size_t count = pattern.source.size();
-    Array<double> rate(wires.source.size()), node(16, 2), none(count, 0), most(count);
+    Array<double> rate(wires.source.size()), node(16, 2), both(16, 3), none(count, 0), most(count);
     for (std::size_t l = 0; l < rate.size(); ++l) rate[l] = l % 3 == 0 ? 0.5 : 1;
     for (std::size_t i = 0; i < count; ++i) most[i] = i % 4 == 0 ? infinite : i % 4 == 1 ? 17 : 30;
-    const RouterDemands demands{none, most, node, node, rate, 1, 1};
+    const RouterDemands demands{none, most, node, node, both, rate, 1, 1};
     SequentialRouter router({16, wires.source, wires.target}, {pattern.source, pattern.target, {}, {}}, {}, demands, 6,
                             1, 3);  // 40 in a phase: they share
     ASSERT_EQ(router.route(indices(static_cast<std::int32_t>(count))), 0);
@@ -183,13 +191,13 @@ TEST(SequentialRouter, TakesTheQuickPathWhereTheCheapOneIsTooSlow) {
     // 0 → 1 → 3 over slow links, 0 → 2 → 4 → 3 over quick ones
     const Ints source{0, 1, 0, 2, 4}, target{1, 3, 2, 4, 3}, from{0, 0}, to{3, 3};
     const Array<double> rate{0.1, 0.1, 10, 10, 10}, node(5, infinite), none(2, 0), most{5, infinite};
-    const RouterDemands demands{none, most, node, node, rate, 0, 1};
+    const RouterDemands demands{none, most, node, node, node, rate, 0, 1};
     SequentialRouter router({5, source, target}, {from, to, {}, {}}, {}, demands, 1, 1, 0);
     ASSERT_EQ(router.route(indices(2)), 0);
     const RoutePaths paths = router.paths();
     EXPECT_EQ(paths.nodes, (Array<std::int32_t>{0, 2, 4, 3, 0, 1, 3}));
     const Array<double> less{0.2, infinite};
-    const RouterDemands too_little{none, less, node, node, rate, 0, 1};
+    const RouterDemands too_little{none, less, node, node, node, rate, 0, 1};
     SequentialRouter refuses({5, source, target}, {from, to, {}, {}}, {}, too_little, 3, 1, 0);
     EXPECT_EQ(refuses.route(indices(2)), 1);
     EXPECT_EQ(refuses.phase()[0], -1);

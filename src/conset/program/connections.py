@@ -106,9 +106,12 @@ class Connections:
         first = np.cumsum([0, *(self._resources[k].size for k in ids[:-1])])
         at = np.concatenate([self._resources[k] for k in ids])
         share = self._resource_rates(method)[at] / taken[at]
+        costs, nodes = self._schedules[0].machine.costs_for(method), self._topology.nodes
+        ports = np.flatnonzero(at < 2 * nodes)
+        node = at[ports] % nodes  # its ports share a rate
+        share[ports] = np.minimum(share[ports], costs.node_Bps / (taken[node] + taken[nodes + node]))
         hops = np.array([self._hops[k] for k in ids])
-        costs = self._schedules[0].machine.costs_for(method)
-        latency = hops * costs.hop_s + np.add.reduceat(1 / share, first) * costs.flit_B
+        latency = hops * float(costs.hop.at(costs.flit_B)) + np.add.reduceat(1 / share, first) * costs.flit_B
         return np.minimum.reduceat(share, first), latency
 
     def _resource_rates(self, method: str) -> NDArray[np.float64]:

@@ -61,8 +61,13 @@ def context_guarantees(
     sends, receives = Counter(way[0] for way in ways), Counter(way[1] for way in ways)
     users = Counter(link for way in ways for link in way[2])
     for source, target, links in ways:
-        shares = [out / sends[source], into / receives[target], *(float(rates[k]) / users[k] for k in links)]
-        yield min(shares), len(links) * costs.hop_s + sum(costs.flit_B / share for share in shares)
+        shares = [out / sends[source], into / receives[target]]
+        shared = (costs.node_Bps / (sends[node] + receives[node]) for node in (source, target))
+        shares = [*map(min, shares, shared), *(float(rates[k]) / users[k] for k in links)]
+        yield (
+            min(shares),
+            len(links) * float(costs.hop.at(costs.flit_B)) + sum(costs.flit_B / share for share in shares),
+        )
 
 
 def _through_tables(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import NoScheduleError
+from conset.machine.costs import Costs
 from conset.machine.limits import MAX_LIMIT, Limits
 from conset.methods.connection_routers.task import Task, schedule_of
 from conset.methods.problem import Phases, Problem
@@ -64,6 +65,7 @@ def plain(problem: Problem) -> Problem:
     problem = replace(problem, min_bandwidth=rates, max_latency=times)
     topology = problem.machine.topology
     alike = topology.link_rate_Bps is None and bool((topology.widths() == 1).all())
+    alike = alike and problem.machine.costs_for("connections").node_Bps == np.inf
     if rates is None or not alike or rates.min() != rates.max():
         return problem
     limits = problem.limits.tightened(_users(problem, float(rates[0])))
@@ -93,7 +95,7 @@ def by_limits(task: Task) -> Task | None:
         links = task.hops[at] if task.topology.kind != "crossbar" else np.zeros(at.size)
         turn = costs.flit_B * (1 / out + 1 / into + links / link)
         with np.errstate(divide="ignore", invalid="ignore"):
-            users = np.where(turn > 0, (times[at] * ROUNDING - links * costs.hop_s) / turn, np.inf)
+            users = np.where(turn > 0, (times[at] * ROUNDING - links * _hop_s(costs)) / turn, np.inf)
         most = min(float(users.min(initial=np.inf)), MAX_LIMIT)
         if most < 1:
             return None
@@ -109,12 +111,18 @@ def _users(problem: Problem, demand: float) -> Limits:
 
 
 def _rates(problem: Problem) -> tuple[float, float, float]:
-    """(port out, port in, slowest link per unit of width) [B/s]."""
+    """(port out, port in, slowest link per unit of width) [B/s]; ports as if as many came in as go out."""
     costs, topology = problem.machine.costs_for("connections"), problem.machine.topology
     link = float(costs.link_Bps)
     if topology.link_rate_Bps is not None:
         link = float(topology.link_rate_Bps[topology.link_exists].min(initial=np.inf))
-    return costs.port_out_Bps, costs.port_in_Bps, link if topology.link_slots else np.inf
+    out, into = (min(rate, costs.node_Bps / 2) for rate in (costs.port_out_Bps, costs.port_in_Bps))
+    return out, into, link if topology.link_slots else np.inf
+
+
+def _hop_s(costs: Costs) -> float:
+    """What an element takes over a link besides its transfer [s]."""
+    return float(costs.hop.at(costs.flit_B))
 
 
 def link_rates(task: Task) -> Floats:
@@ -154,10 +162,10 @@ def _widest(task: Task, asked: Floats) -> Floats:
     """shape=(messages) [B/s]: the most that a connection has alone; exact where more than the slowest link is asked."""
     costs, rates, usable = task.problem.machine.costs_for("connections"), link_rates(task), _usable(task)
     slowest = float(rates[usable].min(initial=np.inf))
-    wide = np.full(asked.size, min(costs.port_out_Bps, costs.port_in_Bps, slowest))
+    ports = min(costs.port_out_Bps, costs.port_in_Bps, costs.node_Bps)
+    wide = np.full(asked.size, min(ports, slowest))
     if (rates[usable] == slowest).all():
         return wide
-    ports = min(costs.port_out_Bps, costs.port_in_Bps)
     unsure = np.flatnonzero(task.leaves & (asked > wide))
     links = _neighbours(task, rates, usable)
     for source in np.unique(task.source[unsure]).tolist():
@@ -200,10 +208,10 @@ def _usable(task: Task) -> NDArray[np.bool_]:
 def _quickest(task: Task, asked: Floats) -> Floats:
     """shape=(messages) [s]: the least latency of each alone, over links that have its bandwidth."""
     costs, rates, usable = task.problem.machine.costs_for("connections"), link_rates(task), _usable(task)
-    ports = costs.flit_B / costs.port_out_Bps + costs.flit_B / costs.port_in_Bps
+    ports = sum(costs.flit_B / min(rate, costs.node_Bps) for rate in (costs.port_out_Bps, costs.port_in_Bps))
     if task.topology.kind == "crossbar":
         return np.full(asked.size, ports)
-    step = costs.hop_s + costs.flit_B / rates
+    step = _hop_s(costs) + costs.flit_B / rates
     if not usable.any() or (step[usable] == step[usable][0]).all():
         wide_enough = rates[usable].min(initial=np.inf) * ROUNDING >= asked.max(initial=0.0)
         if wide_enough:  # which all are: the nearest is the quickest

@@ -120,13 +120,16 @@ def _demands(task: Task) -> _core.RouterDemands:
     rates, times = task.problem.min_bandwidth, task.problem.max_latency
     if rates is None and times is None:
         return _core.RouterDemands(
-            bandwidth=_RATES, latency=_RATES, send_rate=_RATES, receive_rate=_RATES, link_rate=_RATES, hop=0.0, flit=0.0
-        )
+            bandwidth=_RATES, latency=_RATES, send_rate=_RATES, receive_rate=_RATES, node_rate=_RATES, link_rate=_RATES,
+            hop=0.0, flit=0.0,
+        )  # fmt: skip
     return _core.RouterDemands(
         bandwidth=np.zeros(count) if rates is None else np.ascontiguousarray(rates, np.float64),
         latency=np.full(count, np.inf) if times is None else np.ascontiguousarray(times, np.float64),
-        send_rate=np.full(nodes, costs.port_out_Bps), receive_rate=np.full(nodes, costs.port_in_Bps),
-        link_rate=link_rates(task), hop=0.0 if task.topology.kind == "crossbar" else costs.hop_s,
+        send_rate=np.full(nodes, costs.port_out_Bps, np.float64),
+        receive_rate=np.full(nodes, costs.port_in_Bps, np.float64),
+        node_rate=np.full(nodes, costs.node_Bps, np.float64), link_rate=link_rates(task),
+        hop=0.0 if task.topology.kind == "crossbar" else float(costs.hop.at(costs.flit_B)),
         flit=float(costs.flit_B),
     )  # fmt: skip
 

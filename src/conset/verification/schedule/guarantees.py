@@ -3,7 +3,9 @@
 A port or link that u connections share serves those that wait in turn, a flit each. So whatever the others do,
 
     bandwidth  at least the least over port out, links, port in of rate / u
-    latency    at most hop_s for every link, and the sum over the same of u · flit / rate
+    latency    at most a hop for every link, and the sum over the same of u · flit / rate
+
+Where the ports of a node share a rate, either has no more than 1 / u of it, u being all connections that end there.
 
 Where channels are stated, users are counted in the linkage tables and connections followed through them: what enters at
 a gate uses the port out, a row that leads to another node the link between them, one that leads to the gate the port
@@ -29,6 +31,7 @@ _HOPS = 1 << 21
 """Of a chunk of phases."""
 _ROUNDING = 1 + 1e-9
 Floats = NDArray[np.float64]
+Places = NDArray[np.int32] | Ints
 Stated = float | Sequence[float | None] | None
 
 
@@ -122,15 +125,15 @@ def _through_tables(
     out, into, links = resource_rates(machine, traffic.document.method)
     costs, nodes, following = machine.costs_for(traffic.document.method), machine.topology.nodes, tables.following
     share, hop = np.full(tables.node.size, np.inf), np.zeros(tables.node.size)
-    ends = following == GATE
-    share[ends] = into / _users(tables.phase[ends], tables.node[ends], nodes)
-    inner = np.flatnonzero(~ends)
+    at, ends = tables.entry.copy(), np.flatnonzero(following == GATE)
+    least, share[ends] = _port_shares(
+        (tables.phase[at], tables.node[at]), (tables.phase[ends], tables.node[ends]), (out, into, costs.node_Bps), nodes
+    )
+    inner = np.flatnonzero(following != GATE)
     link = walk.link_between(tables.node[inner], tables.node[following[inner]])
     inner, link = inner[link >= 0], link[link >= 0]  # ports of a crossbar have none between them
     share[inner] = links[link] / _users(tables.phase[inner], link, links.size)
-    hop[inner] = costs.hop_s
-    at = tables.entry.copy()
-    least = out / _users(tables.phase[at], tables.node[at], nodes)
+    hop[inner] = float(costs.hop.at(costs.flit_B))
     delay = costs.flit_B / least
     moving = np.arange(at.size)
     for _ in range(walk.longest):
@@ -149,17 +152,35 @@ def _along_routes(
     out, into, links = resource_rates(machine, traffic.document.method)
     costs, nodes = machine.costs_for(traffic.document.method), machine.topology.nodes
     source, target = traffic.source[ids], traffic.target[ids]
-    sent, received = out / _users(group, source, nodes), into / _users(group, target, nodes)
+    sent, received = _port_shares((group, source), (group, target), (out, into, costs.node_Bps), nodes)
     least, delay = np.minimum(sent, received), costs.flit_B / sent + costs.flit_B / received
     position, link = walk.hops(ids, source, target)
     if link.size:
         share = links[link] / _users(group[position], link, links.size)
         np.minimum.at(least, position, share)
-        np.add.at(delay, position, costs.hop_s + costs.flit_B / share)
+        np.add.at(delay, position, float(costs.hop.at(costs.flit_B)) + costs.flit_B / share)
     return least, delay
 
 
-def _users(group: Ints, place: NDArray[np.int32] | Ints, places: int) -> Ints:
+def _port_shares(
+    leaving: tuple[Ints, Places], entering: tuple[Ints, Places], rates: tuple[float, float, float], nodes: int
+) -> tuple[Floats, Floats]:
+    """What those that leave, and those that enter, have of their ports at least [B/s].
+
+    Args:
+        leaving: (group, node) of each connection that comes in at a gate.
+        entering: (group, node) of each that goes out at one.
+        rates: of a port out, a port in, and of both of a node together.
+        nodes: of the network.
+    """
+    out, into, both = rates
+    ends = _users(np.concatenate([leaving[0], entering[0]]), np.concatenate([leaving[1], entering[1]]), nodes)
+    first = leaving[0].size
+    sent = np.minimum(out / _users(*leaving, nodes), both / ends[:first])
+    return sent, np.minimum(into / _users(*entering, nodes), both / ends[first:])
+
+
+def _users(group: Ints, place: Places, places: int) -> Ints:
     """Shape as `group`: how many entries have the same group and place."""
     _, inverse, count = np.unique(group * places + place, return_inverse=True, return_counts=True)
     return np.asarray(count[inverse.reshape(-1)])
