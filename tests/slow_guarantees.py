@@ -33,7 +33,7 @@ def slow_guarantees(machine: Machine, ways: Sequence[Way]) -> list[tuple[float, 
     costs = machine.costs_for("connections")
     lines = [lines_of(machine, way) for way in ways]
     found = []
-    for way, own in zip(ways, lines, strict=True):
+    for own in lines:
         bandwidth, latency = inf, 0.0
         for name, rate in own:
             users = sum(name == other for line in lines for other, _ in line)

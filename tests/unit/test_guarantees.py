@@ -180,22 +180,22 @@ def demanded_rules(program: Program) -> set[str]:
 
 
 def test_channels_that_change_places_and_contexts_that_are_merged_are_found() -> None:
-    request = CompileOptions("connections", max_latency="1.1us")
-    blocks = [BlockSpec(f"{a}", Pattern.from_messages([a], [b], [8], 16), 1, request) for a, b in ((0, 2), (1, 2))]
+    request = CompileOptions("connections", max_latency="550ns")
+    blocks = [BlockSpec(f"{b}", Pattern.from_messages([0], [b], [8], 16), 1, request) for b in (1, 4)]
     program = compile_program(blocks, IWARP, request)
     assert verify_program(document_of_program(program)).ok
-    assert program.contexts == ((0,), (1,))  # the link 1 → 2 and port 2 have a turn each: 1.3 us for 0 → 2 together
+    assert program.contexts == ((0,), (1,))  # 500 ns alone, a turn of 100 ns more at the port together
     merged = replace(program, contexts=((0,), (0,)))
     renumbered = number_contexts(merged.schedules, merged.contexts)
     found = verify_program(document_of_program(replace(merged, schedules=renumbered))).violations
     assert {v.rule for v in found} == {"program-latency"}
-    assert found[0].text == "context 0: the connection 0 → 2 is guaranteed at most 1.3e-06 s, 1.1e-06 s were asked for"
+    assert found[0].text == "context 0: the connection 0 → 1 is guaranteed at most 6e-07 s, 5.5e-07 s were asked for"
     clash = verify_program(document_of_program(merged)).violations
     assert "program-channel" in {v.rule for v in clash}
 
 
-def test_latencies_are_kept_where_they_can_be(capsys: pytest.CaptureFixture[str]) -> None:
-    for time in ("2.2us", "2us", "1.5us", "1.1us"):
+def test_latencies_are_kept_where_they_can_be() -> None:
+    for time in ("2.2us", "2us", "1.5us", "1.4us"):
         for router in (None, "sequential"):
             schedule = conset.compile("alltoall", IWARP, max_latency=time, router=router)
             assert schedule.method == "connections"
@@ -229,18 +229,20 @@ def demanding(machine: Machine, pattern: Pattern, rates: Any, times: Any, **sear
 
 def test_a_demand_is_held_against_the_links_that_can_be_taken() -> None:
     """20 B/s from 0 to 3 fit on the upper way alone; as much over the lower one is refused, and so is more."""
-    pattern = Pattern.from_messages([0, 0, 0], [3, 3, 2], [8, 8, 8], 4)
-    both = demanding(square(), pattern, [0, 20, 0], None)  # messages to 2 first
-    ways = {tuple(both.route_nodes[a:b].tolist()) for a, b in zip(both.route_offsets[:-1], both.route_offsets[1:], strict=True)}  # type: ignore[index]
-    assert (0, 1, 3) in ways
+    pattern = Pattern.from_messages([0, 0], [2, 3], [8, 8], 4)
+    both = demanding(square(), pattern, [0, 20], None)
+    assert both.route_offsets is not None
+    assert both.route_nodes is not None
+    k = int(np.flatnonzero(both.message == 1)[0])
+    assert both.route_nodes[both.route_offsets[k] : both.route_offsets[k + 1]].tolist() == [0, 1, 3]
     with pytest.raises(NoScheduleError, match=r"message 1 \(rank 0 → 3\): a bandwidth of 21 B/s .* at most 20 B/s"):
-        demanding(square(), pattern, [0, 21, 0], None)
+        demanding(square(), pattern, [0, 21], None)
     quick = demanding(square(), Pattern.from_messages([0], [3], [8], 4), None, [0.38])
     assert quick.route_nodes is not None
     assert quick.route_nodes.tolist() == [0, 1, 3]  # 4 / 100 + 4 / 40 + 4 / 20 + 4 / 100
     with pytest.raises(NoScheduleError, match=r"message 0 .*: a latency of 370 ms is asked for, at least 380 ms"):
         demanding(square(), Pattern.from_messages([0], [3], [8], 4), None, [0.37])
-    # the quick way is too narrow for the bandwidth: one hop at 12 B/s costs more time than two at 40
+    # the quicker way is too narrow for the bandwidth
     narrow = square(rates=(40.0, 20.0, 30.0, 30.0, 10.0), hop_s=0.0)
     one = demanding(narrow, Pattern.from_messages([0], [3], [8], 4), [25], [1.0])
     assert one.route_nodes is not None
@@ -248,10 +250,10 @@ def test_a_demand_is_held_against_the_links_that_can_be_taken() -> None:
 
 
 def test_a_wide_link_carries_more_than_a_unit_of_its_width() -> None:
-    topology = Topology.ring(4, width=2)
+    topology = Topology.mesh(3, width=2)
     costs = Costs(port_out_Bps=100, port_in_Bps=100, link_Bps=10, flit_B=4)
-    machine = Machine("ring", topology, Routing.default(topology), costs)
-    pattern = Pattern.from_messages([0, 0, 1], [1, 2, 2], [8, 8, 8], 4)
+    machine = Machine("mesh", topology, Routing.default(topology), costs)
+    pattern = Pattern.from_messages([0, 0, 1], [1, 2, 2], [8, 8, 8], 3)
     assert demanding(machine, pattern, [20, 20, 20], None).phases == 2
     assert demanding(machine, pattern, [10, 10, 10], None).phases == 1
     with pytest.raises(NoScheduleError, match="a bandwidth of 21 B/s is asked for, at most 20 B/s"):
@@ -266,13 +268,17 @@ def test_ports_that_share_the_rate_of_their_node_are_counted_together() -> None:
     assert demanding(machine, pattern, [50] * 3, None).phases == 1
     assert demanding(machine, pattern, [51] * 3, None).phases == 3
     assert demanding(machine, pattern, None, [0.16] * 3).phases == 1  # two turns of 0.04 s at either end
-    assert demanding(machine, pattern, None, [0.15] * 3).phases == 3
+    assert demanding(machine, pattern, None, [0.12] * 3).phases == 2
+    assert demanding(machine, pattern, None, [0.11] * 3).phases == 3
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_demands_are_kept_or_refused_by_name(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    machine = [IWARP, square(), parse_machine("mesh:3x3,link=40MB/s,node=60MB/s,hop=1us"), parse_machine("hypercube:3,link=40MB/s")][seed % 4]  # fmt: skip
+    machine = [
+        IWARP, square(), parse_machine("mesh:3x3,link=40MB/s,node=60MB/s,hop=1us"),
+        parse_machine("hypercube:3,link=40MB/s"),
+    ][seed % 4]  # fmt: skip
     ranks, count = machine.topology.endpoints, int(rng.integers(4, 30))
     source, target = rng.integers(0, ranks, count), rng.integers(0, ranks, count)
     pattern = Pattern.from_messages(source, target, np.full(count, 64), ranks)
@@ -285,14 +291,11 @@ def test_random_demands_are_kept_or_refused_by_name(seed: int) -> None:
     for least, most in ((None, times), (rates, times), (rates, None)):
         try:
             demanding(machine, pattern, least, most)  # verified there
-        except NoScheduleError as refused:
-            assert "is asked for" in str(refused)
+        except NoScheduleError as refused:  # then it is refused alone, too
             message = int(str(refused).split()[1])
             alone = Pattern.from_messages([pattern.source[message]], [pattern.target[message]], [64], ranks)
-            with pytest.raises(NoScheduleError, match="message 0 .* is asked for"):
-                demanding(
-                    machine, alone, None if least is None else least[[message]], None if most is None else most[[message]]
-                )
+            with pytest.raises(NoScheduleError, match=r"message 0 .* is asked for"):
+                demanding(machine, alone, *(asked if asked is None else asked[[message]] for asked in (least, most)))
 
 
 @pytest.mark.parametrize("option", [{"min_bandwidth": "20MB/s"}, {"max_latency": "1.2us"}])
@@ -402,7 +405,7 @@ def test_show_programs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "compile", "p.toml", "--on", "iwarp:8x8", "--min-bandwidth", "13MB/s", "-o", "p.json")[0] == 0
     code, out, _ = run(capsys, "show", "p.json", "--guarantees", "--linkage", "3")
     assert code == 0
-    assert out.index("linkage of node 3 (0, 3): 2 channels") < out.index("guarantees of 64 connections while their context")
+    assert out.index("linkage of node 3 (0, 3): 2 channels") < out.index("guarantees of 64 connections while their")
     assert out.count("block 2 shift:by=1: as block 0") == 2
     assert "13.33 MB/s    13 MB/s           1.7 us" in out
     code, out, _ = run(capsys, "show", "p.json", "--guarantees", "--linkage", "all", "--json")
