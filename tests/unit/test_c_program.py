@@ -13,7 +13,7 @@ import conset
 from c_programs import find_compiler
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.errors import UsageError
+from conset.errors import InputError, UsageError
 from conset.execution.c_program import CProgramHead, c_program_text, require_c_path
 from conset.execution.connection_entries import connection_entries
 from conset.formats.program import document_of_program, write_program_document
@@ -174,6 +174,15 @@ def test_a_program_that_forwards_has_none(tmp_path: Path, capsys: pytest.Capture
     assert run(["plan", str(tmp_path / "prog.json"), "--c", "-o", str(tmp_path / "p.c")]) == 2
     assert "--c: the program forwards messages" in capsys.readouterr().err
     assert not (tmp_path / "p.c").exists()
+
+
+def test_what_nobody_reads_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = blocks(("all", "alltoall", 5))
+    monkeypatch.setattr("conset.execution.c_program.MAX_ENTRIES", 23)
+    with pytest.raises(InputError, match="12 connections in all phases, in a C source at most 11"):
+        text_of(program)
+    monkeypatch.setattr("conset.execution.c_program.MAX_ENTRIES", 24)
+    assert text_of(program)
 
 
 def test_only_c_sources_are_written() -> None:

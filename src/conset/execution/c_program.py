@@ -26,6 +26,8 @@ SUFFIX = ".c"
 TEMPLATE = "c_program.c.jinja"
 WIDTH = 116
 """Columns of a line of a table."""
+MAX_ENTRIES = 2**20
+"""Entries of tables that a text may have; each connection has two."""
 RESERVED = frozenset(("move_pieces", "run_phase", "check_state", "check_place", "check_ended", "byte_of"))
 """Names of the template that begin with no stem."""
 
@@ -78,7 +80,7 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
     """The text, for a file of the name `file`.
 
     Raises:
-        InputError: there is no block.
+        InputError: there is no block, or more than 2^19 connections: nobody reads them.
     """
     from importlib.resources import files
 
@@ -86,6 +88,9 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
 
     if not entries.names:
         raise InputError("a program without blocks has no communication")
+    if entries.phase.size > MAX_ENTRIES:
+        given = f"{entries.phase.size // 2:,} connections in all phases"
+        raise InputError(f"{given}, in a C source at most {MAX_ENTRIES // 2:,}: a plan file holds any number")
     identifier = _identifier(Path(file).stem)
     tables = _phase_tables(entries)
     blocks = list(_blocks(entries, tables, identifier))
