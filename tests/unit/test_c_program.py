@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,3 +189,19 @@ def test_what_nobody_reads_is_not_written(monkeypatch: pytest.MonkeyPatch) -> No
 def test_only_c_sources_are_written() -> None:
     with pytest.raises(UsageError, match=r"x\.h: a C source ends in \.c"):
         require_c_path("x.h")
+
+
+def test_an_order_between_messages_is_kept_by_using_one_connection_after_the_other(tmp_path: Path) -> None:
+    pattern = Pattern.from_messages(np.array([0, 1]), np.array([1, 2]), np.array([9000, 9000]), 4)
+    ordered = replace(pattern, before=np.array([[0, 1]], np.int32))
+    machine, options = parse_machine("mesh:2x2"), CompileOptions(method="first-fit")
+    for sent, function in ((ordered, "move_all"), (pattern, "move_pieces")):
+        program = compile_program([BlockSpec("chain", sent, 2, options)], machine, options)
+        write_program_document(document_of_program(program), tmp_path / "prog.json")
+        assert run(["plan", str(tmp_path / "prog.json"), "--c", "-o", str(tmp_path / "p.c")]) == 0
+        text = (tmp_path / "p.c").read_text()
+        assert function in text
+        assert ("which keeps the order that the patterns have" in text) == (sent is ordered)
+        compile_text(text, tmp_path / "p.c", main=True)
+        comment = text.split("*/")[0].splitlines()[1:-1]
+        assert all(line.startswith(" *") for line in comment)

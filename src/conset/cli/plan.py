@@ -130,7 +130,8 @@ def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, ou
 
     program = what if isinstance(what, Program) else Program.of_schedule(what)
     command = f"conset plan {file.name} --c -o {output.name}"
-    head = CProgramHead(file.name, command, VERSION, program.machine.name, program.switches)
+    ordered = any(schedule.pattern.before is not None for schedule in program.schedules)
+    head = CProgramHead(file.name, command, VERSION, program.machine.name, program.switches, ordered)
     write_c_program(opened, head, output)
 
 

@@ -28,7 +28,7 @@ WIDTH = 116
 """Columns of a line of a table."""
 MAX_ENTRIES = 2**20
 """Entries of tables that a text may have; each connection has two."""
-RESERVED = frozenset(("move_pieces", "run_phase", "check_state", "check_place", "check_ended", "byte_of"))
+RESERVED = frozenset(("move_all", "move_pieces", "run_phase", "check_state", "check_place", "check_ended", "byte_of"))
 """Names of the template that begin with no stem."""
 
 
@@ -42,6 +42,7 @@ class CProgramHead:
         version: of conset.
         machine: what the schedules are for.
         switches: between contexts, in one run of everything.
+        ordered: whether patterns have an order between messages: connections are then used one after the other.
     """
 
     source: str
@@ -49,6 +50,7 @@ class CProgramHead:
     version: str
     machine: str
     switches: int
+    ordered: bool = False
 
 
 def require_c_path(path: str | Path) -> Path:
@@ -101,7 +103,7 @@ def c_program_text(entries: ConnectionEntries, head: CProgramHead, file: str = "
     return environment.from_string(template).render(
         title=_comment(head.source), source=_comment(head.source), command=_comment(head.command), file=_comment(file),
         version=head.version, machine=_comment(head.machine), stem=identifier, macro=identifier.upper(),
-        ranks=entries.ranks, blocks=blocks, count=count_of, switches=head.switches,
+        ranks=entries.ranks, blocks=blocks, count=count_of, switches=head.switches, ordered=head.ordered,
         phases=sum(block["repeat"] * len(block["phases"]) for block in blocks),
         contexts=np.unique(entries.phase_context).size, most=max((table["longest"] for table in tables), default=0),
     )  # fmt: skip

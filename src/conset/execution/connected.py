@@ -2,7 +2,8 @@
 
 The same bytes as the program's plan, in the same buffers: what a pair of ranks exchanges is one range in both, and the
 connections of the pair carry it piece after piece in the order of the phases. In a phase everything is spooled in
-posting order, so all its messages travel interleaved; then the rank waits for each and ends the phase.
+posting order, so all its messages travel interleaved; then the rank waits for each and ends the phase. Where a pattern
+has an order between messages, a rank uses its connections one after the other instead, in posting order: that keeps it.
 
 The first context is open before a time is taken, as a plan's requests are made before: the switches of an exchange are
 those between its phases.
@@ -55,9 +56,10 @@ class Connected:
     """
 
     def __init__(
-        self, program: OpenProgram, sends: PairRanges, receives: PairRanges, sendbuf: Bytes, recvbuf: Bytes
-    ) -> None:
-        self._program = program
+        self, program: OpenProgram, sends: PairRanges, receives: PairRanges, sendbuf: Bytes, recvbuf: Bytes, *,
+        ordered: bool = False,
+    ) -> None:  # fmt: skip
+        self._program, self._ordered = program, ordered
         self._steps = _steps(program, {"send": (sends, sendbuf), "receive": (receives, recvbuf)})
         self.parts: list[tuple[int, float, float, float]] = []
 
@@ -77,6 +79,8 @@ class Connected:
             for peer, direction, view in moves:
                 connection = program.connection(peer, direction)
                 (connection.spool_send if direction == "send" else connection.spool_receive)(view)
+                if self._ordered:
+                    connection.spool_wait()
                 spooled.append(connection)
             for connection in spooled:
                 connection.spool_wait()

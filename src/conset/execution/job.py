@@ -287,7 +287,8 @@ def run_plan(
     exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
     if timeout is not None:
         exchange_s = min(exchange_s, timeout)
-    orders = {"repeat": repeat, "timeout_s": exchange_s}
+    ordered = opened is not None and any(each.pattern.before is not None for each in opened.schedules)
+    orders = {"repeat": repeat, "timeout_s": exchange_s, "ordered": ordered}
     if in_job(mpiexec):
         found = _in_this_job(plan, direct, opened, orders)
     else:
@@ -357,8 +358,8 @@ def _in_this_job(plan: Plan, direct: Plan | None, opened: Program | None, orders
 
     def measure(comm: MPI.Intracomm) -> dict[str, Any] | None:
         measurement = measure_plan(
-            comm, plan, direct=direct, opening=None if opened is None else opening, repeat=orders["repeat"],
-            timeout_s=orders["timeout_s"],
+            comm, plan, direct=direct, opening=None if opened is None else opening,
+            ordered=orders["ordered"], repeat=orders["repeat"], timeout_s=orders["timeout_s"],
         )  # fmt: skip
         return None if measurement is None else measurement.to_object()
 

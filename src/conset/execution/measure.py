@@ -95,13 +95,13 @@ class Measurement:
 
 
 def measure_plan(
-    comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None, repeat: int,
-    timeout_s: float | None = None, tamper: Tamper | None = None,
+    comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None,
+    ordered: bool = False, repeat: int, timeout_s: float | None = None, tamper: Tamper | None = None,
 ) -> Measurement | None:  # fmt: skip
     """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
 
     `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says. `opening`
-    opens the same program of blocks, which then also runs through connections.
+    opens the same program of blocks, which then also runs through connections; `ordered`: its patterns have an order.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
     several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the
@@ -121,7 +121,7 @@ def measure_plan(
     variants: dict[str, Variant] = {"schedule": make_exchange(comm, plan, send, received, waiter)}
     connected = None
     if opening is not None:
-        connected = Connected(opening(comm, timeout_s), sends, receives, send, received)
+        connected = Connected(opening(comm, timeout_s), sends, receives, send, received, ordered=ordered)
         variants["connections"] = connected
     variants |= make_baselines(comm, plan, direct, send, received, waiter)
     check = _Check(expected, received, receives, rank, tamper)

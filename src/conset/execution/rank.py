@@ -28,8 +28,8 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
         direct = Plan.load(folder / DIRECT) if (folder / DIRECT).exists() else None
         opening = open_plan_file(folder / OPENED) if (folder / OPENED).exists() else None
         measurement = measure_plan(
-            comm, Plan.load(folder / PLAN), direct=direct, opening=opening, repeat=orders["repeat"],
-            timeout_s=orders["timeout_s"], tamper=tamper,
+            comm, Plan.load(folder / PLAN), direct=direct, opening=opening, ordered=orders["ordered"],
+            repeat=orders["repeat"], timeout_s=orders["timeout_s"], tamper=tamper,
         )  # fmt: skip
         return None if measurement is None else measurement.to_object()
 
