@@ -96,6 +96,21 @@ def test_dimension_is_verified_by_coordinates() -> None:
     assert {v.rule for v in verify_schedule(other).violations} == {"posting"}
 
 
+@pytest.mark.parametrize("posting", ["dimension", "pairwise"])
+def test_lists_that_are_asked_for_keep_an_order_of_messages(posting: str) -> None:
+    step = np.arange(16) ^ 1
+    later = (np.arange(16) + 4) % 16
+    source, target = np.tile(np.arange(16), 2), np.concatenate([step, later])
+    before = np.stack([step, np.arange(16, 32)], axis=1)
+    pattern = Pattern.from_messages(source, target, [64] * 32, 16, before=before)
+    problem = Problem(
+        pattern, machine_on(Topology.torus(4, 4), "torus:4x4"), Limits(), search=SearchOptions(posting=posting)
+    )
+    place = np.argsort(schedule_naive(problem).message)
+    assert pattern.before is not None
+    assert (place[pattern.before[:, 0]] < place[pattern.before[:, 1]]).all()
+
+
 def test_another_order_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown posting 'rotate': did you mean 'rotated'"):
         order_messages(PATTERN, "rotate")

@@ -48,11 +48,24 @@ def _depth(problem: Problem) -> NDArray[np.int32]:
     before, search = problem.pattern.before, problem.search
     pairs = np.zeros((0, 2), np.int32) if before is None else before
     if search.posting not in FREE:
-        listed = order_messages(problem.pattern, search.posting, search.seed)
+        listed = _listed(problem)
+        listed = listed[np.argsort(problem.pattern.source[listed], kind="stable")]
         one, other = listed[:-1], listed[1:]
         same = problem.pattern.source[one] == problem.pattern.source[other]
         pairs = np.concatenate([pairs, np.stack([one[same], other[same]], axis=1)])
     return depths(pairs, problem.pattern.messages)
+
+
+def _listed(problem: Problem) -> NDArray[np.int32]:
+    """shape=(messages), int32: the messages as they are posted, whatever their order.
+
+    Raises:
+        UsageError: `posting` is no order. InputError: the network does not have the order asked for.
+    """
+    pattern, search = problem.pattern, problem.search
+    return order_messages(
+        pattern, search.posting, search.seed, topology=problem.machine.topology, placement=problem.placement
+    )
 
 
 def schedule_naive(problem: Problem) -> Phases:
@@ -65,10 +78,7 @@ def schedule_naive(problem: Problem) -> Phases:
     require(applies_naive(problem))
     messages = problem.pattern.messages
     offsets = np.array([0, messages] if messages else [0], np.int64)
-    listed = order_messages(
-        problem.pattern, problem.search.posting, problem.search.seed, topology=problem.machine.topology,
-        placement=problem.placement,
-    )  # fmt: skip
+    listed = _listed(problem)
     if problem.pattern.before is not None:
         listed = listed[np.argsort(_depth(problem)[listed], kind="stable")]
     return Phases(offsets, listed)
