@@ -48,7 +48,7 @@ from conset.machine.spec import parse_machine
 from conset.network.graph_files import GRAPH_READERS
 from conset.pattern.layout_file import read_layout
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.readers.halo import ghost_layout
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern

@@ -18,7 +18,7 @@ from conset.machine.spec import parse_machine
 from conset.methods.connections import schedule_connections
 from conset.methods.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
-from conset.pattern.readers.bandwidths import read_bandwidths
+from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document, document_from
 from conset.schedule.linkage import GATE, guarantees, linkage, number_channels
