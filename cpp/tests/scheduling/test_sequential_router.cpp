@@ -183,7 +183,7 @@ TEST(SequentialRouter, NobodyWaitsLongerThanIsDemanded) {
     const RouterDemands demands{none, most, node, node, both, rate, 1, 1};
     SequentialRouter router({16, wires.source, wires.target}, {pattern.source, pattern.target, {}, {}}, {}, demands, 6,
                             1, 3);  // 40 in a phase: they share
-    ASSERT_EQ(router.route(indices(static_cast<std::int32_t>(count))), 0);
+    ASSERT_EQ(router.route(indices(count)), 0);
     for (std::size_t i = 0; i < count; ++i) EXPECT_LE(latency(i, router, wires, pattern, rate), most[i] * (1 + 1e-6));
 }
 
