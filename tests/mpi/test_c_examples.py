@@ -76,3 +76,13 @@ def test_the_standard_binary_interface(tmp_path: Path) -> None:
     ended = run_program(program, folder=tmp_path)
     assert (ended.status, ended.err) == (0, "")
     assert ended.out.endswith(", 0 wrong values\n")
+
+
+@pytest.mark.openmpi
+def test_a_product_on_a_ring_whose_sums_are_never_stored(tmp_path: Path) -> None:
+    program = compile_program(EXAMPLES / "c" / "connections.c", tmp_path / "connections")
+    command(["compile", "shift:by=1", "--on", "ring:4", "-o", str(tmp_path / "ring.json")])
+    command(["plan", str(tmp_path / "ring.json"), "-o", str(tmp_path / "ring.plan")])
+    ended = run_program(program, tmp_path / "ring.plan", folder=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out == "connections: 2048 rows, 0 wrong values\n"

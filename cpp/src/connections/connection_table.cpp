@@ -58,7 +58,9 @@ View<const int> ConnectionTable::of_phase(std::int64_t phase) const {
     return {phase_numbers_.data() + begin, as_size(phase_offsets_[phase + 1]) - begin};
 }
 
-View<const int> ConnectionTable::of_context(int context) const { return View<const int>(context_numbers_[context]); }
+View<const int> ConnectionTable::of_context(int context) const {
+    return {context_numbers_[context].data(), context_numbers_[context].size()};
+}
 
 std::string phase_words(const RankConnections& part, int block, int phase) {
     return "block '" + part.names[as_size(block)] + "', phase " + std::to_string(phase);

@@ -16,9 +16,9 @@ PacketSender<Handle>::PacketSender(CheckedMpi<Handle>& mpi, const Packets& packe
       places_(std::move(places)),
       requests_(as_size(packets.credits)),
       active_(as_size(packets.credits), 0),
-      credit_(std::make_unique<std::int64_t>(0)) {
+      credit_(std::make_unique<std::int64_t[]>(1)) {
     if (peer == mpi.rank()) return;
-    credit_request_ = mpi.make_receive(credit_.get(), sizeof(*credit_), peer, PacketTag::credits);
+    credit_request_ = mpi.make_receive(credit_.get(), sizeof(credit_[0]), peer, PacketTag::credits);
     mpi.start(credit_request_);
 }
 
@@ -29,7 +29,7 @@ void PacketSender<Handle>::look_for_credits() {
         return;
     }
     while (read_ < sent_ && mpi_->ended(credit_request_)) {
-        read_ = *credit_;
+        read_ = credit_[0];
         mpi_->start(credit_request_);
     }
 }
@@ -117,7 +117,7 @@ PacketReceiver<Handle>::PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& p
       window_(&window),
       credits_(packets.credits),
       places_(std::move(places)),
-      credit_(std::make_unique<std::int64_t>(0)) {
+      credit_(std::make_unique<std::int64_t[]>(1)) {
     if (peer == mpi.rank()) return;
     const std::int64_t bytes = static_cast<std::int64_t>(sizeof(PacketHeader)) + packets.bytes;
     requests_.reserve(as_size(credits_));
@@ -125,7 +125,7 @@ PacketReceiver<Handle>::PacketReceiver(CheckedMpi<Handle>& mpi, const Packets& p
         requests_.push_back(mpi.make_receive(places_.at(place), bytes, peer, PacketTag::elements));
         mpi.start(requests_[place]);
     }
-    credit_request_ = mpi.make_send(credit_.get(), sizeof(*credit_), peer, PacketTag::credits);
+    credit_request_ = mpi.make_send(credit_.get(), sizeof(credit_[0]), peer, PacketTag::credits);
 }
 
 template <class Handle>
@@ -154,7 +154,7 @@ bool PacketReceiver<Handle>::report(bool all) {
     const std::int64_t unsaid = taken_ - reported_;
     if (local_ != nullptr || unsaid == 0 || (!all && 2 * unsaid < credits_)) return true;
     if (credit_active_ && !mpi_->ended(credit_request_)) return false;
-    *credit_ = reported_ = taken_;
+    credit_[0] = reported_ = taken_;
     mpi_->start(credit_request_);
     credit_active_ = true;
     return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -139,9 +140,11 @@ void PhaseSwitch<Handle>::open(int number) {
     const int peer = traffic.table.peer(number);
     PacketWindow& window = traffic.windows[as_size(number)];
     if (traffic.table.sends(number))
-        connection.sender.emplace(traffic.mpi, traffic.packets, peer, places(), window);
+        connection.sender =
+            std::make_unique<PacketSender<Handle>>(traffic.mpi, traffic.packets, peer, places(), window);
     else
-        connection.receiver.emplace(traffic.mpi, traffic.packets, peer, places(), window);
+        connection.receiver =
+            std::make_unique<PacketReceiver<Handle>>(traffic.mpi, traffic.packets, peer, places(), window);
 }
 
 template <class Handle>

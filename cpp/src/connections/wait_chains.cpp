@@ -10,8 +10,11 @@ namespace conset {
 
 namespace {
 
+constexpr Wait kNoAnswer{-1, WaitKind::none, -1, 0, 0};
+
 std::string words(const Wait& wait) {
-    const std::string rank = std::to_string(wait.rank), peer = std::to_string(wait.peer);
+    std::string rank = std::to_string(wait.rank);
+    const std::string peer = std::to_string(wait.peer);
     switch (wait.kind) {
         case WaitKind::none: return rank + " computes, or has ended the phase";
         case WaitKind::element: return rank + " waits for an element of " + peer;
@@ -73,14 +76,16 @@ std::string WaitChains<Handle>::told(const Wait& own) const {
 }
 
 template <class Handle>
-Array<std::optional<Wait>> WaitChains<Handle>::ask(const Array<int>& ranks, const Wait& own, double grace_s,
-                                                   const std::function<void()>& pause) {
+Array<Wait> WaitChains<Handle>::ask(const Array<int>& ranks, const Wait& own, double grace_s,
+                                    const std::function<void()>& pause) {
     using Clock = std::chrono::steady_clock;
     ++question_;
-    answers_.assign(as_size(ranks_), std::nullopt);
+    answers_.assign(as_size(ranks_), kNoAnswer);
     for (const int rank : ranks) send(rank, Kind::query, question_, {});
     const auto began = Clock::now();
-    const auto missing = [&] { return std::any_of(ranks.begin(), ranks.end(), [&](int r) { return !answers_[r]; }); };
+    const auto missing = [&] {
+        return std::any_of(ranks.begin(), ranks.end(), [&](int r) { return answers_[r] == kNoAnswer; });
+    };
     while (missing() && std::chrono::duration<double>(Clock::now() - began).count() < grace_s) {
         answer(own);
         pause();
@@ -97,9 +102,9 @@ std::optional<Wait> WaitChains<Handle>::next(Array<Wait>& chain, double grace_s,
         if (rank != chain[0].rank && (last.kind == WaitKind::all || rank == last.peer)) asked.push_back(rank);
     const auto answers = ask(asked, chain[0], grace_s, pause);
     for (const int rank : asked)
-        if (answers[rank] && answers[rank]->kind != WaitKind::all) return answers[rank];
+        if (answers[rank] != kNoAnswer && answers[rank].kind != WaitKind::all) return answers[rank];
     for (const int rank : asked)
-        if (!answers[rank]) return Wait{rank, WaitKind::none, -1, 0, 0};
+        if (answers[rank] == kNoAnswer) return Wait{rank, WaitKind::none, -1, 0, 0};
     if (last.kind != WaitKind::all && !asked.empty()) return answers[asked[0]];
     return std::nullopt;
 }
@@ -111,9 +116,8 @@ bool WaitChains<Handle>::still(const Wait& own, const Array<Wait>& cycle, double
     for (const Wait& wait : cycle)
         if (wait.rank != own.rank) ranks.push_back(wait.rank);
     const auto answers = ask(ranks, own, grace_s, pause);
-    return std::all_of(cycle.begin(), cycle.end(), [&](const Wait& wait) {
-        return wait.rank == own.rank || (answers[wait.rank] && *answers[wait.rank] == wait);
-    });
+    return std::all_of(cycle.begin(), cycle.end(),
+                       [&](const Wait& wait) { return wait.rank == own.rank || answers[wait.rank] == wait; });
 }
 
 template <class Handle>

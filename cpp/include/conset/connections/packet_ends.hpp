@@ -88,7 +88,7 @@ private:
     std::int64_t active_sends_ = 0;
     Array<Handle> requests_;  // by place
     Array<std::uint8_t> active_;
-    std::unique_ptr<std::int64_t> credit_;  // where the message with the number of packets read arrives
+    std::unique_ptr<std::int64_t[]> credit_;  // one: where the message with the number of packets read arrives
     Handle credit_request_{};
 };
 
@@ -124,9 +124,9 @@ private:
     bool in_hand_ = false;
     PacketHeader header_;
     std::int64_t taken_ = 0, reported_ = 0;
-    std::int64_t arrived_ = 0;  // of a local sender
-    Array<Handle> requests_;    // by place
-    std::unique_ptr<std::int64_t> credit_;
+    std::int64_t arrived_ = 0;                // of a local sender
+    Array<Handle> requests_;                  // by place
+    std::unique_ptr<std::int64_t[]> credit_;  // one
     Handle credit_request_{};
     bool credit_active_ = false;
 };

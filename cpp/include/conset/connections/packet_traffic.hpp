@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,8 +32,8 @@ struct SpooledBlock {
 template <class Handle>
 struct TrafficConnection {
     // One of them, while the connection is open.
-    std::optional<PacketSender<Handle>> sender;
-    std::optional<PacketReceiver<Handle>> receiver;
+    std::unique_ptr<PacketSender<Handle>> sender;
+    std::unique_ptr<PacketReceiver<Handle>> receiver;
 
     // Of the phase.
     bool active = false;

@@ -67,9 +67,8 @@ private:
         Handle request;
     };
     void send(int target, Kind kind, std::int64_t question, const Array<Wait>& waits);
-    // The answers of ranks, by rank, that have come before the grace was over.
-    Array<std::optional<Wait>> ask(const Array<int>& ranks, const Wait& own, double grace_s,
-                                   const std::function<void()>& pause);
+    // The answers of ranks, by rank; rank -1 where none has come before the grace was over.
+    Array<Wait> ask(const Array<int>& ranks, const Wait& own, double grace_s, const std::function<void()>& pause);
     // Who is next in the chain; none: its end is in `chain`.
     std::optional<Wait> next(Array<Wait>& chain, double grace_s, const std::function<void()>& pause);
     bool still(const Wait& own, const Array<Wait>& cycle, double grace_s, const std::function<void()>& pause);
@@ -78,8 +77,8 @@ private:
     int ranks_;
     std::deque<Message> outbox_;
     std::int64_t question_ = 0;
-    Array<std::optional<Wait>> answers_;  // to the question
-    Array<Wait> cycle_;                   // that another rank has found
+    Array<Wait> answers_;  // to the question
+    Array<Wait> cycle_;    // that another rank has found
 };
 
 extern template class WaitChains<int>;
