@@ -93,7 +93,7 @@ test-core-sanitized: $(LINT) ## malformed arguments, nouns and plan files, with 
 		PYTHONPATH="$(SANITIZED)/packages:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" \
 		"$$($(BIN)/python -c 'import sys; print(sys._base_executable)')" -m pytest -q --capture=sys \
 		tests/properties/test_malformed_arguments.py tests/properties/test_malformed_nouns.py \
-		tests/properties/test_plan_files.py
+		tests/properties/test_plan_files.py tests/properties/test_connection_files.py
 
 core: $(READY) ## build the C++ extension again after an edit (incremental)
 

@@ -14,6 +14,8 @@ import conset
 from conset import _core
 from conset.combining.mixed import merged, padded
 from conset.errors import ConsetError
+from conset.execution.connection_entries import connection_entries
+from conset.execution.opening import rank_entries, to_core
 from conset.execution.plan import Copies, Needs, Operations, Plan
 from conset.execution.rank_plan import RankPlan
 from conset.machine.spec import parse_machine
@@ -30,7 +32,7 @@ CLASSES = (
     "BoundPrices", "Work", "Transfers", "Ranks", "Resources", "TimeLines", "TransferWork", "NegotiatedItems",
     "Negotiation", "SlotLimits", "Wiring", "Connections", "RouterLimits", "RouterDemands", "SequentialRouter",
     "PatternGraph", "NetworkCuts", "ProductAxes", "ProductGroups", "ExchangeSearch", "RankOperations", "RankCopies",
-    "RankPlan", "BundleCosts", "OpenTables", "OpenTransfers",
+    "RankPlan", "RankConnections", "BundleCosts", "OpenTables", "OpenTransfers",
 )  # fmt: skip
 METHODS = ("first-fit", "coloring", "negotiated", "decreasing", "birkhoff", "rs-n", "connections", "event-list")
 KEPT = 3
@@ -128,6 +130,7 @@ def work_of_all(spec: str) -> None:
             conset.predict(schedule, sync=sync)
     for rank in range(3):
         RankPlan.of(relay("ready"), rank).to_core()
+        to_core(rank_entries(connection_entries(schedule), rank))
     conset.compile("alltoall", spec, method="bounded" if "crossbar" not in spec else "first-fit", effort=2)
     merged(padded(direct(schedule.pattern), 2), parse_machine(f"{spec},overhead=1us"))
     for name, model in MODELS.items():
