@@ -688,6 +688,34 @@ def test_bandwidths_that_were_asked_for(asked: Any, expected: list[Any]) -> None
 
 
 @pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (None, []),
+        (7.5, []),
+        (7.4, [("latency", 0, 1)]),
+        (5.4, [("latency", 0, 0), ("latency", 0, 1)]),
+        ([None, 7.5, 5.0], []),
+        ([5.4, None, None], [("latency", 0, 0)]),
+        ([None, None, 4.9], [("latency", 0, 2)]),
+        ([7.5, 7.5], [("latency", None, None)]),
+        ([7.5, 7.5, -1.0], [("latency", None, None)]),
+        (float("nan"), [("latency", None, None)]),
+        (inf, [("latency", None, None)]),
+    ],
+)
+@pytest.mark.parametrize("channels", [None, [0, 0, 1, 1, 0, 0, 0, 0]])
+def test_latencies_that_were_asked_for(asked: Any, expected: list[Any], channels: list[int] | None) -> None:
+    """A flit of 4 B, two of them at port 0 and on the link 0 → 1: 1 + 4 + 0.5 s to node 1, a link of 2 s more to 2."""
+    machine = replace(SHARED, costs=replace(SHARED.costs, flit_B=4))
+    tables = None if channels is None else np.array(channels, np.int32)
+    routes = [[[0, 1], [0, 1, 2], [3, 4, 5]]]
+    given = document(
+        machine, MESSAGES, TOGETHER, Limits(), routes=routes, channels=tables, max_latency_s=asked
+    )  # fmt: skip
+    assert places(verify_document(given, machine=machine)) == expected
+
+
+@pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"in_flight": 0}, [("in-flight", None, None)]),
