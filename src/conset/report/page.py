@@ -114,19 +114,17 @@ def write_sections(
     Raises:
         MissingExtraError: matplotlib is not installed. InputError: `path` cannot be written.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from importlib.resources import files
+
+    from jinja2 import Environment, StrictUndefined
 
     from conset.files import replacing
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    form = environment.from_string(files("conset.report").joinpath(FORM).read_text(encoding="utf-8"))
     numbers = iter(range(10**9))
     bodies = [_body(section, k, numbers) for k, section in enumerate(sections)]
-    text = environment.get_template(FORM).render(
-        title=title, subtitle=subtitle, summary=summary, notes=notes, sections=bodies
-    )
+    text = form.render(title=title, subtitle=subtitle, summary=summary, notes=notes, sections=bodies)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
