@@ -12,7 +12,6 @@ from conset.report.facts import Fact
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIX = ".html"
 FORM = "page.html.jinja"
 Draw = Callable[[], "Figure"]
 
@@ -91,9 +90,10 @@ class Section:
 def check_page_path(path: Path) -> None:
     """Raises UsageError unless the suffix is that of a page, MissingExtraError without matplotlib."""
     from conset.errors import UsageError
+    from conset.report.html import SUFFIX, is_page
     from conset.report.style import require_matplotlib
 
-    if path.suffix.lower() != SUFFIX:
+    if not is_page(path):
         raise UsageError(f"-o {path}: a report is a page and must end in {SUFFIX}, given '{path.suffix}'")
     require_matplotlib()
 
