@@ -15,10 +15,12 @@ from conset.errors import InputError
 from conset.formats.schedule import document_of
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
+from conset.methods.naive import schedule_naive
+from conset.methods.problem import Problem, SearchOptions
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.prediction.terms import chain_busy
-from conset.schedule.posting import order_of_transfers
+from conset.schedule.posting import depths, order_messages, order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document
 from hand_made import document, machine_on
@@ -146,3 +148,31 @@ def test_the_verifiers_agree_on_the_order_of_parts(
     )  # fmt: skip
     rules = {violation.rule for violation in verify_document(wrong, machine=machine).violations}
     assert ("order" in rules) == (broken_rule(wrong, machine) == "order")
+
+
+@given(ACYCLIC)
+def test_depths_count_the_longest_chain_before_a_message(before: Pairs) -> None:
+    deep = [0] * 12
+    for m in range(12):
+        deep[m] = max((deep[i] + 1 for i, j in before if j == m), default=0)
+    assert depths(np.array(before), 12).tolist() == deep
+    assert depths(None, 3).tolist() == [0, 0, 0]
+    around = np.array([*before, (0, 12), (12, 13), (13, 12), (13, 14)])
+    assert depths(around, 15)[12:].tolist() == [-1, -1, -1]
+
+
+@given(ACYCLIC, st.sampled_from(["schedule", "random", "ascending", "rotated", "longest-first"]))
+def test_one_phase_of_all_messages_keeps_an_order_or_refuses_it(before: Pairs, posting: str) -> None:
+    """Refused where no list of the rank that sends all has both orders."""
+    pattern, machine = from_one(12, before), parse_machine("crossbar:3")
+    options = SearchOptions(posting=posting)
+    listed = order_messages(pattern, posting).tolist()
+    kept = all(listed.index(i) < listed.index(j) for i, j in before)
+    problem = Problem(pattern, machine, Limits(), search=options)
+    if not kept and posting not in ("schedule", "random"):
+        with pytest.raises(InputError, match=f"posting {posting} and the order of messages to agree, given message"):
+            schedule_naive(problem)
+        return
+    phases = schedule_naive(problem)
+    schedule = Schedule(pattern, machine, "naive", Limits(), phases.offsets, phases.message, posting=posting)
+    assert verify_document(document_of(schedule)).ok

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem
+from conset.pattern.pattern import find_cycle
 from conset.schedule.posting import depths, order_messages
 
 FREE = ("schedule", "random")
@@ -37,23 +38,24 @@ def _refuse_posting(problem: Problem) -> str | None:
     before, posting = problem.pattern.before, problem.search.posting
     if before is None or posting in FREE:
         return None
-    stuck = np.flatnonzero(_depth(problem) < 0)
-    if not stuck.size:
+    cycle = find_cycle(_pairs(problem), problem.pattern.messages)
+    if not cycle:
         return None
-    return f"method naive requires lists by posting {posting} that keep the order of messages, given message {stuck[0]}"
+    words = " before ".join(map(str, cycle))
+    return f"method naive requires posting {posting} and the order of messages to agree, given message {words}"
 
 
-def _depth(problem: Problem) -> NDArray[np.int32]:
-    """shape=(messages): how many stand before each, one after the other; in lists that are given, along them too."""
+def _pairs(problem: Problem) -> NDArray[np.int32]:
+    """shape=(pairs, 2): which message stands before which; in lists that are given, neighbours too."""
     before, search = problem.pattern.before, problem.search
     pairs = np.zeros((0, 2), np.int32) if before is None else before
-    if search.posting not in FREE:
-        listed = _listed(problem)
-        listed = listed[np.argsort(problem.pattern.source[listed], kind="stable")]
-        one, other = listed[:-1], listed[1:]
-        same = problem.pattern.source[one] == problem.pattern.source[other]
-        pairs = np.concatenate([pairs, np.stack([one[same], other[same]], axis=1)])
-    return depths(pairs, problem.pattern.messages)
+    if search.posting in FREE:
+        return pairs
+    listed = _listed(problem)
+    listed = listed[np.argsort(problem.pattern.source[listed], kind="stable")]
+    one, other = listed[:-1], listed[1:]
+    same = problem.pattern.source[one] == problem.pattern.source[other]
+    return np.concatenate([pairs, np.stack([one[same], other[same]], axis=1)])
 
 
 def _listed(problem: Problem) -> NDArray[np.int32]:
@@ -80,5 +82,5 @@ def schedule_naive(problem: Problem) -> Phases:
     offsets = np.array([0, messages] if messages else [0], np.int64)
     listed = _listed(problem)
     if problem.pattern.before is not None:
-        listed = listed[np.argsort(_depth(problem)[listed], kind="stable")]
+        listed = listed[np.argsort(depths(_pairs(problem), messages)[listed], kind="stable")]
     return Phases(offsets, listed)
