@@ -22,7 +22,7 @@ processor keeps apart here; `inject` before, `eject` behind.
 
 What is left out: eager messages and system buffers (a connection has its queues), preemption.
 
-Complexity. One step for every element at every server, 30 to 60 ns each; see docs/connections-simulated.md.
+Complexity. One step for every element at every server, 30 to 70 ns each; see docs/connections-simulated.md.
 
 Reference. Feldmann, Stricker, Warfel, Supporting sets of arbitrary connections on iWarp through communication context
 switches (1993), sections 4.1.2, 4.2.
