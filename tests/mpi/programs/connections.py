@@ -333,7 +333,7 @@ def interrupted(comm: MPI.Intracomm) -> None:
     """Ctrl-C while a rank waits; other threads of Python run meanwhile."""
     program = conset.program_open(one_phase(), comm)
     program.instantiate(0, 0)
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         program.connection((comm.rank + 1) % RANKS, "receive").receive_elements(np.zeros(1))
         raise AssertionError("nothing was sent")
@@ -359,7 +359,7 @@ def threads(comm: MPI.Intracomm) -> None:
         comm.send(None, peer, tag=9)
 
     if comm.rank % 2 == 0:
-        timer = threading.Timer(0.3, second)
+        timer = threading.Timer(1.0, second)
         timer.start()
         receive.receive_elements(np.zeros(1))
         timer.join()
