@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from conset.pattern.pattern import Pattern
 from conset.program import Program, chained, compile_program
 from conset.program.spec import BlockSpec
 from conset.program.switches import SwitchParts, simulated_switches
+from conset.simulation.connections import simulate_connections
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
@@ -48,9 +50,28 @@ def test_what_is_under_way_drains_before_all_meet_and_connections_open() -> None
     parts = simulated(program)
     assert parts is not None
     assert parts.count == program.switches == 2
-    assert parts.drain_s == pytest.approx(1e-6 + 4e-6)
+    assert parts.drain_s == 0.0  # bytes flow
     assert (parts.synchronization_s, parts.setup_s) == (pytest.approx(10e-6), pytest.approx(6e-6))
-    assert parts.time_s == pytest.approx(21e-6)
+    assert parts.time_s == pytest.approx(16e-6)
+
+
+def test_what_has_left_its_sender_is_under_way_until_it_arrives() -> None:
+    machine = parse_machine("mesh:1x4,link=1GB/s,port=1GB/s,overhead=0,inject=0,eject=0,hop=1us,flit=8B,setup=3us")
+    options = CompileOptions(method="connections")
+    blocks = [
+        BlockSpec(f"to {k}", Pattern.from_messages(np.array([0]), np.array([k]), np.array([80]), 4), 1,
+                  replace(options, limits="send=1"))
+        for k in (3, 1)
+    ]  # fmt: skip
+    program = compile_program(blocks, machine, options)
+    schedule = chained(program)
+    costs = machine.costs_for("connections")
+    timeline = simulate_connections(Workload.of_schedule(schedule), machine, Settings.of(costs, sync="barrier"))
+    parts = simulated_switches(timeline, machine, costs)
+    assert parts is not None
+    assert parts.count == program.switches == 1
+    assert parts.drain_s == pytest.approx(timeline.figures["switch"]["drain_s"])
+    assert parts.drain_s == pytest.approx(3e-6 + 4 * 8e-9)  # of the last element: 3 hops, 3 links and the port in
 
 
 def test_a_context_that_stays_open_is_not_switched() -> None:
@@ -76,8 +97,8 @@ def test_simulate_says_what_switches_take(tmp_path: Path, capsys: pytest.Capture
     assert run(["simulate", str(file), "--json"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)["switch"]
-    assert found == pytest.approx({"count": 1, "drain_s": 1.5e-6, "synchronization_s": 5e-6, "setup_s": 3e-6})
-    assert "switches     1: drain 1.5 us, synchronization 5 us, set-up 3 us" in captured.err
+    assert found == pytest.approx({"count": 1, "drain_s": 0.0, "synchronization_s": 5e-6, "setup_s": 3e-6})
+    assert "switches     1: drain 0 s, synchronization 5 us, set-up 3 us" in captured.err
 
 
 def test_schedules_have_no_switches_of_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
 """Switches in their parts: what is under way arrives (drain), all nodes meet (synchronization), connections are opened.
 
 Measured, simulated and predicted times have one form. Simulated: a context is switched where a phase of the chained
-program ends. Its drain is the time from the last start of a message of the phase to the last delivery; synchronization
-and set-up are the machine's, and follow it.
+program ends. Its drain is the time from when the last byte of the phase has left its sender to the last delivery: 0 in
+models whose bytes arrive as they leave (`flow`, `wormhole`, `circuit`); synchronization and set-up are the machine's, and
+follow it.
 Source: Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
 """
 
@@ -65,9 +66,9 @@ def simulated_switches(timeline: Timeline, machine: Machine, costs: Costs) -> Sw
     work = timeline.workload
     if work is None or timeline.sync != "barrier":
         return None
-    last_start = np.zeros(work.phases)
-    np.maximum.at(last_start, work.phase_of, timeline.start_s)
-    drain = np.maximum(timeline.phase_end_s - last_start, 0.0)[:-1]
+    last = np.zeros(work.phases)
+    np.maximum.at(last, work.phase_of, timeline.left_s if timeline.left_s.size else timeline.end_s)
+    drain = np.maximum(timeline.phase_end_s - last, 0.0)[:-1]
     count = drain.size
     return SwitchParts(
         count, float(drain.sum()), count * synchronization_s(machine, costs), count * costs.setup_s
