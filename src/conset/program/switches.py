@@ -36,11 +36,6 @@ class SwitchParts:
     synchronization_s: float
     setup_s: float
 
-    @property
-    def time_s(self) -> float:
-        """All parts [s]."""
-        return self.drain_s + self.synchronization_s + self.setup_s
-
     def to_object(self) -> dict[str, float]:
         """`{"count": …, "drain_s": …, "synchronization_s": …, "setup_s": …}`."""
         return asdict(self)
