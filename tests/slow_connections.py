@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -120,7 +121,7 @@ class Slow:
             if not self.elements[m]:
                 continue
             servers = [self.server(("out", nodes[0]), time_of(costs.flit_B, costs.port_out_Bps))]
-            for pair in zip(nodes, nodes[1:], strict=False):
+            for pair in pairwise(nodes):
                 service, hop = Fraction(0), Fraction(0)
                 if topology.kind != "crossbar":
                     width = int(topology.widths()[links[pair]])
@@ -130,7 +131,7 @@ class Slow:
                     servers.append(self.server((m, *pair), service))
             servers.append(self.server(("in", nodes[-1]), time_of(costs.flit_B, costs.port_in_Bps)))
             places = [Place(m, server, c) for server, c in zip(servers, [channels[0], *channels], strict=True)]
-            for one, other in zip(places, places[1:], strict=False):
+            for one, other in pairwise(places):
                 one.then = other
             places[-1].open = False
             self.places[m] = places

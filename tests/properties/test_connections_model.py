@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def workload_of(rng: np.random.Generator, nodes: int, count: int, *, deps: bool)
     return Workload(
         source, target, size.astype(np.int64), nodes, phase_offsets=np.array([0, count] if not trace else [], np.int64),
         time_s=rng.integers(0, 30, count) / 1e7 if trace else np.zeros(0),
-        order=order.astype(np.int32), dep_offsets=offsets, deps=np.array(sum(waits, []), np.int32),
+        order=order.astype(np.int32), dep_offsets=offsets, deps=np.array(list(chain.from_iterable(waits)), np.int32),
     )  # fmt: skip
 
 

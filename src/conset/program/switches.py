@@ -2,8 +2,8 @@
 
 Measured, simulated and predicted times have one form. Simulated: a context is switched where a phase of the chained
 program ends. Its drain is the time from when the last byte of the phase has left its sender to the last delivery: 0 in
-models whose bytes arrive as they leave (`flow`, `wormhole`, `circuit`); synchronization and set-up are the machine's, and
-follow it.
+models whose bytes arrive as they leave (`flow`, `wormhole`, `circuit`); synchronization and set-up are the machine's,
+and follow it.
 Source: Feldmann, Stricker, Warfel, ConSet, Section 2 (t_sync, t_phase) and Section 4.2.1.
 """
 
