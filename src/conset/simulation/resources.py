@@ -30,7 +30,8 @@ class Resources:
         offsets: shape=(messages + 1), int64.
         items: the resources of message m are `items[offsets[m] : offsets[m + 1]]`, its links first.
         weight: shape=(items), float64: what a byte counts there at least; below 1 in `node` for an exchange.
-        slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node on its way.
+        slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node on its way; of the
+            whole width for `connections`.
         bytes: shape=(messages), int64 [B]; flits for `flit`.
         hops: shape=(messages), int64: links of each route.
         partner: shape=(messages), int64: the other message of a synchronized exchange, or -1.
@@ -53,6 +54,8 @@ class Resources:
         slots, nodes = machine.topology.link_slots, machine.topology.nodes
         costs = machine.costs_for(workload.method)
         unit, capacity = _capacities(machine, costs, model)
+        if model == "connections":
+            unit = capacity[:slots]  # elements of one connection take whichever unit is free
         partner = partners(workload, machine, settings)
         # in `flit` what stays in its node goes through the router there
         crosses = np.flatnonzero(workload.crosses | (model == "flit"))
