@@ -138,6 +138,19 @@ TEST(SequentialRouter, KeepsAnOrderAndLeavesRoomForWhatComesAfter) {
     EXPECT_GT(short_of_one.route(indices(4)), 0);
 }
 
+TEST(SequentialRouter, AnOrderInsidePhasesNeedsNone) {
+    const Wires wires = torus(3);
+    const Ints from{0, 1, 2, 3}, to{1, 2, 3, 4}, first{2, 1, 0}, second{1, 0, 3};
+    const Connections chain{from, to, first, second, 0};
+    for (const std::int32_t phases : {1, 2, 3, 4}) {
+        SequentialRouter router({9, wires.source, wires.target}, chain, {}, {}, phases, 1, 9);
+        EXPECT_EQ(router.route(indices(4)), 0);
+        for (std::size_t k = 0; k < first.size(); ++k)
+            EXPECT_LE(router.phase()[first[k]], router.phase()[second[k]]) << phases;
+        EXPECT_LT(*std::max_element(router.phase().begin(), router.phase().end()), phases);
+    }
+}
+
 TEST(SequentialRouter, SharesOnlyAsFarAsDemandsAllow) {
     const Ints source{0, 1}, target{1, 0}, from{0, 0, 0, 0}, to{1, 1, 1, 1};
     const Array<double> demand{4, 5, 0, 0}, any(4, infinite), free(2, infinite), node{20, 20}, link{10, 10};
