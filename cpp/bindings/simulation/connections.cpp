@@ -7,7 +7,7 @@ namespace conset::bindings {
 
 namespace {
 
-constexpr std::int64_t kFarTick = std::int64_t{1} << 62;
+constexpr std::int64_t kFarTick = std::int64_t{1} << 61;  // two of them can be added
 
 // What is open; keeps the arrays it looks at.
 struct BoundOpenTables {
@@ -108,6 +108,9 @@ BoundOpenTransfers checked(const BoundOpenTransfers& given) {
         check_size(name, times->shape(0), transfers);
         check_ids(name, view(*times), kFarTick);
     }
+    for (std::size_t t = 0; t < transfers; ++t)
+        require(view(given.pace)[t] == 0 || view(given.elements)[t] <= kFarTick / view(given.pace)[t], "pace",
+                "times elements must be at most 2^61 ticks");
     check_offsets("dep_offsets", view(given.dep_offsets), transfers, given.deps.shape(0));
     check_ids("deps", view(given.deps), static_cast<std::int64_t>(transfers));
     return given;
@@ -116,6 +119,7 @@ BoundOpenTransfers checked(const BoundOpenTransfers& given) {
 OpenTimes simulate(const BoundOpenTables& tables, const BoundOpenTransfers& transfers, std::int64_t until,
                    std::int64_t work, std::int64_t delivered) {
     nb::gil_scoped_release released;
+    check_count("until", until, -1, std::int64_t{1} << 62);
     check_ids("connection", view(transfers.connection), static_cast<std::int64_t>(tables.first.shape(0)), -1);
     for (std::size_t t = 0; t < transfers.connection.shape(0); ++t)
         require(view(transfers.connection)[t] < 0 || view(transfers.elements)[t] > 0, "elements",

@@ -13,7 +13,8 @@ Phases. All nodes switch together: what is under way arrives (drain: from when t
 nodes synchronize, the next context is set up. So the policy is `barrier`; consecutive phases of one context are one
 phase here already (`conset.program.chained`) and nothing is switched between them. Opening the first context costs its
 set-up, and a synchronization where the machine says `first_barrier`. A phase begins in an empty network with every
-turn at its first channel, so the same phase takes the same time: each distinct one is simulated once.
+turn at its first channel, so the same phase takes the same time: each distinct one is simulated once. Transfers over
+the same stated channels share a connection; where channels are not stated, each transfer has one of its own.
 
 Interleaved or not. `in_flight` and `receives` `all`: all connections of a node at once. 1 and 1: a node sends on one
 and receives from one, in list order, as the text's programs did; a sender fills the queues of a connection whose

@@ -69,8 +69,8 @@ public:
         for (std::int32_t c = 0; as_size(c) < tables.first.size(); ++c) {
             std::int64_t room = 2, elements = 1;
             for (std::int32_t k = tables.first[c]; k >= 0; k = tables.next[k]) room += tables.queue;
-            for (const std::int32_t t : carried_.of(c)) elements += transfers.elements[t];
-            connections_.emplace_back(as_size(std::min(room, elements)));
+            for (const std::int32_t t : carried_.of(c)) elements = std::min(room, elements + transfers.elements[t]);
+            connections_.emplace_back(as_size(elements));
         }
         for (std::size_t t = 0; t < size(); ++t) {
             transfers_[t].to_send = transfers_[t].to_take = transfers.elements[t];
