@@ -167,6 +167,7 @@ public:
         return translated([&] { return program_->global_phase(block, phase); });
     }
     bool in_phase() const { return program_->in_phase(); }
+    bool failed() const { return program_->failed(); }
     int connection(int peer, bool send) const {
         return translated([&] { return program_->connection(peer, send); });
     }
@@ -250,6 +251,7 @@ void bind_program(nb::module_& module, const char* name) {
              nb::arg("credits"), nb::arg("timeout_s"))
         .def_prop_ro("part", &Bound::part, nb::rv_policy::reference_internal)
         .def_prop_ro("in_phase", &Bound::in_phase)
+        .def_prop_ro("failed", &Bound::failed)
         .def_prop_ro("times", &Bound::times)
         .def("phases", &Bound::phases, nb::arg("block"))
         .def("global_phase", &Bound::global_phase, nb::arg("block"), nb::arg("phase"))

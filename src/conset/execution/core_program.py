@@ -57,6 +57,11 @@ class CoreProgram:
         """Whether it was closed."""
         return self._native is None
 
+    @property
+    def failed(self) -> bool:
+        """Whether a wait was given up, or a call of MPI failed: messages may be left on the communicator."""
+        return self._native is not None and self._native.failed
+
     def told(self, call: Callable[[NativeProgram], Result]) -> Result:
         """What the core says.
 

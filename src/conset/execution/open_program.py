@@ -207,8 +207,10 @@ class OpenProgram:
             ExecutionError: a phase has not ended.
         """
         if not self._core.closed:
+            failed = self._core.failed
             self._core.close()
-            self.comm.Free()
+            if not failed:  # else messages may be under way on it
+                self.comm.Free()
 
     def __enter__(self) -> Self:
         return self
