@@ -107,7 +107,7 @@ void PacketSender<Handle>::abandon() {
 template <class Handle>
 void PacketSender<Handle>::forget() {
     places_.abandon();
-    static_cast<void>(credit_.release());
+    keep_for_mpi(std::move(credit_));
 }
 
 template <class Handle>
@@ -181,7 +181,7 @@ void PacketReceiver<Handle>::abandon() {
             mpi_->withdraw(requests_[place]);
     }
     if (credit_active_ && !mpi_->ended(credit_request_))
-        static_cast<void>(credit_.release());  // with its request
+        keep_for_mpi(std::move(credit_));  // with its request
     else
         mpi_->free(credit_request_);
 }
@@ -189,7 +189,7 @@ void PacketReceiver<Handle>::abandon() {
 template <class Handle>
 void PacketReceiver<Handle>::forget() {
     places_.abandon();
-    static_cast<void>(credit_.release());
+    keep_for_mpi(std::move(credit_));
 }
 
 template class PacketSender<int>;

@@ -148,14 +148,14 @@ void WaitChains<Handle>::close() {
     for (Message& message : outbox_) {
         if (mpi_->ended(message.request)) continue;
         mpi_->free(message.request);
-        static_cast<void>(message.bytes.release());
+        keep_for_mpi(std::move(message.bytes));
     }
     outbox_.clear();
 }
 
 template <class Handle>
 WaitChains<Handle>::~WaitChains() {
-    for (Message& message : outbox_) static_cast<void>(message.bytes.release());
+    for (Message& message : outbox_) keep_for_mpi(std::move(message.bytes));
 }
 
 template class WaitChains<int>;

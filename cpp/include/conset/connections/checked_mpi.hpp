@@ -6,12 +6,24 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "conset/execution/mpi_calls.hpp"
 #include "conset/runtime/collectives.hpp"
 
 namespace conset {
+
+// Memory that MPI may still use is kept as long as the process.
+template <class Memory>
+void keep_for_mpi(Memory memory) {
+    static std::mutex guard;
+    static auto* const kept = new std::vector<Memory>;
+    const std::scoped_lock lock(guard);
+    kept->push_back(std::move(memory));
+}
 
 // What is sent on the communicator of an open program.
 enum class PacketTag : int { elements = 1, credits = 2, waits = 3 };

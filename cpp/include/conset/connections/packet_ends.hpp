@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "conset/array.hpp"
 #include "conset/connections/checked_mpi.hpp"
@@ -35,7 +36,7 @@ public:
     std::byte* at(std::int64_t place) const { return memory_.get() + stride_ * as_size(place); }
     static std::byte* elements(std::byte* place) { return place + sizeof(PacketHeader); }
     // MPI may still use it: it is never given back.
-    void abandon() { static_cast<void>(memory_.release()); }
+    void abandon() { keep_for_mpi(std::move(memory_)); }
 
 private:
     std::size_t stride_;
