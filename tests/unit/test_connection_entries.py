@@ -14,7 +14,7 @@ from conset.cli import main as conset_main
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError, UsageError
-from conset.execution.connection_entries import ConnectionEntries, connection_entries
+from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
 from conset.formats.flat import PLAN_FILE, read_flat
@@ -189,3 +189,18 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert read_flat("z.plan", PLAN_FILE)["block_repeat"].tolist() == [4, 2, 2**24]  # type: ignore[union-attr]
     assert run("--connections", "--sync", "none", "-o", "z.plan") == UsageError.exit_code
     assert "--sync: is of the plan, which --connections leaves out" in said
+
+
+def test_an_order_that_one_connection_for_a_pair_cannot_keep_is_refused() -> None:
+    def posted(messages: list[tuple[int, int]], before: list[tuple[int, int]]) -> Program:
+        source, target = (np.array(ends) for ends in zip(*messages, strict=True))
+        size, order = np.full(len(messages), 64), np.array(before, np.int32)
+        pattern = Pattern.from_messages(source, target, size, 4, before=order)
+        return Program.of_schedule(compile_pattern(pattern, MESH, CompileOptions(method="naive")))
+
+    assert keeps_order(posted([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2)]))
+    # 0 to 1, back, and to 1 again: what goes to 1 is one connection
+    with pytest.raises(InputError, match=r"message 2 \(1 → 0\) must end before message 1 \(0 → 1\)"):
+        keeps_order(posted([(0, 1), (0, 1), (1, 0)], [(0, 2), (2, 1)]))
+    plain = compile_pattern(parse_pattern("neighbor", topology=MESH.topology), MESH, CompileOptions(method="naive"))
+    assert not keeps_order(Program.of_schedule(plain))

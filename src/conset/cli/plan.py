@@ -125,12 +125,13 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
 def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, output: Path) -> None:
     """Writes the communication in C."""
     from conset.execution.c_program import CProgramHead, write_c_program
+    from conset.execution.connection_entries import keeps_order
     from conset.program import Program
     from conset.version import VERSION
 
     program = what if isinstance(what, Program) else Program.of_schedule(what)
     command = f"conset plan {file.name} --c -o {output.name}"
-    ordered = any(schedule.pattern.before is not None for schedule in program.schedules)
+    ordered = keeps_order(program)
     head = CProgramHead(file.name, command, VERSION, program.machine.name, program.switches, ordered)
     write_c_program(opened, head, output)
 

@@ -24,6 +24,7 @@ from conset.formats.flat import FlatValue
 from conset.program.guarantees import program_guarantees
 from conset.program.program import Program
 from conset.schedule.linkage import Guarantees, guarantees
+from conset.schedule.posting import order_of_transfers
 from conset.schedule.schedule import Schedule
 
 
@@ -203,3 +204,40 @@ def _by_rank(
         peer[sort].astype(np.int32), send[sort], np.tile(all_.bytes, 2)[sort], position[sort],
         np.tile(all_.bandwidth_Bps, 2)[sort], np.tile(all_.latency_s, 2)[sort],
     )  # fmt: skip
+
+
+def keeps_order(program: Program) -> bool:
+    """Whether patterns have an order, which connections used one after the other, in posting order, keep.
+
+    Raises:
+        InputError: they do not. All messages of a pair in a phase are one connection, posted where the first of them
+            is: then a message stands behind another that it must go before.
+    """
+    for k, schedule in enumerate(program.schedules):
+        first, second = order_of_transfers(schedule.pattern.before, schedule.message)
+        together = schedule.phase_of[first] == schedule.phase_of[second]
+        first, second = first[together], second[together]
+        posted = _first_posted(schedule)
+        wrong = np.flatnonzero(posted[first] > posted[second])
+        if wrong.size:
+            i, j = (int(schedule.message[at[wrong[0]]]) for at in (first, second))
+            pattern = schedule.pattern
+            names = [f"message {m} ({pattern.source[m]} → {pattern.target[m]})" for m in (i, j)]
+            raise InputError(
+                f"schedules[{k}], phase {schedule.phase_of[first[wrong[0]]]}: {names[0]} must end before {names[1]}, "
+                "whose connection is posted first for another message of its pair: one connection cannot wait between"
+            )
+    return any(schedule.pattern.before is not None for schedule in program.schedules)
+
+
+def _first_posted(schedule: Schedule) -> NDArray[np.int64]:
+    """shape=(transfers): where in the posting order the first transfer of the same pair and phase stands."""
+    source, target = schedule.pattern.source[schedule.message], schedule.pattern.target[schedule.message]
+    ranks = np.int64(schedule.pattern.ranks)
+    key = (schedule.phase_of * ranks + source) * ranks + target
+    place = np.empty(schedule.transfers, np.int64)
+    place[schedule.posted] = np.arange(schedule.transfers)
+    _, pair = np.unique(key, return_inverse=True)
+    first = np.full(schedule.transfers, schedule.transfers, np.int64)
+    np.minimum.at(first, pair, place)
+    return first[pair]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset.errors import InputError
-from conset.execution.connection_entries import connection_entries
+from conset.execution.connection_entries import connection_entries, keeps_order
 from conset.execution.launcher import find_launcher
 from conset.execution.measured_job import check_measuring, in_job, measure_in_own_job, measure_in_this_job
 from conset.execution.plan import MAX_BYTES, Plan
@@ -100,6 +100,7 @@ class RunResult:
         work_bytes: largest work area of a rank [B], where it puts bundles together and takes them apart.
         switch: of a program of blocks run through connections: its switches in their parts, of each repetition the
             slowest rank's, in the median; None: of anything else.
+        unopened: why a program of blocks was not run through connections; None: it was, or is none.
     """
 
     ranks: int
@@ -118,6 +119,7 @@ class RunResult:
     stages: int | None = None
     work_bytes: int = 0
     switch: SwitchParts | None = None
+    unopened: str | None = None
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -166,6 +168,8 @@ class RunResult:
                 "Through connections every phase of every repetition ends, and contexts are switched; as one schedule "
                 "the program has one phase for what follows in one context. Every end of a phase waits for its drain."
             )
+        if self.unopened is not None:
+            notes.append(f"Not through connections: {self.unopened}.")
         if not self.one_machine:
             notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")
         return tuple(notes)
@@ -287,7 +291,11 @@ def run_plan(
     exchange_s = max(exchange_deadline_s(each) for each in (plan, direct) if each is not None)
     if timeout is not None:
         exchange_s = min(exchange_s, timeout)
-    ordered = opened is not None and any(each.pattern.before is not None for each in opened.schedules)
+    ordered, unopened = False, None
+    try:
+        ordered = opened is not None and keeps_order(opened)
+    except InputError as error:
+        opened, unopened = None, str(error)
     orders = {"repeat": repeat, "timeout_s": exchange_s, "ordered": ordered}
     if in_job(mpiexec):
         found = _in_this_job(plan, direct, opened, orders)
@@ -310,6 +318,7 @@ def run_plan(
         wrong=tuple(found["wrong"]),
         elapsed_s=time.monotonic() - began,
         switch=None if parts is None else SwitchParts.median(np.array(parts)),
+        unopened=unopened,
     )
 
 
