@@ -162,7 +162,7 @@ class SlowClock:
         rows = [[k, p, q, size, copy, ends, leaves, at] for k, p, q, size, copy, ends, leaves, at in left]
         remote = [row for row in rows if row[6]]
         if shared:
-            for row in sorted(remote, key=lambda row: (row[7] - row[3] * gap, row[0])):
+            for row in sorted(remote, key=lambda row: (round(row[7] - row[3] * gap, 15), row[0])):
                 begin = max(row[7] - row[3] * gap, self.out[self.node[row[1]]])
                 row[7] = self.out[self.node[row[1]]] = begin + row[3] * gap
         routes = {}
@@ -178,7 +178,7 @@ class SlowClock:
                 for link in routes[row[0]]:
                     load[link] += row[3]
         for row in (
-            sorted(remote, key=lambda row: (row[7] - row[3] * gap, row[0]))
+            sorted(remote, key=lambda row: (round(row[7] - row[3] * gap, 15), row[0]))
             if any(load) and costs.link_Bps < inf
             else ()
         ):
@@ -186,7 +186,7 @@ class SlowClock:
             self.link[link] = max(row[7] - row[3] * gap, self.link[link]) + row[3] / costs.link_Bps
             row[7] = max(row[7], self.link[link])
         rate = max(1 / costs.port_in_Bps, 1 / costs.node_Bps)
-        for row in sorted(remote, key=lambda row: (row[7] - row[3] * gap, row[0])) if rate else ():
+        for row in sorted(remote, key=lambda row: (round(row[7] - row[3] * gap, 15), row[0])) if rate else ():
             port = self.node[row[2]]
             self.into[port] = max(row[7] - row[3] * gap, self.into[port]) + row[3] * rate
             row[7] = max(row[7], self.into[port])

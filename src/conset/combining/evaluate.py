@@ -34,6 +34,8 @@ from conset.program.paths import Bundles, Paths
 
 ROUTES = 2**16
 """Routes written out at a time."""
+INSTANT = 15
+"""Decimals of seconds that tell two instants apart."""
 
 Seconds = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -260,11 +262,13 @@ def _groups(keys: NDArray[np.integer]) -> tuple[Ints, Ints]:
 def _serve(free: Seconds, server: NDArray[np.integer], ready: Seconds, service: Seconds) -> Seconds:
     """When each is served [s]: servers take one after the other, the first that is ready first; `free` moves on.
 
+    What is ready at one instant is served as it stands: rounding does not decide.
+
     The end of number k is the largest of ready[i] + service[i] + … + service[k] over all i up to k of the server.
     """
     if not ready.size:
         return ready
-    order = np.lexsort((ready, server))
+    order = np.lexsort((np.round(ready, INSTANT), server))
     begin, group = _groups(server[order])
     at = server[order][begin]
     total = np.cumsum(service[order])
