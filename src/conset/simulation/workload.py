@@ -110,9 +110,9 @@ class Workload(ValueObject):
         check_offsets("dep_offsets", self.dep_offsets, n, self.deps.size, "entries of deps")
         if self.link_offsets.size or self.links.size:
             check_offsets("link_offsets", self.link_offsets, n, self.links.size, "links")
-        if self.channels.size and (not self.link_offsets.size or self.channels.size != self.links.size + n):
+        if self.channels.size and (not self.link_offsets.size or self.channels.shape != (self.links.size + n,)):
             rule = f"one for each of {self.links.size} links and {n} messages required"
-            raise InputError(f"channels has {self.channels.size} entries: {rule}, beside links")
+            raise InputError(f"channels has shape {self.channels.shape}: {rule}, beside links")
         if self.phase_offsets.size:
             check_offsets("phase_offsets", self.phase_offsets, None, n, "messages")
 
