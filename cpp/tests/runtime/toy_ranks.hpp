@@ -93,11 +93,11 @@ public:
     }
 
     std::mutex mutex;
-    int fail_send_init_at = -1;            // rank
-    int fail_isend_at = -1;                // rank
-    bool short_messages = false;           // a receive may have place for more than is sent
-    std::uint32_t most_looks = 0;          // at a request that has ended, until it is seen to
-    std::function<void(Request&)> sent{};  // called with every send that starts
+    int fail_send_init_at = -1;                 // rank
+    int fail_isend_at = -1;                     // rank
+    bool short_messages = false;                // a receive may have place for more than is sent
+    std::uint32_t most_looks = 0;               // at a request that has ended, until it is seen to
+    std::function<void(Request&)> sent{};       // called with every send that starts
     std::function<void(Request&)> cancelled{};  // and with every receive that is cancelled
 
     int ranks() const { return ranks_; }
