@@ -105,6 +105,7 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
 
 std::vector<std::string> method_names() {
     std::vector<std::string> names;
+    names.reserve(std::size(kRows) + 1);
     for (const Row& row : kRows) names.emplace_back(row.name);
     names.emplace_back("auto");
     return names;
