@@ -89,7 +89,7 @@ private:
         require_success(mpi, "MPI_Type_get_envelope",
                         mpi.calls.type_get_envelope(handle, &integers, &addresses, &types, &combiner));
         connection.type = type;
-        connection.has_type = combiner == mpi.named ? 1 : 0;
+        connection.type_bytes = combiner == mpi.named ? bytes : 0;
         return bytes;
     }
 

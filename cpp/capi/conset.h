@@ -222,8 +222,8 @@ int conset_free(conset_exchange** exchange);
  * some interleaving of the order in which the senders sent. Others wait for each other; with a deadline, the functions
  * that wait return CONSET_ERR_TIMEOUT, and the detail names the ranks of the cycle.
  *
- * After CONSET_ERR_TIMEOUT or CONSET_ERR_MPI only conset_program_close is of use, and the duplicate of the communicator
- * is left as it is, since messages may be under way.
+ * After CONSET_ERR_TIMEOUT, CONSET_ERR_MPI, and CONSET_ERR_MEMORY of conset_instantiate only conset_program_close is of
+ * use, and the duplicate of the communicator is left as it is, since messages may be under way.
  *
  * conset_program_open: this rank's connections in the file that `conset plan FILE -o x.plan` wrote. Collective; every
  * rank reads the file. Defined below, like the other functions here that take handles:
@@ -272,9 +272,10 @@ int conset_connection(conset_program* program, int peer, int direction, struct c
  * connection's elements, which both sides keep until the phase ends. A send copies, and waits where credits are used
  * up; a receive waits for the elements.
  *
- *     int conset_send_elements(struct conset_connection *connection, const void *data, int64_t count, MPI_Datatype
- * type); int conset_receive_elements(struct conset_connection *connection, void *data, int64_t count, MPI_Datatype
- * type);
+ *     int conset_send_elements(struct conset_connection *connection, const void *data, int64_t count,
+ *                              MPI_Datatype type);
+ *     int conset_receive_elements(struct conset_connection *connection, void *data, int64_t count,
+ *                                 MPI_Datatype type);
  *
  * CONSET_ERR_MISMATCH: elements of another size; more are received than were sent, once their sender has ended the
  * phase.
@@ -390,8 +391,8 @@ typedef struct conset_lib_window {
 } conset_lib_window;
 struct conset_connection {
     conset_lib_window* window;
-    uint64_t type; /* the type of its elements, where it is one that no program can free */
-    int has_type;
+    uint64_t type;  /* the last type that was asked for, where it is one that no program can free */
+    int type_bytes; /* of one such element; 0: no type */
     int number;
     conset_program* program;
 };
@@ -526,9 +527,10 @@ static inline int conset_program_open(const char* path, MPI_Comm comm, conset_pr
 
 /* Whether elements fit the packet in hand and leave some of it. */
 static inline int conset_lib_fits(const struct conset_connection* connection, int64_t count, uint64_t type, int send) {
-    return connection != NULL && connection->has_type && connection->type == type && count > 0 &&
+    return connection != NULL && connection->type_bytes > 0 && connection->type == type && count > 0 &&
            count < connection->window->room && connection->window->send == send &&
-           count * connection->window->element_bytes < connection->window->room;
+           connection->window->element_bytes == connection->type_bytes &&
+           count * connection->type_bytes < connection->window->room;
 }
 
 /* Documented above, "Connections". */

@@ -178,14 +178,16 @@ static void check_refusals(conset_program* program) {
     MPI_Type_commit(&gaps);
     CHECK_CODE(conset_send_elements(to, x, 1, gaps), CONSET_ERR_ARGUMENT);
     MPI_Type_free(&gaps);
-    /* three are sent, two read with one of another size between them; a fourth is none; and in the next phase one
+    /* three are sent, two read with some of another size between them; a fourth is none; and in the next phase one
      * unread */
     CHECK_CODE(conset_send_elements(to, x, 3, MPI_DOUBLE), CONSET_SUCCESS);
     CHECK_CODE(conset_send_elements(to, &y, 1, MPI_FLOAT), CONSET_ERR_MISMATCH);
+    CHECK_CODE(conset_send_elements(to, &y, 1, MPI_FLOAT), CONSET_ERR_MISMATCH); /* and remains an error */
     CHECK_CODE(conset_receive_elements(from, x, 1, MPI_DOUBLE), CONSET_SUCCESS);
     CHECK_CODE(conset_receive_elements(from, &y, 1, MPI_FLOAT), CONSET_ERR_MISMATCH);
     check_said("of 4 B");
     check_said("of 8 B");
+    CHECK_CODE(conset_receive_elements(from, &y, 1, MPI_FLOAT), CONSET_ERR_MISMATCH);
     CHECK_CODE(conset_receive_elements(from, x, 1, MPI_DOUBLE), CONSET_SUCCESS);
     CHECK_CODE(conset_phase_end(program), CONSET_ERR_MISMATCH);
     check_said("has received 2 of 3 elements");
