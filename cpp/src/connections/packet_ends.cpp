@@ -97,7 +97,7 @@ PacketPlaces PacketSender<Handle>::close() {
 template <class Handle>
 void PacketSender<Handle>::abandon() {
     if (local_ != nullptr) return;
-    mpi_->withdraw(credit_request_);
+    if (!mpi_->try_withdraw(credit_request_)) keep_for_mpi(std::move(credit_));
     if (left()) return;
     for (std::int64_t place = 0; place < credits_; ++place)
         if (active_[place] != 0) mpi_->free(requests_[place]);
@@ -173,13 +173,15 @@ PacketPlaces PacketReceiver<Handle>::close() {
 template <class Handle>
 void PacketReceiver<Handle>::abandon() {
     if (local_ != nullptr) return;
+    bool withdrawn = true;
     for (std::int64_t place = 0; place < credits_; ++place) {
         // the packet in hand has arrived: its receive is not started
         if (in_hand_ && place == taken_ % credits_)
             mpi_->free(requests_[place]);
         else
-            mpi_->withdraw(requests_[place]);
+            withdrawn = mpi_->try_withdraw(requests_[place]) && withdrawn;
     }
+    if (!withdrawn) places_.abandon();
     if (credit_active_ && !mpi_->ended(credit_request_))
         keep_for_mpi(std::move(credit_));  // with its request
     else

@@ -82,6 +82,16 @@ public:
         while (!ended(request)) continue;
         free(request);
     }
+    // The same of one whose message may be under way. False: it is, and request and memory stay MPI's.
+    bool try_withdraw(Handle& request) {
+        require("MPI_Cancel", calls().cancel(&request));
+        for (int look = 0; look < kLooksAtCancelled; ++look)
+            if (ended(request)) {
+                free(request);
+                return true;
+            }
+        return false;
+    }
     // Whether there is a message that nobody receives yet; from whom, and its bytes.
     bool probe(PacketTag tag, int& source, int& bytes) {
         int found = 0;
@@ -94,6 +104,8 @@ public:
     }
 
 private:
+    static constexpr int kLooksAtCancelled = 1000;
+
     const MpiCalls<Handle>& calls() const { return world_.mpi.calls; }
     void require(const char* call, int code) {
         if (code == 0) return;
