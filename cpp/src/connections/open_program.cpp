@@ -388,6 +388,7 @@ SwitchTimes OpenProgram<Handle>::times() const {
 template <class Handle>
 void OpenProgram<Handle>::close() {
     if (state_->closed) return;
+    if (state_->running > 0) state_->traffic.fail(Code::state, "closes the program inside an operator or producer");
     if (state_->traffic.in_phase && !failed())
         state_->traffic.fail(Code::state, "closes the program before it has ended the phase");
     state_->phases.close();

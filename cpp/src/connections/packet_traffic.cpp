@@ -137,7 +137,10 @@ void PacketTraffic<Handle>::take_elements(int number, std::int64_t element_bytes
 template <class Handle>
 void PacketTraffic<Handle>::fail_beyond(int number, std::int64_t element_bytes, std::int64_t missing_bytes) const {
     const auto& connection = connections[as_size(number)];
-    const std::int64_t wanted = (connection.bytes + missing_bytes) / element_bytes;
+    // both are below 2^63
+    const std::uint64_t bytes =
+        static_cast<std::uint64_t>(connection.bytes) + static_cast<std::uint64_t>(missing_bytes);
+    const std::uint64_t wanted = bytes / static_cast<std::uint64_t>(element_bytes);
     fail(Code::mismatch, "receives " + std::to_string(wanted) + " elements of " + rank_words(part, table.peer(number)) +
                              ", which has sent " + std::to_string(connection.total));
 }
@@ -145,6 +148,7 @@ void PacketTraffic<Handle>::fail_beyond(int number, std::int64_t element_bytes, 
 template <class Handle>
 void PacketTraffic<Handle>::wait_for_spool(int number) {
     auto& connection = connections[as_size(number)];
+    if (!spooling.empty()) advance();
     wait(table.sends(number) ? WaitKind::credit : WaitKind::element, table.peer(number),
          [&] { return connection.spool.empty(); });
     if (connection.spool_failure.empty()) return;

@@ -114,6 +114,7 @@ void PhaseSwitch<Handle>::pass_barrier() {
 template <class Handle>
 void PhaseSwitch<Handle>::set_up(int context) {
     const Stopwatch stopwatch(times_.setup_s);
+    traffic_->failed = true;  // where it throws: some connections are open, and others are not
     const auto wanted = traffic_->table.of_context(context);
     Array<int> closing, opening;
     std::set_difference(open_.begin(), open_.end(), wanted.begin(), wanted.end(), std::back_inserter(closing));
@@ -123,6 +124,7 @@ void PhaseSwitch<Handle>::set_up(int context) {
     for (const int number : opening) open(number);
     join_own();
     context_ = context;
+    traffic_->failed = false;
 }
 
 template <class Handle>

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "connections/toy_program.hpp"
@@ -271,6 +272,107 @@ TEST_F(OpenPrograms, an_interrupt_ends_a_wait) {
         program.set_interrupt([] { throw Stop{}; });
         EXPECT_THROW(receive(program, (rank + 2) % 3), Stop);
         EXPECT_TRUE(program.failed());
+    });
+}
+
+TEST_F(OpenPrograms, a_set_up_without_memory_leaves_a_program_to_close) {
+    std::atomic<bool> first = true;
+    mpi.cancelled = [&](const toy_ranks::Request& request) {
+        if (request.rank == 1 && first.exchange(false)) throw std::bad_alloc();
+    };
+    run<int>(3, ring, {}, 0.2, [](int rank, OpenProgram<int>& program) {
+        program.instantiate(0, 0);
+        program.phase_end();
+        if (rank == 1) {
+            EXPECT_THROW(program.instantiate(0, 1), std::bad_alloc);
+            EXPECT_TRUE(program.failed());
+            EXPECT_EQ(failure_of([&] { program.instantiate(0, 1); }).code, Code::state);
+        } else {
+            program.instantiate(0, 1);
+            EXPECT_EQ(failure_of([&] { program.phase_end(); }).code, Code::timeout);
+        }
+    });
+}
+
+TEST_F(OpenPrograms, an_operator_may_not_close_the_program_that_has_failed) {
+    std::atomic<bool> finished = false;
+    run<int>(3, {{{0, {{0, 1}, {1, 0}, {2, 0}}}}}, {}, 0.2, [&](int rank, OpenProgram<int>& program) {
+        program.instantiate(0, 0);
+        if (rank == 1) send(program, 0, 5);
+        if (rank == 1) {
+            EXPECT_EQ(failure_of([&] { receive(program, 0); }).code, Code::timeout);
+        }
+        if (rank == 2)
+            while (!finished) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (rank == 0) {
+            const auto apply = [](const void* /*elements*/, std::int64_t /*count*/, void* state) {
+                auto& own = *static_cast<OpenProgram<int>*>(state);
+                EXPECT_EQ(failure_of([&] { receive(own, 2); }).code, Code::timeout);
+                EXPECT_EQ(failure_of([&] { own.close(); }).code, Code::state);
+            };
+            program.receive_apply(program.connection(1, false), 1, kEight, apply, &program);
+            finished = true;
+        }
+        if (rank == 2) {
+            EXPECT_EQ(failure_of([&] { program.phase_end(); }).code, Code::timeout);
+        }
+    });
+}
+
+TEST_F(OpenPrograms, close_waits_for_no_packet_that_is_under_way_after_a_timeout) {
+    mpi.cancelled = [](toy_ranks::Request& request) {
+        if (request.tag == 1) request.ended = false;  // it has begun to arrive: it cannot be cancelled
+    };
+    run<int>(3, ring, {}, 0.2, [](int rank, OpenProgram<int>& program) {
+        program.instantiate(0, 0);
+        EXPECT_EQ(failure_of([&] { receive(program, (rank + 2) % 3); }).code, Code::timeout);
+    });
+    EXPECT_GT(mpi.left(), 0U);
+}
+
+TEST_F(OpenPrograms, what_is_spooled_goes_on_where_nothing_waits) {
+    const std::vector<Phase> phases{{0, {{0, 1}, {0, 2}}}};
+    std::atomic<int> read = 0;
+    run<int>(3, {phases}, {8, 4}, 5, [&](int rank, OpenProgram<int>& program) {
+        program.instantiate(0, 0);
+        const std::int64_t sent[5]{1, 2, 3, 4, 5};
+        if (rank == 0) {
+            program.spool_send(program.connection(1, true), reinterpret_cast<const std::byte*>(sent), 5, kEight);
+            while (read < 4) std::this_thread::yield();
+            send(program, 2, 7);  // there are credits: it need not wait
+            while (read < 5) std::this_thread::yield();
+        }
+        try {
+            for (; rank == 1 && read < 5; ++read) EXPECT_EQ(receive(program, 0), sent[read]);
+        } catch (const Failure& failure) {
+            read = 5;
+            ADD_FAILURE() << failure.what();
+        }
+        if (rank == 2) {
+            EXPECT_EQ(receive(program, 0), 7);
+        }
+        program.phase_end();
+    });
+}
+
+TEST_F(OpenPrograms, more_elements_than_64_bits_hold_are_counted_right) {
+    const std::vector<Phase> phases{{0, {{0, 1}}}};
+    run<int>(3, {phases}, {}, 5, [](int rank, OpenProgram<int>& program) {
+        program.instantiate(0, 0);
+        const std::byte sent[3]{};
+        if (rank == 0) program.send(program.connection(1, true), sent, 3, 1);
+        if (rank == 1) {
+            const auto ignore = [](const void* /*elements*/, std::int64_t /*count*/, void* /*state*/) {};
+            std::byte received{};
+            const int from = program.connection(0, false);
+            program.receive(from, &received, 1, 1);
+            expect_failure(
+                Code::mismatch,
+                "block 'b0', phase 0: rank 1 (node 11) receives 9223372036854775808 elements of rank 0 "
+                "(node 10), which has sent 3",
+                [&] { program.receive_apply(from, std::numeric_limits<std::int64_t>::max(), 1, ignore, nullptr); });
+        }
+        program.phase_end();
     });
 }
 

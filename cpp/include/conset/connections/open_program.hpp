@@ -24,13 +24,13 @@
 // the next that opens, and given back by `close`. A connection of a rank with itself is a queue of packets in memory
 // under the same rules.
 //
-// Spooling: blocks are queued at their connection, and packets filled or read whenever any call of the program makes
-// progress. The memory is the program's until `spool_wait` or `phase_end` has returned. What is sent or received on
-// that connection afterwards comes after it.
+// Spooling: blocks are queued at their connection, and packets filled or read whenever a call fills or reads a packet,
+// waits, or makes progress. The memory is the program's until `spool_wait` or `phase_end` has returned. What is sent or
+// received on that connection afterwards comes after it.
 //
 // Errors are Failure. After Code::argument and Code::state all is as before; after Code::mismatch of `phase_end` the
-// phase has ended; after Code::timeout and Code::mpi only `close` is of use. Not for two threads at once. The
-// destructor calls nothing of MPI, which may be over by then.
+// phase has ended; after Code::timeout and Code::mpi, and where memory has not sufficed for connections, only `close`
+// is of use. Not for two threads at once. The destructor calls nothing of MPI, which may be over by then.
 //
 // Cost: an element that fits the packet in hand is a comparison and a copy.
 #pragma once
@@ -109,7 +109,8 @@ public:
     // Collective where the context changes, and the first time. Phases are those of the block's schedule, from 0 on.
     void instantiate(int block, int phase);
     bool in_phase() const;
-    // After Code::timeout, Code::mpi, an interrupt: messages may be left on the communicator, which must not be freed.
+    // After Code::timeout, Code::mpi, an interrupt, too little memory for connections: messages may be left on the
+    // communicator, which must not be freed.
     bool failed() const;
     // A number for this pair, the same in all phases. Throws Failure (Code::argument) where the phase that is open does
     // not hold the connection, Code::state where none is.
@@ -150,7 +151,8 @@ public:
 
     void phase_end();
     SwitchTimes times() const;
-    // Frees requests and memory. Collective. Throws Failure (Code::state) in a phase, where nothing has failed before.
+    // Frees requests and memory. Collective. Throws Failure (Code::state) in a phase, where nothing has failed before,
+    // and in an operator or producer.
     void close();
 
     // Of a number from `connection`; for callers that copy elements themselves. It lives as long as the program.

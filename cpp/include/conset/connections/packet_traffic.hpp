@@ -70,6 +70,7 @@ struct PacketTraffic {
     // Waits until done() is true, which it may become by itself or by what goes on in the background.
     template <class Done>
     void wait(WaitKind kind, int peer, Done done);
+    // Goes on with what is spooled, and waits until nothing is on this connection.
     void wait_for_spool(int number);
 
     // Sends packets that are not full.
