@@ -222,8 +222,9 @@ int conset_free(conset_exchange** exchange);
  * some interleaving of the order in which the senders sent. Others wait for each other; with a deadline, the functions
  * that wait return CONSET_ERR_TIMEOUT, and the detail names the ranks of the cycle.
  *
- * After CONSET_ERR_TIMEOUT, CONSET_ERR_MPI, and CONSET_ERR_MEMORY of conset_instantiate only conset_program_close is of
- * use, and the duplicate of the communicator is left as it is, since messages may be under way.
+ * After CONSET_ERR_TIMEOUT, CONSET_ERR_MPI, CONSET_ERR_MEMORY of conset_instantiate, and where ranks turn out to have
+ * opened different phases (CONSET_ERR_MISMATCH) only conset_program_close is of use, and the duplicate of the
+ * communicator is left as it is, since messages may be under way.
  *
  * conset_program_open: this rank's connections in the file that `conset plan FILE -o x.plan` wrote. Collective; every
  * rank reads the file. Defined below, like the other functions here that take handles:
@@ -309,8 +310,8 @@ int conset_phase_end(conset_program* program);
 int conset_program_times(const conset_program* program, conset_switch_times* times);
 
 /* Closes the connections, frees the program and sets *program to NULL; a NULL *program is fine. Collective.
- * CONSET_ERR_STATE: a phase has not ended (it stays as it is, except after a timeout or a failure of MPI), or MPI has
- * ended. */
+ * CONSET_ERR_STATE: a phase has not ended (it stays as it is, except where only this function is of use), an operator
+ * or producer runs, or MPI has ended. */
 int conset_program_close(conset_program** program);
 
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ std::string words(const Wait& wait) {
         case WaitKind::element: return rank + " waits for an element of " + peer;
         case WaitKind::credit: return rank + " waits for " + peer + " to read";
         case WaitKind::end: return rank + " ends the phase and waits for " + peer + "'s end";
-        case WaitKind::read: return rank + " switches connections and waits for " + peer + " to read";
+        case WaitKind::read: return rank + " closes connections and waits for " + peer + " to read";
         case WaitKind::all: return rank + " switches connections and waits for all ranks";
     }
     return rank;

@@ -265,6 +265,28 @@ TEST_F(OpenPrograms, failures_of_mpi_have_its_text) {
     });
 }
 
+TEST_F(OpenPrograms, ranks_in_different_phases_hear_of_it_and_may_close) {
+    const std::vector<Phase> phases{{0, {{0, 1}}}, {0, {{0, 1}}}};
+    run<int>(3, {phases}, {}, 0.3, [](int rank, OpenProgram<int>& program) {
+        if (rank == 2) return program.instantiate(0, 0), program.phase_end();
+        program.instantiate(0, rank);
+        if (rank == 1) {
+            expect_failure(Code::mismatch,
+                           "block 'b0', phase 1: rank 1 (node 11) hears of rank 0 (node 10) in block 'b0', phase 0: "
+                           "ranks open different phases",
+                           [&] { receive(program, 0); });
+            EXPECT_TRUE(program.failed());
+            return;
+        }
+        send(program, 1, 5);
+        program.phase_end();
+        const Failure failure = failure_of([&] { program.close(); });
+        EXPECT_EQ(failure.code, Code::timeout);
+        EXPECT_NE(std::string(failure.what()).find("0 closes connections and waits for 1 to read"), std::string::npos)
+            << failure.what();
+    });
+}
+
 TEST_F(OpenPrograms, an_interrupt_ends_a_wait) {
     struct Stop {};
     run<int>(3, ring, {}, 0, [](int rank, OpenProgram<int>& program) {

@@ -29,8 +29,9 @@
 // received on that connection afterwards comes after it.
 //
 // Errors are Failure. After Code::argument and Code::state all is as before; after Code::mismatch of `phase_end` the
-// phase has ended; after Code::timeout and Code::mpi, and where memory has not sufficed for connections, only `close`
-// is of use. Not for two threads at once. The destructor calls nothing of MPI, which may be over by then.
+// phase has ended; after Code::timeout and Code::mpi, where ranks open different phases, and where memory has not
+// sufficed for connections, only `close` is of use. Not for two threads at once. The destructor calls nothing of MPI,
+// which may be over by then.
 //
 // Cost: an element that fits the packet in hand is a comparison and a copy.
 #pragma once

@@ -25,7 +25,7 @@ enum class WaitKind : std::int32_t {
     element,  // of the peer
     credit,   // the peer has to read
     end,      // of the phase, at the peer
-    read,     // before a switch, the peer has to read
+    read,     // before connections are closed, the peer has to read
     all,      // it has come to a switch
 };
 
