@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conset.c_library import CLibrary, find_c_library
@@ -16,9 +17,11 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import connection_entries
 from conset.execution.launcher import find_launcher
+from conset.execution.plan import Plan
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_schedule
 from conset.machine.spec import parse_machine
+from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.version import VERSION
 
@@ -65,8 +68,27 @@ def test_programs_in_c_exchange_what_mpi_does_and_hear_of_what_is_wrong(library:
     sources = [str(SOURCES / name) for name in ("library.c", "exchanges.c", "faults.c")]
     run(compiler("mpicc"), "-std=c99", *STRICT, *sources, *flags(library), "-o", str(tmp_path / "library"))
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    command = [*find_launcher(), "-n", "4", str(tmp_path / "library"), str(tmp_path / "x.plan")]
-    assert run(*command, environment=root) == "right\n"
+    for sync in ("none", "ready", "barrier"):
+        write_plan_file(ordered_alltoall(sync), tmp_path / f"{sync}.plan")
+    for name in ("x", "none", "ready", "barrier"):
+        command = [*find_launcher(), "-n", "4", str(tmp_path / "library"), str(tmp_path / f"{name}.plan")]
+        assert run(*command, environment=root) == "right\n"
+
+
+def ordered_alltoall(sync: str) -> Plan:
+    """One phase: rank r sends to r XOR 2 when it has what r XOR 1 sends, and r XOR 3 sends to it when it has that."""
+    rows = [(source, target) for source in range(4) for target in range(4) if source != target]
+    row = {pair: k for k, pair in enumerate(rows)}
+    before = [(row[r ^ 1, r], row[r, r ^ 2]) for r in range(4)] + [(row[r ^ 2, r], row[r ^ 3, r]) for r in range(4)]
+    source, target = np.array(rows).T
+    pattern = Pattern.from_messages(source, target, np.full(len(rows), 1000), 4, before=before)
+    plan = plan_schedule(
+        compile_pattern(pattern, parse_machine("crossbar:4"), CompileOptions(method="connections")), sync
+    )
+    assert plan.phases == 1
+    assert plan.needs is not None
+    assert plan.signals is not None
+    return plan
 
 
 def test_programs_in_c_open_connections_and_hear_of_what_is_wrong(library: CLibrary, tmp_path: Path) -> None:
