@@ -73,6 +73,16 @@ def test_what_has_left_its_sender_is_under_way_until_it_arrives() -> None:
     assert parts.drain_s == pytest.approx(3e-6 + 4 * 8e-9)  # of the last element: 3 hops, 3 links and the port in
 
 
+def test_a_phase_that_sends_nothing_drains_nothing() -> None:
+    program = program_of(([(0, 1, 1000)], 1), ([(0, 2, 4000)], 1))
+    first = program.schedules[0]
+    empty = replace(first, phase_offsets=np.array([0, 1, 1]))
+    contexts = ((*program.contexts[0], 2), *program.contexts[1:])
+    parts = simulated(replace(program, schedules=(empty, *program.schedules[1:]), contexts=contexts))
+    assert parts is not None
+    assert parts == SwitchParts(2, 0.0, pytest.approx(10e-6), pytest.approx(6e-6))  # type: ignore[arg-type]
+
+
 def test_a_context_that_stays_open_is_not_switched() -> None:
     program = program_of(([(0, 1, 1000)], 3), ([(2, 3, 1000)], 2), ([(0, 2, 1000)], 1))
     parts = simulated(program)

@@ -61,7 +61,8 @@ def simulated_switches(timeline: Timeline, machine: Machine, costs: Costs) -> Sw
     work = timeline.workload
     if work is None or timeline.sync != "barrier":
         return None
-    last = np.zeros(work.phases)
+    last = np.full(work.phases, np.inf)  # where nothing is sent, nothing drains
+    last[work.phase_of] = 0.0
     np.maximum.at(last, work.phase_of, timeline.left_s if timeline.left_s.size else timeline.end_s)
     drain = np.maximum(timeline.phase_end_s - last, 0.0)[:-1]
     count = drain.size
