@@ -91,6 +91,8 @@ CASES = [
     (["show", "s.json", "--guarantees", "-o", "x.svg"], 2, "--guarantees: is text only"),
     (["show", "p.json", "--phase", "0"], 2, "--phase: 'p.json' is a program, not a schedule"),
     (["show", "p.json", "--partners"], 2, "--partners: 'p.json' is a program, not a schedule"),
+    (["show", "p.json", *MESH], 2, "--on: is for patterns, 'p.json' is a program"),
+    (["show", "p.json", "--parts", "2"], 2, "--parts: is for patterns, 'p.json' is a program"),
     (["show", "p.json", "--linkage", "0", "-o", "x.svg"], 2, "--linkage: is text only; -o x.svg draws the program"),
     (["show", "p.json", "--guarantees", "-o", "x.svg"], 2, "--guarantees: is text only; -o x.svg draws the program"),
     (["show", "p.json", "--linkage", "²"], 2, "--linkage '²': a node or `all` required"),

@@ -82,6 +82,7 @@ def command(
         requested = [name for name, given in (("--phase", phase is not None), ("--partners", partners)) if given]
         if requested:
             raise UsageError(f"{requested[0]}: '{thing}' is a program, not a schedule")
+        _refuse_reading(thing, "program", on, parts, rows_to)
         texts = [name for name, given in (("--linkage", linkage is not None), ("--guarantees", guarantees)) if given]
         if output is not None and texts:
             raise UsageError(f"{texts[0]}: is text only; -o {output} draws the program")
@@ -105,10 +106,8 @@ def command(
     requested = [name for name, given in of_schedules.items() if given]
     if kind != "schedule" and requested:
         raise UsageError(f"{requested[0]}: '{thing}' is a {kind}, not a schedule")
-    reading = {"--on": on, "--parts": parts, "--rows-to": rows_to}
-    refused = [name for name, value in reading.items() if value is not None]
-    if kind != "pattern" and refused:
-        raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
+    if kind != "pattern":
+        _refuse_reading(thing, kind, on, parts, rows_to)
     texts = [name for name in requested if name in TEXTS]
     if output is not None and texts:
         raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
@@ -125,6 +124,16 @@ def command(
     else:
         traffic = _read_pattern(thing, on, ranks_per_node, seed, parts, rows_to, word)
         _show_pattern(traffic, _manifest(thing, seed), output, json)
+
+
+def _refuse_reading(thing: str, kind: str, on: str | None, parts: int | None, rows_to: int | None) -> None:
+    """Raises UsageError where an option says how a pattern is read, and `thing` is none."""
+    from conset.errors import UsageError
+
+    given = {"--on": on, "--parts": parts, "--rows-to": rows_to}
+    refused = [name for name, value in given.items() if value is not None]
+    if refused:
+        raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
 
 
 def _number_or_all(option: str, word: str | None, rule: str) -> int | None:
