@@ -62,6 +62,8 @@ def command(
     from conset.simulation.settings import parse_count
 
     c_text = _check_output(output, c_text)
+    if connections and c_text:
+        raise UsageError("--connections: is of the plan, a C source has nothing else")
     if element is not None and layout is None:
         raise UsageError(f"--element {element}: is for the arrays of --layout")
     if connections or c_text:
