@@ -23,6 +23,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.program import Program, compile_program
 from conset.program.spec import BlockSpec
+from conset.schedule.document import MAX_REPEAT
 
 HEAD = CProgramHead("p.json", "conset plan p.json --c -o p.c", "1.0", "mesh:2x2", 3)
 HEADER = Path(__file__).resolve().parents[2] / "cpp" / "capi"
@@ -125,6 +126,28 @@ def test_nothing_to_send_compiles(tmp_path: Path) -> None:
     empty = Pattern.from_messages(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64), 4)
     text = c_program_text(connection_entries(conset.compile(empty, machine)), HEAD)
     compile_text(text, tmp_path / "p.c", main=True)
+
+
+FAILING = """
+int conset_instantiate(conset_program *program, int block, int phase) { (void)program; return block + phase + 7; }
+int conset_connection(conset_program *p, int peer, int way, struct conset_connection **c)
+{ (void)p, (void)peer, (void)way, (void)c; return 1; }
+int conset_lib_send_elements(struct conset_connection *c, const void *at, int64_t count, uint64_t type)
+{ (void)c, (void)at, (void)count, (void)type; return 1; }
+int conset_lib_receive_elements(struct conset_connection *c, void *at, int64_t count, uint64_t type)
+{ (void)c, (void)at, (void)count, (void)type; return 1; }
+int conset_phase_end(conset_program *program) { (void)program; return 1; }
+int main(void) { const p_application use = {0, 0, 0}; return p_run(NULL, 0, &use); }
+"""
+"""A library whose phases cannot be opened, and a program that runs everything."""
+
+
+def test_an_error_ends_all_repetitions(tmp_path: Path) -> None:
+    source, run_it = tmp_path / "p.c", tmp_path / "p"
+    source.write_text(text_of(blocks(("all", "alltoall", MAX_REPEAT), ("more", "shift:by=1", 2))) + FAILING)
+    command = [str(find_compiler("mpicc")), "-std=c99", "-O0", f"-I{HEADER}", str(source), "-o", str(run_it)]
+    subprocess.run(command, check=True)
+    assert subprocess.run([str(run_it)], timeout=3, check=False).returncode == 7  # of its first phase, and at once
 
 
 def compile_text(text: str, source: Path, *, main: bool) -> None:
