@@ -4,8 +4,8 @@ A switch has three parts: *drain*, what is under way arrives; *synchronization*,
 open. The last two are terms of `predict_program`, equal for every switch. Drain is the end of the phase before, from
 when the last element is sent until it is there at the latest: the worst latency that its connections are guaranteed in
 their context, at most the phase itself. It is inside what the phases transfer, so that the other parts add up to the
-predicted time. Entering the first context is no switch, but set up likewise. (Models deliver whole messages: there it
-is the time from the last start of a message of the phase to the last delivery, `conset.program.switches`.)
+predicted time. Entering the first context is no switch, but set up likewise. (Of what a model has played it is the time
+from when the last byte has left its sender to the last delivery, `conset.program.switches`.)
 
 Stages that run often are kept as their first repetitions and their last; what is left out is counted in every sum.
 Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connections at once).

@@ -194,7 +194,7 @@ def _phases(found: FileFindings, schedule: Schedule) -> Part:
     ]  # fmt: skip
     rest = schedule.phases - len(rows)
     columns = ("phase", "transfers", "link load", "port load", "channels", "largest", "bytes", "removing it saves")
-    table = PageTable(columns, rows, more=f"… {count_of(rest, 'phase')} more" if rest else "")
+    table = PageTable(columns, rows, more=f"… {count_of(rest, 'more phase')}" if rest else "")
     return Part(f"All phases, {found.facts['by']}", table=table, folded=True)
 
 
@@ -234,8 +234,8 @@ def _switches(facts: Any) -> Part:
             cells.append([by, f"{parts['count']:,}", *map(format_time, seconds), share])
     columns = ("by", "switches", *(NAMES[name] for name in PARTS), "of the time")
     note = (
-        "drain is inside what phases transfer: by formula the worst latency of the last element, simulated from the "
-        "start of the last message until all have arrived"
+        "drain is inside what phases transfer: by formula the worst latency of the last element, simulated from "
+        "when the last byte has left its sender until all have arrived"
     )
     return Part("Switches, all together", table=PageTable(columns, cells, (0,), more=note))
 
