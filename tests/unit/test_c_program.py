@@ -128,6 +128,13 @@ def test_nothing_to_send_compiles(tmp_path: Path) -> None:
     compile_text(text, tmp_path / "p.c", main=True)
 
 
+def test_one_rank_is_one_rank(tmp_path: Path) -> None:
+    text = c_program_text(connection_entries(conset.compile("shift:by=1", "crossbar:1")), HEAD)
+    compile_text(text, tmp_path / "p.c", main=True)
+    assert "1 block for 1 rank on" in text
+    assert "1 ranks" not in text
+
+
 FAILING = """
 int conset_instantiate(conset_program *program, int block, int phase) { (void)program; return block + phase + 7; }
 int conset_connection(conset_program *p, int peer, int way, struct conset_connection **c)
