@@ -69,12 +69,16 @@ def command(
         max_latency=max_latency, routes=routes,
     )  # fmt: skip
     chosen = {} if combine == "none" else {"combine": combine}
-    given = {**options.given(), **chosen, **reading_options(parts, rows_to, word)}
+    reading = reading_options(parts, rows_to, word)
+    given = {**options.given(), **chosen, **reading}
     if Path(pattern).suffix == ".toml":
         if combine != "none":
             raise UsageError(f"--combine {combine}: is for patterns, {pattern} is a program of blocks")
         if layout is not None:
             raise UsageError(f"--layout: is for meshes, graphs and matrices, {pattern} is a program of blocks")
+        said = next((name for name, value in reading.items() if value is not None), None)
+        if said is not None:
+            raise UsageError(f"--{said.replace('_', '-')}: is for one pattern; in {pattern} a block says {said} itself")
         compile_to_file(pattern, on, options, given, output, json)
         return
     with progress("reading"):
