@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,18 @@ def test_blocks_are_drawn_with_their_switches(tmp_path: Path) -> None:
     assert {"transpose, 2 × ⇄  0", "halo, 300 ×  0", "start → transpose 0", "transpose 0 → halo 0"} <= set(words)
     assert {"drain", "synchronization", "set-up", "parts of a switch"} <= set(words)
     assert any(text.startswith("297 more, ") for text in words)
+
+
+def test_labels_of_many_blocks_do_not_lie_on_each_other() -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
+    from conset.report.picture_blocks import picture_blocks
+
+    rows = ((f"block {k}", f"shift:by={1 + k % 7}", 300 if k % 2 else 7, "connections") for k in range(60))
+    figure = picture_blocks(blocks("iwarp:4x4", *rows))
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    for labels, side in ((axes.get_yticklabels(), 1), (axes.get_xticklabels(), 0)):
+        boxes = [label.get_window_extent().get_points()[:, side] for label in labels]
+        edges = sorted((float(low), float(high)) for low, high in boxes)
+        assert len(edges) > 3
+        assert all(high <= low for (_, high), (low, _) in pairwise(edges))

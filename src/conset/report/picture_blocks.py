@@ -8,6 +8,7 @@ they are wide enough. Below, the parts of every switch, to a scale of their own:
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,7 +91,8 @@ def _draw_phases(axes: Axes, program: Program, over_time: Switching, rows: list[
     )
     if over_time.stage.size <= INK_BARS:
         _write_contexts(axes, over_time, left, right, low, end)
-    for skipped, middle in left_out:
+    for k in _apart([middle for _, middle in left_out], 0.02 * end):
+        skipped, middle = left_out[k]
         text = f"{skipped.times:,} more, {format_time(skipped.end_s - skipped.begin_s)}"
         axes.text(middle, float(tops[-1]) / 2, text, ha="center", va="center", size=8, color=style.QUIET, rotation=90)
     axes.set_xlim(0, end * 1.002)
@@ -163,7 +165,8 @@ def _name_rows(axes: Axes, program: Program, rows: list[int], tops: NDArray[np.f
     ]
     if sum(rows) > ROWS:
         middles = [float(top) + count / 2 for top, count in zip(tops, rows, strict=False)]
-        axes.set_yticks(middles, names)
+        kept = _apart(middles, float(tops[-1]) / ROWS)
+        axes.set_yticks([middles[k] for k in kept], [names[k] for k in kept])
     else:
         places, labels = [], []
         for top, count, name in zip(tops.tolist(), rows, names, strict=False):
@@ -176,6 +179,15 @@ def _name_rows(axes: Axes, program: Program, rows: list[int], tops: NDArray[np.f
         axes.axhline(top - 0.25, color=style.FAINT, linewidth=0.6, zorder=0)
 
 
+def _apart(places: Sequence[float], least: float) -> list[int]:
+    """Indices of rising places of which none is nearer than `least` to the one before, the first among them."""
+    kept: list[int] = []
+    for k, place in enumerate(places):
+        if not kept or place - places[kept[-1]] >= least:
+            kept.append(k)
+    return kept
+
+
 def _time_axis(axes: Axes, over_time: Switching, scale: Any, cut: bool) -> None:
     whole_s = over_time.prediction.time_s
     factor, unit = next((pair for pair in UNITS if whole_s >= pair[0]), UNITS[-1])
@@ -183,8 +195,8 @@ def _time_axis(axes: Axes, over_time: Switching, scale: Any, cut: bool) -> None:
         first = np.flatnonzero(np.diff(over_time.stage, prepend=-1))
         times = np.append(over_time.begin_s[first], whole_s)
         places = scale(times)
-        kept = [k for k in range(times.size) if k == times.size - 1 or places[-1] - places[k] > 0.06 * places[-1]]
-        kept = [k for n, k in enumerate(kept) if n == 0 or places[k] - places[kept[n - 1]] > 0.05 * places[-1]]
+        kept = [k for k in range(times.size) if k == times.size - 1 or places[-1] - places[k] > 0.1 * places[-1]]
+        kept = [kept[n] for n in _apart(places[kept].tolist(), 0.1 * float(places[-1]))]
         axes.set_xticks(places[kept], [f"{time / factor:.4g}" for time in times[kept]])
         axes.set_xlabel(f"time [{unit}]; axis cut where repetitions are left out")
         return
