@@ -106,7 +106,7 @@ def test_no_bound_is_above_any_schedule_of_its_class(
         under = replace(schedule, sync=policy)
         free = bound(
             pattern, machine, schedule.limits, placement=schedule.placement, sync=policy, routes="free",
-            split=schedule.parts is not None, timetable=schedule.timetable is not None, method=schedule.method,
+            split=schedule.parts is not None, method=schedule.method,
             phases=schedule.phases, lp=policy == "barrier" and int(options["seed"] or 0) < 3,
         )  # fmt: skip
         hold(free, under)
