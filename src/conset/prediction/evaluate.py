@@ -121,7 +121,7 @@ def _busy(schedule: Schedule, costs: Costs, policy: Sync, batches: NDArray[np.in
         busy = busy.or_later(ends.end, "partners", ends.rank, ends.setups)
     if schedule.pattern.before is not None:
         time, last = chain_busy(schedule, costs, batches)
-        busy = busy.or_later(time, "chain", last)
+        busy = busy.or_later(time, "chain", last, 1)
         if schedule.timetable is None:
             waves = order_busy(schedule, costs, policy, batches, lambda rows: _transfers(schedule, rows))
             busy = busy.or_later(waves[0], "partners", *waves[1:])

@@ -87,6 +87,8 @@ def chain_busy(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """(time, last), shape=(phases): the longest chain up to each phase since its batch began [s], its last transfer.
 
+    In the time is the set-up of the phase where it begins.
+
     Args:
         schedule: of a pattern with an order.
         costs: of the method.
@@ -116,7 +118,7 @@ def chain_busy(
         if inside.stop > inside.start:
             k = inside.start + int(np.argmax(end[inside]))
             latest = max(latest, (float(end[k]), k))
-        time[p], last[p] = latest
+        time[p], last[p] = latest[0] + costs.setup_s * (latest[0] > 0), latest[1]
     return time, last
 
 
