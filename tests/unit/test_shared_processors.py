@@ -119,6 +119,8 @@ def test_bounds_add_up_the_ranks_of_a_node() -> None:
     assert bounds.time_s == pytest.approx(22e-6)
     assert bounds.time_witness.startswith("the processor that 2 ranks on node 0 share")
     assert bound_for_model(schedule, "wormhole") == pytest.approx(22e-6)
+    with pytest.raises(UsageError, match="connections: no bound of all schedules"):
+        bound_for_model(schedule, "connections")
     alone = replace(schedule, placement=None, machine=conset.load_machine(PAIRS.replace(":2", ":4")))
     assert bound_schedule(alone).time_s == pytest.approx(2 * 5e-6 + 3e-6 + 1e-6 + 7e-6)
     _, witness = least_time(Workload.of_schedule(schedule), schedule.machine, Settings(), "wormhole")

@@ -167,8 +167,14 @@ def bound_for_model(schedule: Schedule, model: str) -> float:
     """What no execution of the class of `schedule` beats where `model` says what the network does [s].
 
     `flit` counts cycles of routers and reads no ports, nodes or latencies: it has a bound of its own, about the routes
-    of the schedule; all others have that of `bound_schedule`.
+    of the schedule; fluids have that of `bound_schedule`.
+
+    Raises:
+        UsageError: `connections`, where what both ends pay passes together and a slot is free before the delivery: a
+            bound of one simulation is in its timeline.
     """
+    if model == "connections":
+        raise UsageError("connections: no bound of all schedules, a timeline has its own", options=["model"])
     if model == "flit":
         return bound_flit_time(schedule).value * (1 - ROUNDING)
     return bound_schedule(schedule).time_s
