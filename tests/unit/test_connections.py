@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from conset.bounds import bound_schedule
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
 from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.methods.connection_routers.orbits import first_success
-from conset.methods.connection_routers.table import ROUTERS
-from conset.methods.connection_routers.task import Task, best_score, schedule_of, score
+from conset.methods.connection_routers.table import ROUTERS, Router
+from conset.methods.connection_routers.task import Routed, Task, best_score, schedule_of, score
 from conset.methods.connections import schedule_connections
 from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.network.routing import Routing
@@ -203,6 +205,11 @@ def test_nothing_to_send_and_only_messages_inside_nodes() -> None:
     for router in (None, "sequential", "negotiated"):
         schedule = compiled(pair, "torus:3x3", placement=np.zeros(2, np.int32), router=router)
         assert schedule.phases == 1
+    for asked in ({}, {"min_bandwidth": "100GB/s"}, {"max_latency": "0s"}):  # nothing is shared, nobody waits
+        options = CompileOptions("connections", ranks_per_node=2, **asked)  # type: ignore[arg-type]
+        schedule = compile_pattern(pair, parse_machine("iwarp:1x1"), options)
+        assert verify_schedule(schedule).ok
+        assert bound_schedule(schedule).phases == schedule.phases == 1
 
 
 def test_the_same_seed_gives_the_same_schedule_another_one_another() -> None:
@@ -325,6 +332,27 @@ def test_a_bandwidth_nobody_can_have_is_refused_with_the_connection_named() -> N
         schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=demand))
     with pytest.raises(NoScheduleError, match="message 0 "):
         schedule_connections(problem("alltoall", "iwarp:4x4", min_bandwidth=np.full(240, 80e6), router="sequential"))
+
+
+def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int | None]] = []
+
+    def watched(router: Router) -> Router:
+        def route(task: Task) -> Routed:
+            asked.append((router.name, task.problem.limits.send))
+            return router.route(task)
+
+        return replace(router, route=route)
+
+    own = [watched(router) for router in ROUTERS if router.name in ("closed-form", "orbits")]
+    monkeypatch.setattr("conset.methods.connections.ROUTERS", own)
+    machine = parse_machine("iwarp:8x8")
+    exchange = parse_pattern("alltoall", topology=machine.topology)
+    schedule = compile_pattern(exchange, machine, CompileOptions("connections", max_latency="3us"))
+    assert schedule.phases == 64
+    assert verify_schedule(schedule).ok
+    # limits that keep 3 us allow one message a node and phase: as the closed form has it, in the fewest phases
+    assert asked == [("closed-form", None), ("closed-form", 1), ("orbits", None)]
 
 
 def test_a_score_is_what_the_prediction_says() -> None:

@@ -103,9 +103,9 @@ def bound_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
 
 
 def bound_link_supply_time(problem: BoundProblem, phases: int) -> BoundValue | None:
-    """All bytes times hops over all rates [s]; None with the machine's routes or where links cost nothing."""
+    """All bytes times hops over all rates [s]; None with the machine's routes, or where links are none or cost nothing."""
     work, topology = problem.link_work, problem.topology
-    if not problem.free or work.size == 0 or not work.all():
+    if not problem.free or work.size == 0 or not work.all() or not topology.links:
         return None
     carried = float((problem.size * problem.least_hops.astype(np.float64)).sum())
     rate = float(np.broadcast_to(1 / work, topology.link_slots)[topology.link_exists].sum())

@@ -41,7 +41,7 @@ from conset.machine.limits import Limits
 from conset.methods.balance import balance_loads, regroup
 from conset.methods.connection_routers.demands import broken, by_limits, plain, refuse_impossible, without
 from conset.methods.connection_routers.table import ROUTERS, SMALL, Router, find_router
-from conset.methods.connection_routers.task import Task, assemble, best_score, score
+from conset.methods.connection_routers.task import Score, Task, assemble, best_score, score
 from conset.methods.event_list import time_event_list
 from conset.methods.method import require
 from conset.methods.problem import Phases, Problem, Routes
@@ -163,7 +163,7 @@ def _best(task: Task) -> tuple[Phases, bool]:
             and task.source.size * task.least_phases > SMALL * task.problem.search.effort
         ):
             break  # the last resort is not needed
-        found = _found(task, router)
+        found = _found(task, router, None if best is None else best[0])
         if found is None:
             continue
         phases, listed = found
@@ -171,7 +171,7 @@ def _best(task: Task) -> tuple[Phases, bool]:
         if best is None or value < best[0]:
             best = value, phases, listed
         _core.publish(best[1].offsets.size - 1, task.least_phases)
-        if all(a <= b * ROUNDING for a, b in zip(best[0][: len(goal)], goal, strict=True)):
+        if _reaches(best[0], goal):
             break
         if _core.should_stop(True):
             return replace(best[1], stopped_early=True), best[2]
@@ -181,14 +181,22 @@ def _best(task: Task) -> tuple[Phases, bool]:
     return cut, best[2] and cut is best[1]
 
 
-def _found(task: Task, router: Router) -> tuple[Phases, bool] | None:
-    """(what a router finds that keeps all demands, whether it listed its transfers); None: it finds nothing like it."""
+def _reaches(value: Score, goal: Score) -> bool:
+    """Whether a score is as good as no schedule's is better, in the places of `goal`."""
+    return all(a <= b * ROUNDING for a, b in zip(value[: len(goal)], goal, strict=True))
+
+
+def _found(task: Task, router: Router, best: Score | None) -> tuple[Phases, bool] | None:
+    """(what a router finds that keeps all demands, whether it listed its transfers); None: it finds nothing like it.
+
+    Nothing is looked for under limits that are too strict for a better score than `best`.
+    """
     if router.demands or not _demanding(task):
         tasks: list[Task | None] = [task]
     else:
         tasks = [without(task), by_limits(task)]  # demands may be kept by themselves
     for given in tasks:
-        if given is None:
+        if given is None or (best is not None and given is not task and _reaches(best, best_score(given))):
             continue
         try:
             routed = router.route(given)

@@ -62,6 +62,8 @@ def plain(problem: Problem) -> Problem:
         rates = None
     if times is not None and not np.isfinite(times[leaves]).any():
         times = None
+    if not leaves.any():
+        rates = times = None
     problem = replace(problem, min_bandwidth=rates, max_latency=times)
     topology = problem.machine.topology
     alike = topology.link_rate_Bps is None and bool((topology.widths() == 1).all())
