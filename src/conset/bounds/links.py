@@ -103,7 +103,7 @@ def bound_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
 
 
 def bound_link_supply_time(problem: BoundProblem, phases: int) -> BoundValue | None:
-    """All bytes times hops over all rates [s]; None with the machine's routes, or where links are none or cost nothing."""
+    """All bytes times hops over all rates [s]; None with the machine's routes, or where no link costs anything."""
     work, topology = problem.link_work, problem.topology
     if not problem.free or work.size == 0 or not work.all() or not topology.links:
         return None
