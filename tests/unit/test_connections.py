@@ -355,6 +355,14 @@ def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.Monk
     assert asked == [("closed-form", None), ("closed-form", 1), ("orbits", None)]
 
 
+@pytest.mark.parametrize("slow", ["link=1B/s", "link=1B/s,port_out=1GB/s,port_in=1GB/s", "port_out=1B/s"])
+@pytest.mark.parametrize("on", ["mesh:3x3", "torus:4x4"])
+def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> None:
+    machine = parse_machine(f"{on},{slow}")
+    exchange = parse_pattern("alltoall", topology=machine.topology)
+    assert verify_schedule(compile_pattern(exchange, machine, CompileOptions("connections"))).ok
+
+
 def test_a_score_is_what_the_prediction_says() -> None:
     from conset.prediction import predict
 

@@ -299,5 +299,5 @@ def _capacity(task: Task, rows: int, classes: int, phases: int, total: int | Non
         for p, level in enumerate(levels):
             users = task.users(level)[which]
             if users is not None:
-                capacity[p, where] = np.minimum(capacity[p, where], users * (width if which else 1))
+                capacity[p, where] = np.minimum(capacity[p, where], min(users * (width if which else 1), 2**30))
     return capacity

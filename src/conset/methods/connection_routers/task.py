@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.machine.limits import MAX_LIMIT
 from conset.machine.times import Work, profile_phases, synchronization_s, work_of
 from conset.methods.core import core_order
 from conset.methods.problem import Phases, Problem
@@ -186,7 +187,8 @@ class Task:
 
     def users(self, level: int) -> tuple[int | None, int | None]:
         """(messages on a port, on a link per unit of width) that a level allows; None: any number."""
-        port, link = (int(level * ratio * (1 + 1e-9)) if ratio < inf else None for ratio in self.ratio)
+        allowed = (min(level * ratio * (1 + 1e-9), MAX_LIMIT) if ratio < inf else None for ratio in self.ratio)
+        port, link = (None if most is None else int(most) for most in allowed)
         return port, link
 
     def least_time(self, phases: int) -> float:
