@@ -446,6 +446,19 @@ def test_what_a_block_asks_for_itself(folder: Path, capsys: pytest.CaptureFixtur
     assert "block 1: --min-bandwidth 1MB/s: is for method connections, given first-fit" in err
 
 
+def test_a_demand_that_a_block_cannot_have_names_the_block(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "pair.csv").write_text("source,target,rate\n0,2,5MB/s\n")
+    (folder / "q.toml").write_text('[[block]]\nname = "a"\npattern = "shift:by=2"\n[[block]]\npattern = "shift:by=1"\n')
+    words = ("compile", "q.toml", "--on", "iwarp:4x4")
+    for demand, code, line in (
+        (("--min-bandwidth", "pair.csv"), 3, "block 2 'shift:by=1': pair.csv, line 2: no message of shift:by=1 goes"),
+        (("--max-latency", "0.4us"), 5, "block 1 'a': message 0 (rank 0 → 2): a latency of 400 ns is asked for"),
+    ):
+        found, _, err = run(capsys, *words, *demand)
+        assert found == code
+        assert err.startswith(f"conset: {line}")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [

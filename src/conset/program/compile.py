@@ -17,7 +17,7 @@ import numpy as np
 from conset import _core
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed, placement_of
-from conset.errors import InputError
+from conset.errors import InputError, NoScheduleError
 from conset.machine.costs import Costs, Synchronization
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
@@ -44,7 +44,7 @@ def compile_program(
         manifest: how it is made.
 
     Raises:
-        UsageError, InputError, NoScheduleError: as `compile_pattern`; and a program without blocks.
+        UsageError, InputError, NoScheduleError: as `compile_pattern`, with the block; and a program without blocks.
     """
     if not specs:
         raise InputError("a program needs a block, given none")
@@ -53,11 +53,14 @@ def compile_program(
     known: dict[object, int] = {}
     schedules: list[Schedule] = []
     blocks: list[Stage] = []
-    for block in specs:
+    for k, block in enumerate(specs, 1):
         own = replace(block.options, sync="barrier", placement="identity")
         index = known.setdefault((_fingerprint(block.pattern), own), len(schedules))
         if index == len(schedules):
-            schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
+            try:
+                schedules.append(compile_placed(block.pattern, machine, own, placement, manifest))
+            except (InputError, NoScheduleError) as error:
+                raise type(error)(f"block {k} '{block.name}': {error}", options=error.options) from None
         turned = turns(schedules[index]) and block.repeat > 1 and schedules[index].phases > 1
         blocks.append(Stage(block.name, block.repeat, index, turned))
     stopped = _core.stop_asked() or any(s.report is not None and s.report.stopped_early for s in schedules)
