@@ -256,6 +256,15 @@ def test_a_program_is_its_contexts_one_after_the_other() -> None:
     assert found.time_s == pytest.approx(sum(alone), rel=1e-9)
 
 
+@pytest.mark.parametrize("rates", ["port=30MB/s", "node=30MB/s", "link=70MB/s,port=0.9GB/s"])
+def test_times_of_elements_that_no_tick_divides(rates: str) -> None:
+    machine = parse_machine(f"iwarp:2x2,{rates},per_transfer=0,hop=0")
+    schedule = conset.compile("shift:by=1,size=40KB", machine, method="connections")
+    assert isinstance(schedule, conset.Schedule)
+    work, settings = Workload.of_schedule(schedule), Settings("barrier")
+    assert check_timeline(simulate_connections(work, machine, settings), work, machine, settings) == ()
+
+
 def test_the_command_says_parts_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     schedule = conset.compile("alltoall:size=64", "iwarp:4x4", method="connections")
     path, out = tmp_path / "s.json", tmp_path / "t.json"

@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Relative: of a capacity, a time, a number of bytes."""
+GRAIN_S = 1e-15
+"""What the times of one element, under `connections`, are multiples of."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,12 @@ class CheckContext:
 
     @cached_property
     def slack(self) -> float:
-        """What two times may differ by and still be one [s]."""
-        return TOLERANCE * max(self.timeline.time_s, 1e-30)
+        """What two times may differ by and still be one [s]; rounded times of elements add up."""
+        relative = TOLERANCE
+        if self.model == "connections":
+            rates = self.resources.capacity
+            relative += GRAIN_S * float(rates[np.isfinite(rates)].max(initial=0.0)) / self.costs.flit_B
+        return relative * max(self.timeline.time_s, 1e-30)
 
     @cached_property
     def cycle(self) -> float:
