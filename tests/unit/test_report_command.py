@@ -206,6 +206,32 @@ def test_what_is_refused(
     assert not list(folder.glob("x.*"))
 
 
+def test_ranks_that_send_nothing_are_not_guessed_of_a_timeline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "few.csv").write_text("source,target,bytes\n0,1,10\n")
+    few, played = str(tmp_path / "few.json"), str(tmp_path / "t.json")
+    assert run(["compile", str(tmp_path / "few.csv"), "--on", "crossbar:16", "-o", few]) == 0
+    assert run(["simulate", few, "-o", played]) == 0
+    files = printed(capsys, "report", few, played)["files"]
+    assert [facts["pattern"]["ranks"] for facts in files] == [16, None]
+    assert run(["report", few, played, "-o", str(tmp_path / "page.html")]) == 0
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert next(row for row in page.tables[0] if row[0] == "ranks") == ["ranks", "16", ""]
+
+
+def test_a_program_that_states_wrong_figures_is_shown_with_a_warning(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edited = json.loads((folder / "blocks.json").read_text())
+    edited["figures"]["switches"] += 1
+    (tmp_path / "edited.json").write_text(json.dumps(edited))
+    assert printed(capsys, "show", str(folder / "blocks.json"))["verified"] is True
+    assert printed(capsys, "show", str(tmp_path / "edited.json"))["verified"] is False
+    assert run(["show", str(tmp_path / "edited.json")]) == 0
+    assert "this program breaks rules: conset verify" in " ".join(capsys.readouterr().out.split())
+
+
 def test_files_without_messages(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("source,target,bytes\n")
     paths = []

@@ -145,9 +145,11 @@ def show_file(
 
     With `output` drawn: blocks as their phases and switches, else one message's way through the stages.
     """
+    from rich.markup import escape
+
     from conset.cli.output import console, print_json, progress
     from conset.errors import UsageError
-    from conset.formats.program import document_of_program, read_program_file
+    from conset.formats.program import read_program_document, read_program_file
     from conset.program import predict_program
     from conset.report.outcome import program_object, program_text
     from conset.verification import verify_program
@@ -163,7 +165,7 @@ def show_file(
         require_matplotlib()
     program = read_program_file(file)
     prediction = predict_program(program)
-    verified = verify_program(document_of_program(program)).ok
+    verified = verify_program(read_program_document(file)).ok  # with the figures that it states
     text = program_text(program, prediction, verified=verified)
     if output is not None:
         with progress("drawing"):
@@ -172,6 +174,8 @@ def show_file(
         body = {"kind": "program", "name": file.name, **program_object(program, prediction), "verified": verified}
         print_json("conset/show@1", body | _views_object(program, views), program.manifest)
     console(json).print(_views_text(program, views) or text)
+    if not verified:
+        console(json).print(f"[bold]this program breaks rules[/]: conset verify {escape(str(file))} names them")
 
 
 def _views_text(program: Program, views: Views | None) -> str:
