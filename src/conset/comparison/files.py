@@ -207,9 +207,8 @@ def _timeline(path: Path) -> FileFindings:
         **_head(path, "timeline", record.manifest), "by": timeline.model, "phases": work.phases,
         "method": work.method or None, "switch": None, "bound": None, "gap": None, **_verdict(()), "verified": None,
     }  # fmt: skip
-    rank = (work.sending_rank, work.receiving_rank)
-    ranks = 1 + max(int(ends.max(initial=0)) for ends in rank)
-    facts["pattern"] = {"ranks": ranks, "messages": timeline.messages, "bytes": int(work.bytes.sum())}
+    # how many ranks there are is not said, those that send nothing are not in it
+    facts["pattern"] = {"ranks": None, "messages": timeline.messages, "bytes": int(work.bytes.sum())}
     facts["name"] = work.name
     if record.machine is not None and record.settings is not None:
         try:

@@ -40,8 +40,9 @@ def section_of(found: FileFindings) -> Section:
     """All that is known of a file."""
     facts = found.facts
     pattern = facts["pattern"]
+    ranks = "" if pattern["ranks"] is None else f"{count_of(pattern['ranks'], 'rank')}, "
     subtitle = (
-        f"{KINDS[found.kind]}: {sent_name(found)} on {facts['machine']}, {count_of(pattern['ranks'], 'rank')}, "
+        f"{KINDS[found.kind]}: {sent_name(found)} on {facts['machine']}, {ranks}"
         f"{count_of(pattern['messages'], 'message')}, {format_size(pattern['bytes'])}"
     )
     violations = list(facts["violation_texts"])

@@ -62,7 +62,7 @@ COLUMNS: dict[str, Cell] = {
     "machine": lambda found: str(found.facts["machine"]),
     "method": lambda found: found.facts["method"] or "",
     "sync": lambda found: str(found.facts["sync"]),
-    "ranks": lambda found: f"{found.facts['pattern']['ranks']:,}",
+    "ranks": lambda found: "" if found.facts["pattern"]["ranks"] is None else f"{found.facts['pattern']['ranks']:,}",
     "messages": lambda found: f"{found.facts['pattern']['messages']:,}",
     "bytes": lambda found: format_size(found.facts["pattern"]["bytes"]),
     "phases": lambda found: f"{found.facts['phases']:,}",
