@@ -145,8 +145,6 @@ def show_file(
 
     With `output` drawn: blocks as their phases and switches, else one message's way through the stages.
     """
-    from rich.markup import escape
-
     from conset.cli.output import console, print_json, progress
     from conset.errors import UsageError
     from conset.formats.program import read_program_document, read_program_file
@@ -175,7 +173,7 @@ def show_file(
         print_json("conset/show@1", body | _views_object(program, views), program.manifest)
     console(json).print(_views_text(program, views) or text)
     if not verified:
-        console(json).print(f"[bold]this program breaks rules[/]: conset verify {escape(str(file))} names them")
+        console(json).print(f"this program breaks rules: conset verify {file} names them", style="bold", markup=False)
 
 
 def _views_text(program: Program, views: Views | None) -> str:
