@@ -86,7 +86,7 @@ CASES = [
     (["bound", "p.json", *MESH], 3, "p.json: is a program, bound takes a pattern; `conset report p.json` says its"),
     (["compare", "s.json", *MESH], 3, "s.json: is a schedule, compare takes a pattern; `conset report s.json`"),
     (["compile", "p.toml", *MESH, "--parts", "2"], 2, "--parts: is for one pattern; in p.toml a block says parts"),
-    (["compile", "p.toml", *MESH, "--rows-to", "2"], 2, "--rows-to: is for one pattern; in p.toml a block says rows_to"),
+    (["compile", "p.toml", *MESH, "--rows-to", "2"], 2, "--rows-to: is for one pattern; in p.toml a block says"),
     (["compile", "p.toml", *MESH, "--word", "4"], 2, "--word: is for one pattern; in p.toml a block says word"),
     (["compare", "p.toml", *MESH], 3, "p.toml: compare takes a pattern; of a program, `conset compile p.toml"),
     (["show", "s.json", "--partners", "-o", "x.svg"], 2, "--partners: is text only; -o x.svg draws a schedule"),
