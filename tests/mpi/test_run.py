@@ -110,7 +110,7 @@ def test_a_job_that_hangs_is_ended(schedule: Schedule, programs: Path) -> None:
 @pytest.mark.openmpi
 def test_job_and_plan_of_different_sizes(schedule: Schedule, tmp_path: Path) -> None:
     plan_schedule(schedule).save(tmp_path / "plan.npz")
-    (tmp_path / "orders.json").write_text('{"repeat": 1, "timeout_s": 10}')
+    (tmp_path / "orders.json").write_text('{"repeat": 1, "timeout_s": 10, "ordered": false}')
     program = ["-m", "mpi4py", "-m", "conset.execution.rank", str(tmp_path)]
     ended = start_job(find_launcher(), 3, program, folder=tmp_path, timeout_s=30)
     assert ended.status != 0

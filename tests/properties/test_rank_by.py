@@ -48,10 +48,10 @@ def machines(draw: st.DrawFn) -> Machine:
 
 
 def time_of(schedule: Schedule, sync: str | None = None) -> float:
-    """Simulated by its machine's model [s]."""
+    """Simulated by the model that its machine has for its method [s]."""
     machine = schedule.machine
     settings = settings_of(schedule, sync or schedule.sync, schedule.in_flight)
-    return end_time(Base(schedule).workload, machine, settings, machine.costs.model).time_s
+    return end_time(Base(schedule).workload, machine, settings, machine.costs_for(schedule.method).model).time_s
 
 
 def no_circuits_on_lanes(machine: Machine) -> Machine:
@@ -76,7 +76,7 @@ def test_the_choice_is_never_slower_than_posting_everything(data: st.DataObject)
         return
     assert chosen.report.simulated_s <= posted_s * (1 + 1e-9)
     assert chosen.report.verdict is not None
-    assert chosen.report.verdict["times"][machine.costs.model]["posted_s"] == posted_s
+    assert chosen.report.verdict["times"][machine.costs_for(chosen.method).model]["posted_s"] == posted_s
 
 
 @pytest.mark.parametrize("model", ["flow", "wormhole", "circuit"])
