@@ -186,8 +186,10 @@ TimedSchedule::TimedSchedule(const MachineData& machine, const RankMessages& mes
 }
 
 Array<SyncPolicy> TimedSchedule::policies() const {
-    // phases that are set up on a machine of channels are contexts, which all ranks switch at once
-    if (phase_count() > 0 && machine_.limits.channels > 0 && costs_.setup > 0) return {{SyncKind::barrier, 1}};
+    // phases that are set up on a machine of channels are contexts, which all ranks switch at once; what posts
+    // everything passes messages and opens none
+    const bool contexts = method_ != "naive" && machine_.limits.channels > 0 && costs_.setup > 0;
+    if (phase_count() > 0 && contexts) return {{SyncKind::barrier, 1}};
     if (phase_count() <= 1) {
         Array<SyncPolicy> all{{SyncKind::none, 1}, {SyncKind::ready, 1}};
         for (const SyncKind kind : {SyncKind::local, SyncKind::barrier})

@@ -104,9 +104,10 @@ class Machine(ValueObject):
     def switches_contexts(self, method: str) -> bool:
         """Whether phases of `method` are sets of connections that all nodes open at once: under barriers only.
 
-        So it is where the machine limits channels and a phase is set up; message passing sets nothing up.
+        So it is where the machine limits channels and a phase is set up; what posts everything (`naive`) passes
+        messages and opens none.
         """
-        return self.limits.channels is not None and self.costs_for(method).setup_s > 0
+        return method != "naive" and self.limits.channels is not None and self.costs_for(method).setup_s > 0
 
     @property
     def models(self) -> tuple[str, ...]:
