@@ -36,9 +36,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(ended: JobEnd) -> None:
     """Every rank has seen what it had to, after the same switches; a line may begin in that of another rank."""
     assert (ended.status, ended.err) == (0, "")
-    said = sorted(
-        re.findall(r"rank (\d+): (\w+), (\d+) switches", ended.out)
-    )
+    said = sorted(re.findall(r"rank (\d+): (\w+), (\d+) switches", ended.out))
     switches = said[0][2]
     assert int(switches) >= 1
     assert said == [(str(rank), "right", switches) for rank in range(4)]
