@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 ORDERS = "orders.json"
 """What ranks are to do, in the folder of a job."""
 _RESULT = "result.json"
+_HEARD_S = 0.2
+"""From what a rank says to its end of the job: Open MPI's starter drops lines that have not reached it by then [s]."""
 Result = dict[str, Any]
 """JSON-ready."""
 
@@ -130,4 +133,5 @@ def abort(comm: MPI.Comm, line: str, code: int) -> None:
     """Says why on stderr and ends all ranks: one that leaves alone would let the others wait for ever."""
     sys.stderr.write(f"conset: {line}\n")
     sys.stderr.flush()
+    time.sleep(_HEARD_S)
     comm.Abort(code)
