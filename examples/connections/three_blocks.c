@@ -9,10 +9,12 @@
  * sends on a connection fits its packets, so a rank sends all of it first. All values are whole, so every one that a
  * rank has after a block must equal what it works out for itself.
  *
- *   transpose  64 x 64 numbers, 4 rows on each rank; every second repetition transposes back
- *   halo       64 x 64 points that go round, a tile of 16 x 16 on each rank of a grid of 4 x 4: points become the sum
- * of their neighbours and themselves, modulo 1009 reduction  8 sums over all tiles, up a tree, each rank adding what
- * comes as it comes, and down again
+ *   transpose: 64 x 64 numbers, 4 rows on each rank; every second repetition transposes back.
+ *
+ *   halo: 64 x 64 points that go round, a tile of 16 x 16 on each rank of a grid of 4 x 4: points become the sum of
+ *   their neighbours and themselves, modulo 1009.
+ *
+ *   reduction: 8 sums over all tiles, up a tree, each rank adding what comes as it comes, and down again.
  */
 #include <mpi.h>
 
