@@ -88,6 +88,24 @@ def distinct_ints(key: NDArray[np.int64]) -> NDArray[np.int64]:
     return distinct
 
 
+def take_rows(
+    offsets: NDArray[np.integer[Any]], rows: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(offsets, entries): some rows of compressed sparse rows, one after the other.
+
+    Args:
+        offsets: shape=(all rows + 1): where the entries of each begin.
+        rows: shape=(rows): which, in any order, any number of times.
+
+    Returns:
+        shape=(rows + 1), where those of the chosen begin; shape=(their entries), the index of each among all.
+    """
+    begin = offsets[rows]
+    count = offsets[rows + 1] - begin
+    taken = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    return taken, np.arange(taken[-1]) + np.repeat(begin - taken[:-1], count)
+
+
 def check_offsets(what: str, offsets: NDArray[Any], rows: int | None, end: int, of: str) -> None:
     """Checks that offsets rise from 0 to `end`, the number `of` something, in `rows` steps (None: any number).
 

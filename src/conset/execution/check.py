@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from conset.errors import InputError, VerificationError
 from conset.execution.areas import check_areas, name_operation
 from conset.execution.plan import Needs, Operations, Plan
+from conset.schedule.posting import depths_in_graph
 from conset.schedule.sync import Sync
 
 if TYPE_CHECKING:
@@ -310,21 +311,10 @@ def _step_keys(plan: Plan, operations: Operations, width: int) -> NDArray[np.int
 
 def _cycle(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int) -> list[int]:
     """A cycle of the graph as nodes that wait for each other, the last for the first; empty where there is none."""
-    order = np.argsort(tail, kind="stable")
-    successor = head[order]
-    starts = np.searchsorted(tail[order], np.arange(nodes + 1))
-    waits = np.bincount(head, minlength=nodes)
-    free = np.flatnonzero(waits == 0)
-    while free.size:
-        count = starts[free + 1] - starts[free]
-        base = np.repeat(starts[free] - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
-        reached = successor[base + np.arange(base.size)]
-        waits[free] = -1
-        np.subtract.at(waits, reached, 1)
-        free = np.unique(reached[waits[reached] == 0])
-    if not (waits > 0).any():
+    cyclic = depths_in_graph(tail, head, nodes) < 0
+    if not cyclic.any():
         return []
-    left = (waits[tail] > 0) & (waits[head] > 0)
+    left = cyclic[tail] & cyclic[head]
     waits_for = dict(zip(head[left].tolist(), tail[left].tolist(), strict=True))
     node = next(iter(waits_for))
     seen: dict[int, int] = {}

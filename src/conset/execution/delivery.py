@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import take_rows
 from conset.errors import VerificationError
 from conset.execution.areas import name_operation
 from conset.execution.check import matched
@@ -228,10 +229,8 @@ def _levels(plan: Plan, send: _Ints, receive: _Ints) -> _Ints:
 
 def _copies_of(copies: Copies, operations: _Ints, of: Operations) -> tuple[_Ints, _Ranks]:
     """(copies, the rank of each)."""
-    low, count = copies.offsets[operations], np.diff(copies.offsets)[operations]
-    position = np.repeat(np.arange(operations.size), count)
-    index = np.arange(count.sum()) + np.repeat(low - (np.cumsum(count) - count), count)
-    return index, of.rank[operations[position]]
+    offsets, index = take_rows(copies.offsets, operations)
+    return index, np.repeat(of.rank[operations], np.diff(offsets))
 
 
 def _look(area: _Ranges, place: _Ints, size: _Ints) -> _Found:

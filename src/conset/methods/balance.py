@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.arrays import take_rows
 from conset.machine.times import Work, work_of
 from conset.methods.core import core_arguments
 from conset.methods.method import refuse_limits, require
@@ -155,10 +156,8 @@ def regroup(phases: Phases, phase: NDArray[np.int32], start: NDArray[np.float64]
     )  # fmt: skip
     if phases.route_offsets is None or phases.route_nodes is None:
         return result
-    length = np.diff(phases.route_offsets)[order]
-    route_offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    at = np.arange(route_offsets[-1]) + np.repeat(phases.route_offsets[order] - route_offsets[:-1], length)
-    nodes = phases.route_nodes[at]
+    route_offsets, stops = take_rows(phases.route_offsets, order)
+    nodes = phases.route_nodes[stops]
     channels = None if phases.channels is None else number_channels(offsets, route_offsets, nodes)
     return replace(result, route_offsets=route_offsets, route_nodes=nodes, channels=channels)
 

@@ -43,6 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.arrays import take_rows
 from conset.errors import InputError
 from conset.methods.core import core_order
 from conset.methods.first_fit import schedule_first_fit
@@ -308,7 +309,5 @@ class _Search:
 
 def _with_routes(phases: Phases, offsets: NDArray[np.int64], nodes: NDArray[np.int32]) -> Phases:
     """`phases` with the routes of messages put in the order of transfers."""
-    length = np.diff(offsets)[phases.message]
-    begin = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    index = np.arange(begin[-1]) + np.repeat(offsets[phases.message] - begin[:-1], length)
-    return replace(phases, route_offsets=begin, route_nodes=nodes[index])
+    begin, stops = take_rows(offsets, phases.message)
+    return replace(phases, route_offsets=begin, route_nodes=nodes[stops])

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.arrays import take_rows
 from conset.methods.balance import TransferWork, phase_lengths, regroup, resource_uses, transfer_work_of
 from conset.methods.method import refuse_limits, require
 from conset.methods.problem import Phases, Problem
@@ -121,9 +122,8 @@ class _SplitPlaces:
     def _places_at_lines(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """(place, position in the uses of lines) for every line that a place loads."""
         starts = np.searchsorted(self._uses.transfer, np.arange(self._size.size + 1))
-        length = np.diff(starts)[self.transfer]
-        at = np.arange(length.sum()) + np.repeat(starts[self.transfer] - (np.cumsum(length) - length), length)
-        return np.repeat(np.arange(self.transfer.size), length), at
+        offsets, at = take_rows(starts, self.transfer)
+        return np.repeat(np.arange(self.transfer.size), np.diff(offsets)), at
 
     def _keep(self, share: NDArray[np.float64]) -> None:
         used = share > 1e-9
@@ -172,10 +172,8 @@ def _repeat(phases: Phases, transfer: NDArray[np.intp], part: NDArray[np.int64])
     result = replace(phases, message=phases.message[transfer], parts=part, timetable=None)
     if phases.route_offsets is None or phases.route_nodes is None:
         return result
-    length = np.diff(phases.route_offsets)[transfer]
-    offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    at = np.arange(offsets[-1]) + np.repeat(phases.route_offsets[:-1][transfer] - offsets[:-1], length)
-    return replace(result, route_offsets=offsets, route_nodes=phases.route_nodes[at])
+    offsets, stops = take_rows(phases.route_offsets, transfer)
+    return replace(result, route_offsets=offsets, route_nodes=phases.route_nodes[stops])
 
 
 def _limited_uses(

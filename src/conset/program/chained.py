@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen
+from conset.arrays import frozen, take_rows
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.network.routes import route_nodes
@@ -256,11 +256,9 @@ def _routes(
         if offsets is None or nodes is None:
             machine = schedule.machine
             offsets, nodes = route_nodes(machine.topology, machine.routing, schedule.source_node, schedule.target_node)
-        length = np.diff(offsets)[order]
-        ends = np.cumsum(length)
-        stops = np.arange(length.sum()) + np.repeat(offsets[:-1][order] - ends + length, length)
+        taken, stops = take_rows(offsets, order)
         pieces.append(nodes[stops])
-        lengths.append(length)
+        lengths.append(np.diff(taken))
         if stated and schedule.channels is not None:
             channels.append(schedule.channels[stops])
     joined = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)

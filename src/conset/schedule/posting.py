@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.arrays import take_rows
 from conset.errors import InputError, unknown_name
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
@@ -61,24 +62,36 @@ def order_of_transfers(
 def depths(before: NDArray[np.integer] | None, messages: int) -> NDArray[np.int32]:
     """shape=(messages), int32: how many must end before each, one after the other; -1 behind or in a cycle.
 
-    Sorted by depth, every message stands behind those before it. All of one depth at once: O(messages + pairs) time, a
-    few calls a depth.
+    Sorted by depth, every message stands behind those before it.
 
     Args:
         before: shape=(pairs, 2), messages (or transfers), or None.
         messages: how many there are.
     """
-    depth = np.zeros(messages, np.int32)
     if before is None or not len(before):
-        return depth
-    first, second = before[np.argsort(before[:, 0], kind="stable")].T
-    starts = np.searchsorted(first, np.arange(messages + 1))
-    waits = np.bincount(second, minlength=messages)
+        return np.zeros(messages, np.int32)
+    return depths_in_graph(before[:, 0], before[:, 1], messages)
+
+
+def depths_in_graph(tail: NDArray[np.integer[Any]], head: NDArray[np.integer[Any]], nodes: int) -> NDArray[np.int32]:
+    """shape=(nodes), int32: the longest way that leads to each; -1 behind or in a cycle.
+
+    All of one depth at once: O(nodes + edges) time, a few calls a depth.
+
+    Args:
+        tail: shape=(edges): where each begins.
+        head: shape=(edges): where it leads.
+        nodes: how many there are.
+    """
+    depth = np.zeros(nodes, np.int32)
+    order = np.argsort(tail, kind="stable")
+    second = head[order]
+    starts = np.searchsorted(tail[order], np.arange(nodes + 1))
+    waits = np.bincount(head, minlength=nodes)
     depth[waits > 0] = -1
     free, level = np.flatnonzero(waits == 0), 0
     while free.size:
-        count = starts[free + 1] - starts[free]
-        reached = second[np.repeat(starts[free] - np.cumsum(count) + count, count) + np.arange(count.sum())]
+        reached = second[take_rows(starts, free)[1]]
         np.subtract.at(waits, reached, 1)
         free, level = np.unique(reached[waits[reached] == 0]), level + 1
         depth[free] = level

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
+from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints, take_rows
 from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
@@ -235,11 +235,9 @@ class Schedule(ValueObject):
         )  # fmt: skip
         if self.route_offsets is None or self.route_nodes is None:
             return changed
-        begin, stops = self.route_offsets[transfers], np.diff(self.route_offsets)[transfers]
-        offsets = np.concatenate([[0], np.cumsum(stops)])
-        at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], stops)
-        channels = None if self.channels is None else self.channels[at]
-        return replace(changed, route_offsets=offsets, route_nodes=self.route_nodes[at], channels=channels)
+        offsets, stops = take_rows(self.route_offsets, transfers)
+        channels = None if self.channels is None else self.channels[stops]
+        return replace(changed, route_offsets=offsets, route_nodes=self.route_nodes[stops], channels=channels)
 
     def with_report(self, **changes: Any) -> Schedule:
         """The same schedule with fields of its report changed."""

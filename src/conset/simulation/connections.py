@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.arrays import take_rows
 from conset.errors import NoScheduleError, UsageError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
@@ -209,8 +210,8 @@ class _Run:
     ) -> _Play:
         """One phase; taken from `known` where the same was simulated."""
         work = self.work
-        stops = np.diff(self.route_offsets)[chosen]
-        at = np.repeat(self.route_offsets[chosen] - np.cumsum(stops) + stops, stops) + np.arange(stops.sum())
+        route_offsets, at = take_rows(self.route_offsets, chosen)
+        stops = np.diff(route_offsets)
         dep_offsets, deps = self._deps(p, chosen)
         release = np.maximum(work.time_s[chosen] - now, 0.0)
         ranks, own = np.unique(
@@ -224,7 +225,6 @@ class _Run:
         key = tuple(values.tobytes() for values in rows)
         if key in known:
             return known[key]
-        route_offsets = np.concatenate([[0], np.cumsum(stops)])
         table = link_channels(np.zeros(chosen.size, np.int32), route_offsets, rows[1], rows[2])
         chains = follow_tables(table, work.source[chosen], work.target[chosen], self.machine.topology, p)
         stations = Stations.of(chains, self.machine, self.services)
@@ -275,11 +275,10 @@ class _Run:
             NoScheduleError: one waits for a later phase.
         """
         work = self.work
-        counts = np.diff(work.dep_offsets)[chosen]
-        if not counts.any():
-            return np.zeros(chosen.size + 1, np.int64), np.zeros(0, np.int32)
-        at = np.repeat(work.dep_offsets[chosen] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        deps, owner = work.deps[at], np.repeat(np.arange(chosen.size), counts)
+        offsets, at = take_rows(work.dep_offsets, chosen)
+        if not at.size:
+            return offsets, np.zeros(0, np.int32)
+        deps, owner = work.deps[at], np.repeat(np.arange(chosen.size), np.diff(offsets))
         late = np.flatnonzero(work.phase_of[deps] > p)
         if late.size:
             m, other = int(chosen[owner[late[0]]]), int(deps[late[0]])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.arrays import take_rows
 from conset.machine.limits import MAX_LIMIT
 from conset.machine.times import Work, profile_phases, synchronization_s, work_of
 from conset.methods.core import core_order
@@ -259,10 +260,8 @@ def assemble(routed: Routed, before: NDArray[np.int32] | None = None) -> Phases:
         depth = depths(before, routed.phase.size)
         order = np.argsort(np.lexsort((np.arange(depth.size) if order is None else order, depth))).astype(np.int32)
     phases = Phases.of(routed.phase, order)
-    length = np.diff(routed.offsets)[phases.message]
-    offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
-    index = np.arange(offsets[-1]) + np.repeat(routed.offsets[phases.message] - offsets[:-1], length)
-    nodes = routed.nodes[index]
+    offsets, stops = take_rows(routed.offsets, phases.message)
+    nodes = routed.nodes[stops]
     return Phases(
         phases.offsets, phases.message, route_offsets=offsets, route_nodes=nodes,
         channels=number_channels(phases.offsets, offsets, nodes), stopped_early=routed.stopped_early,
