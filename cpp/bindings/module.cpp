@@ -20,12 +20,14 @@ void bind_methods(nb::module_& module);
 void bind_placement(nb::module_& module);
 void bind_plan_file(nb::module_& module);
 void bind_profile(nb::module_& module);
+void bind_spread(nb::module_& module);
 void bind_rank_executor(nb::module_& module);
 void bind_schedule(nb::module_& module);
 void bind_stop(nb::module_& module);
 void bind_transfers(nb::module_& module);
 void bind_unequal(nb::module_& module);
 void bind_wormhole(nb::module_& module);
+void bind_packet(nb::module_& module);
 }  // namespace conset::bindings
 
 NB_MODULE(_core, module) {
@@ -51,10 +53,12 @@ NB_MODULE(_core, module) {
     conset::bindings::bind_placement(module);
     conset::bindings::bind_plan_file(module);
     conset::bindings::bind_profile(module);
+    conset::bindings::bind_spread(module);
     conset::bindings::bind_rank_executor(module);
     conset::bindings::bind_schedule(module);
     conset::bindings::bind_stop(module);
     conset::bindings::bind_transfers(module);
     conset::bindings::bind_unequal(module);
     conset::bindings::bind_wormhole(module);
+    conset::bindings::bind_packet(module);
 }

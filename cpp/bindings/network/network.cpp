@@ -82,10 +82,43 @@ Network route_table(std::int32_t endpoints, std::int32_t nodes, In<std::int32_t>
                                 copy(links));
 }
 
+// -1 where there is no way; of networks whose nodes choose among links of equal cost.
+auto distance(const Network& network, In<std::int32_t> source, In<std::int32_t> target) {
+    require(network.choice() != Choice::none, "network", "must choose among next links");
+    check_size("target", target.shape(0), source.shape(0));
+    check_ids("source", view(source), network.nodes());
+    check_ids("target", view(target), network.choice() == Choice::valiant ? network.nodes() : network.endpoints());
+    Array<std::int32_t> result(source.shape(0));
+    for (std::size_t k = 0; k < result.size(); ++k) result[k] = network.distance(source.data()[k], target.data()[k]);
+    return give(std::move(result));
+}
+
+Network equal_cost(std::int32_t endpoints, std::int32_t nodes, In<std::int32_t> link_source,
+                   In<std::int32_t> link_target, Choice choice, std::uint64_t seed, In<std::int32_t> width,
+                   In<std::int32_t> stride, In<std::int32_t> cost) {
+    check_graph(endpoints, nodes, view(link_source), view(link_target));
+    require(choice != Choice::none, "choice", "one required");
+    check_each("width", width.shape(0), link_source.shape(0));
+    check_ids("width", view(width), std::int64_t{1} << 31, 1);
+    check_size("stride", stride.shape(0), choice == Choice::source_digit ? as_size(nodes) : 0);
+    check_ids("stride", view(stride), std::int64_t{1} << 31, 1);
+    if (cost.shape(0) > 0) check_size("cost", cost.shape(0), link_source.shape(0));
+    check_ids("cost", view(cost), Network::kMaxCost + 1, 1);
+    nb::gil_scoped_release released;
+    return Network::equal_cost(endpoints, nodes, copy(link_source), copy(link_target), choice, seed, copy(width),
+                               copy(stride), copy(cost));
+}
+
 }  // namespace
 
 void bind_network(nb::module_& module) {
     nb::enum_<Tie>(module, "Tie").value("parity", Tie::parity).value("plus", Tie::plus).value("checker", Tie::checker);
+    nb::enum_<Choice>(module, "Choice")
+        .value("none", Choice::none)
+        .value("source_digit", Choice::source_digit)
+        .value("hash", Choice::hash)
+        .value("valiant", Choice::valiant)
+        .value("even", Choice::even);
     nb::class_<Network>(module, "Network")
         .def_static(
             "shortest_links",
@@ -108,10 +141,16 @@ void bind_network(nb::module_& module) {
         .def_static("next_links", &next_links, nb::arg("endpoints"), nb::arg("nodes"),
                     nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(),
                     nb::arg("next_link").noconvert())
+        .def_static("equal_cost", &equal_cost, nb::arg("endpoints"), nb::arg("nodes"),
+                    nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(), nb::arg("choice"),
+                    nb::arg("seed"), nb::arg("width").noconvert(), nb::arg("stride").noconvert(),
+                    nb::arg("cost").noconvert())
+        .def("distance", &distance, nb::arg("source").noconvert(), nb::arg("target").noconvert())
         .def_static("route_table", &route_table, nb::arg("endpoints"), nb::arg("nodes"),
                     nb::arg("link_source").noconvert(), nb::arg("link_target").noconvert(),
                     nb::arg("route_offsets").noconvert(), nb::arg("route_links").noconvert())
         .def_prop_ro("nodes", &Network::nodes)
+        .def_prop_ro("lost", &Network::lost)
         .def_prop_ro("link_slots", &Network::link_slots)
         .def("route_links", &route_links, nb::arg("source").noconvert(), nb::arg("target").noconvert())
         .def("route_nodes", &route_nodes, nb::arg("source").noconvert(), nb::arg("target").noconvert())

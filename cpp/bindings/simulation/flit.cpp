@@ -93,7 +93,7 @@ void check_clock(const BoundWorkload& workload, const BoundFlits& flits, const E
     const double signal = number(execution.signal_send) + hops + number(execution.signal_receive);
     const double all = last + (phases + 1) * number(execution.barrier) +
                        2 * messages * (number(execution.setup) + signal) + sum(execution.send) +
-                       sum(execution.receive) + 3 * sum(execution.copy);
+                       sum(execution.receive) + 3 * sum(execution.copy) + sum(execution.delay);
     require(all < 0x1p62, "release, barrier, setup, signal, send, receive, copy", "must be below 2^62 cycles together");
 }
 

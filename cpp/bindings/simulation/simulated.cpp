@@ -16,16 +16,16 @@ void bind_execution(nb::module_& module, const char* name) {
                std::int64_t receives, bool receive_list, bool receive_before, bool one_processor, bool preempts,
                bool shared_processor, bool exchanges, bool first_barrier, Time barrier, Time setup, Time signal_send,
                Time signal_hop, Time signal_receive, double eager, double buffers, In<Time> send, In<Time> receive,
-               In<Time> copy) {
+               In<Time> copy, In<Time> delay) {
                 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
                 check_count("every", every, 1, most);
                 check_count("in_flight", in_flight, 0, most);
                 check_count("receives", receives, 0, most);
                 for (const Time time : {barrier, setup, signal_send, signal_hop, signal_receive})
                     require(time >= 0, "barrier, setup, signal", "must be at least 0");
-                for (const In<Time>* times : {&send, &receive, &copy})
+                for (const In<Time>* times : {&send, &receive, &copy, &delay})
                     for (const Time time : view(*times))
-                        require(time >= 0, "send, receive, copy", "must be at least 0");
+                        require(time >= 0, "send, receive, copy, delay", "must be at least 0");
                 Execution<Time> execution;
                 execution.policy = policy;
                 execution.every = every;
@@ -45,14 +45,14 @@ void bind_execution(nb::module_& module, const char* name) {
                 execution.signal_receive = signal_receive;
                 execution.eager = eager;
                 execution.buffers = buffers;
-                new (self) BoundExecution<Time>{execution, send, receive, copy};
+                new (self) BoundExecution<Time>{execution, send, receive, copy, delay};
             },
             nb::kw_only(), nb::arg("policy"), nb::arg("every"), nb::arg("in_flight"), nb::arg("receives"),
             nb::arg("receive_list"), nb::arg("receive_before"), nb::arg("one_processor"), nb::arg("preempts"),
             nb::arg("shared_processor"), nb::arg("exchanges"), nb::arg("first_barrier"), nb::arg("barrier"),
             nb::arg("setup"), nb::arg("signal_send"), nb::arg("signal_hop"), nb::arg("signal_receive"),
             nb::arg("eager"), nb::arg("buffers"), nb::arg("send").noconvert(), nb::arg("receive").noconvert(),
-            nb::arg("copy").noconvert());
+            nb::arg("copy").noconvert(), nb::arg("delay").noconvert());
 }
 
 BoundWorkload checked(const BoundWorkload& work) {

@@ -53,16 +53,18 @@ struct BoundRates {
 template <class Time>
 struct BoundExecution {
     Execution<Time> execution;
-    In<Time> send, receive, copy;
+    In<Time> send, receive, copy, delay;
 
     Execution<Time> with(std::size_t messages, double until, std::int64_t work, bool detailed) const {
         check_each_or_none("send", send.shape(0), messages);
         check_each_or_none("receive", receive.shape(0), messages);
         check_each_or_none("copy", copy.shape(0), messages);
+        check_each_or_none("delay", delay.shape(0), messages);
         Execution<Time> result = execution;
         result.send = view(send);
         result.receive = view(receive);
         result.copy = view(copy);
+        result.delay = view(delay);
         if (until < static_cast<double>(kNeverOf<Time>)) result.until = static_cast<Time>(until);
         if (work >= 0) result.work = work;
         result.detailed = detailed;

@@ -123,6 +123,81 @@ Network Network::route_table(std::int32_t endpoints, std::int32_t nodes, Array<s
     return net;
 }
 
+Network Network::equal_cost(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                            Array<std::int32_t> link_target, Choice choice, std::uint64_t seed,
+                            Array<std::int32_t> width, Array<std::int32_t> stride, Array<std::int32_t> cost) {
+    require(0 <= endpoints && endpoints <= nodes, "equal_cost: endpoints are nodes");
+    require(choice != Choice::source_digit || stride.size() == as_size(nodes), "equal_cost: a stride for each node");
+    require(width.size() == 1 || width.size() == link_source.size(), "equal_cost: a width for each link");
+    require(cost.empty() || cost.size() == link_source.size(), "equal_cost: a cost for each link, or none");
+    require(std::ranges::all_of(cost, [](std::int32_t each) { return 1 <= each && each <= kMaxCost; }),
+            "equal_cost: costs from 1 to 64");
+    Network net = graph(endpoints, nodes, std::move(link_source), std::move(link_target));
+    EqualCost& equal = net.equal_;
+    equal.choice = choice;
+    equal.seed = seed;
+    equal.width = std::move(width);
+    equal.stride = std::move(stride);
+    equal.first = row_offsets<std::int32_t>(as_size(nodes), net.link_source_.size(),
+                                            [&](std::size_t k) { return net.link_source_[k]; });
+    equal.cost = std::move(cost);
+    Array<std::int32_t> entering(net.link_source_.size());
+    const Array<std::int32_t> into = fill_rows<std::int32_t>(
+        as_size(nodes), net.link_source_.size(), [&](std::size_t k) { return net.link_target_[k]; },
+        [&](std::int32_t at, std::size_t k) { entering[at] = static_cast<std::int32_t>(k); });
+    const std::int32_t longest = equal.cost.empty() ? 1 : std::ranges::max(equal.cost);
+    // nodes seen at distance d, some of which were nearer after all: bucket d mod (longest + 1)
+    Array<Array<std::int32_t>> buckets(as_size(longest) + 1);
+    const std::int32_t rows = choice == Choice::valiant ? nodes : endpoints;
+    equal.distance.assign(as_size(rows) * as_size(nodes), -1);
+    for (std::int32_t t = 0; t < rows; ++t) {
+        std::int16_t* const row = equal.distance.data() + cell(t, nodes, 0);
+        row[t] = 0;
+        buckets[0].push_back(t);
+        std::size_t left = 1;
+        for (std::int32_t near = 0; left > 0; ++near) {
+            Array<std::int32_t>& bucket = buckets[as_size(near) % buckets.size()];
+            left -= bucket.size();
+            for (const std::int32_t v : bucket) {
+                if (row[v] != near) continue;
+                for (std::int32_t k = into[v]; k < into[v + 1]; ++k) {
+                    const std::int32_t u = net.link_source_[entering[k]], far = near + net.cost(entering[k]);
+                    if (row[u] >= 0 && row[u] <= far) continue;
+                    require(far <= std::numeric_limits<std::int16_t>::max(),
+                            "equal_cost: a way that costs more than 32767");
+                    row[u] = static_cast<std::int16_t>(far);
+                    buckets[as_size(far) % buckets.size()].push_back(u);
+                    ++left;
+                }
+            }
+            bucket.clear();
+        }
+        for (std::int32_t v = 0; v < (choice == Choice::valiant ? nodes : endpoints) && net.lost_.first < 0; ++v)
+            if (row[v] < 0 && (v < endpoints || t < endpoints)) net.lost_ = {v, t};
+    }
+    return net;
+}
+
+// The link that a route of node s takes from v on its way to `to`; `pair` is the hash of its ends.
+std::int32_t Network::next_equal(std::int32_t v, std::int32_t to, std::int32_t s, std::uint64_t pair) const {
+    const bool digit = equal_.choice == Choice::source_digit;
+    std::int32_t count = 0, only = -1;
+    each_next(v, to, [&](std::int32_t link, std::int32_t) {
+        count += digit ? 1 : wires(link);
+        only = link;
+    });
+    if (only < 0) throw std::logic_error("no route: the graph was not checked to be connected");
+    const std::uint64_t salt = (static_cast<std::uint64_t>(v) + 1) * kGolden;
+    std::int32_t left = digit ? s / equal_.stride[v] % count : below(mix(pair ^ salt), count);
+    std::int32_t chosen = -1;
+    each_next(v, to, [&](std::int32_t link, std::int32_t) {
+        if (chosen >= 0) return;
+        left -= digit ? 1 : wires(link);
+        if (left < 0) chosen = link;
+    });
+    return chosen;
+}
+
 std::int32_t Network::link_target(std::int32_t link) const {
     if (kind_ == Kind::graph) return link_target_[link];
     if (kind_ == Kind::hypercube) return link / dims_ ^ (std::int32_t{1} << link % dims_);

@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "conset/network/line_loads.hpp"
+#include "conset/network/spread.hpp"
 
 namespace conset {
 
@@ -43,6 +45,10 @@ public:
           phase_by_phase_(phase_by_phase),
           nodes_(as_size(routes.network.nodes())),
           links_(work.link.empty() ? 0 : as_size(routes.network.link_slots())) {
+        if (!links_.empty() && routes.offsets.empty() && routes.network.spreads()) {
+            spread_.emplace(routes.network);
+            if (routes.network.choice() == Choice::even) ways_.emplace(routes.network);
+        }
         most_.fill(0);
         where_.fill(-1);
     }
@@ -84,6 +90,7 @@ public:
     }
 
     void close_phase(Profile& profile) {
+        if (spread_) spread_->settle([&](std::int32_t l, double bytes, double messages) { carry(l, bytes, messages); });
         for (std::int32_t l : touched_) raise(Resource::link, l, link_time(l));
         const auto longest = as_size(std::max_element(most_.begin(), most_.end()) - most_.begin());
         const bool idle = where_[longest] < 0;
@@ -108,7 +115,8 @@ private:
     };
     struct Link {
         double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
-        std::int64_t bytes = 0, load = 0, batch = 0, phase = 0;
+        double bytes = 0, load = 0;
+        std::int64_t batch = 0, phase = 0;
     };
 
     Node& node(std::int32_t v) {
@@ -154,27 +162,39 @@ private:
     double add_links(std::size_t k, std::int64_t bytes) {
         if (links_.empty()) return 0;
         double slowest = 0;
+        const auto see = [&](std::int32_t l, double share) {
+            slowest = std::max(slowest, share * entry(work_.link, static_cast<std::size_t>(l)));
+        };
+        if (spread_) spread_->add(routes_.source[k], routes_.target[k], static_cast<double>(bytes));
+        if (ways_) {
+            ways_->each_share(routes_.source[k], routes_.target[k], see);
+            return slowest;
+        }
         routes_.each_link(k, [&](std::int32_t l) {
-            Link& link = links_[static_cast<std::size_t>(l)];
-            if (link.phase != phase_) {
-                if (link.batch != batch_) link = {0, 0, 0, batch_, phase_};
-                link.phase = phase_;
-                touched_.push_back(l);
-            }
-            link.bytes += bytes;
-            ++link.load;
-            slowest = std::max(slowest, entry(work_.link, static_cast<std::size_t>(l)));
+            if (!spread_) carry(l, static_cast<double>(bytes), 1);
+            see(l, 1);
         });
         return slowest;
+    }
+
+    void carry(std::int32_t l, double bytes, double messages) {
+        Link& link = links_[static_cast<std::size_t>(l)];
+        if (link.phase != phase_) {
+            if (link.batch != batch_) link = {0, 0, 0, batch_, phase_};
+            link.phase = phase_;
+            touched_.push_back(l);
+        }
+        link.bytes += bytes;
+        link.load += messages;
     }
 
     // The work of a link so far in its batch; closes the phase's own share where loads are counted phase by phase.
     double link_time(std::int32_t l) {
         const auto at = static_cast<std::size_t>(l);
         Link& link = links_[at];
-        double time = static_cast<double>(link.bytes) * entry(work_.link, at);
+        double time = link.bytes * entry(work_.link, at);
         if (work_.blocking > 0) {
-            const double over = static_cast<double>(link.load) / (work_.tolerance * entry(work_.width, at));
+            const double over = link.load / (work_.tolerance * entry(work_.width, at));
             if (over > 1) time *= std::pow(over, work_.blocking);
         }
         if (!phase_by_phase_) return time;
@@ -189,6 +209,8 @@ private:
     Array<Link> links_;
     Array<Partners> partners_;
     Array<std::int32_t> touched_;
+    std::optional<Spread> spread_;  // of the phase, where links carry expectations
+    std::optional<Spread> ways_;    // of a message that is spread
     Exchanges exchanges_;
     std::array<double, 5> most_;
     std::array<std::int64_t, 5> where_;

@@ -1,6 +1,7 @@
 // Batches of phases: work adds up at every resource, and the busiest one says how long the batch takes.
 #include "conset/prediction/formula.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "conset/prediction/formula_costs.hpp"
@@ -27,7 +28,9 @@ public:
           shared_(costs.shared_processor ? as_size(routes.network.nodes()) : 0),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
-          walks_(walks(costs)) {
+          walks_(walks(costs)),
+          spread_(expectation_of(routes, costs)),
+          ways_(routes.network.choice() == Choice::even ? ways_of(routes, costs) : std::nullopt) {
         nodes_.reserve(std::min(at_.size(), 2 * routes.size()));  // references to nodes stay valid
     }
 
@@ -44,6 +47,7 @@ public:
         touched_ranks_.clear();
         touched_links_.clear();
         touched_shared_.clear();
+        head_ = tail_ = never;
     }
 
     void meet(std::size_t first, std::size_t last) { partners_.meet(first, last); }
@@ -55,9 +59,12 @@ public:
         const bool leaves = routes_.leaves(k);
         way_.clear();
         if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { way_.push_back(l); });
-        if (!links_.empty())
+        if (ways_ && leaves) {
+            slowest = std::max(slowest, slowest_part(*ways_, costs_, routes_.source[k], routes_.target[k]));
+        } else if (!links_.empty()) {
             for (const std::int32_t l : way_)
                 slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(l)));
+        }
         const Message m = message_of(costs_, bytes, std::ssize(way_), slowest, leaves, ranks_of_.packs(k));
         const double wait = costs_.setup + m.signal;
         sender.send.add(m.send, 0, m.alone - m.send);
@@ -76,6 +83,10 @@ public:
     }
 
     void close_phase(Formula& formula) {
+        if (spread_) {  // any of the messages may be the first or last on a link
+            spread_->settle(
+                [&](std::int32_t l, double bytes, double messages) { carry(l, bytes, messages, head_, tail_); });
+        }
         for (std::int32_t v : touched_nodes_) close_node(v);
         for (std::int32_t r : touched_ranks_) close_rank(r);
         for (std::int32_t v : touched_shared_) close_shared(v);
@@ -107,7 +118,8 @@ private:
     };
     struct Link {
         double past = 0;  // work of earlier phases of the batch, where loads are counted phase by phase
-        std::int64_t bytes = 0, load = 0, batch = 0, phase = 0;
+        double bytes = 0, load = 0;
+        std::int64_t batch = 0, phase = 0;
         double head = never, tail = never;
     };
 
@@ -177,18 +189,26 @@ private:
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
         add_at_nodes(source, target, costs_, partners_, k, bytes, head, m.after);
         if (links_.empty()) return;
-        for (const std::int32_t l : way_) {
-            Link& link = links_[static_cast<std::size_t>(l)];
-            if (link.phase != phase_) {
-                if (link.batch != batch_) link = {0, 0, 0, batch_, 0};
-                link.phase = phase_;
-                touched_links_.push_back(l);
-            }
-            link.bytes += bytes;
-            ++link.load;
-            link.head = std::min(link.head, head);
-            link.tail = std::min(link.tail, m.after);
+        if (spread_) {
+            spread_->add(routes_.source[k], routes_.target[k], static_cast<double>(bytes));
+            head_ = std::min(head_, head);
+            tail_ = std::min(tail_, m.after);
+            return;
         }
+        for (const std::int32_t l : way_) carry(l, static_cast<double>(bytes), 1, head, m.after);
+    }
+
+    void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
+        Link& link = links_[static_cast<std::size_t>(l)];
+        if (link.phase != phase_) {
+            if (link.batch != batch_) link = {0, 0, 0, batch_, 0};
+            link.phase = phase_;
+            touched_links_.push_back(l);
+        }
+        link.bytes += bytes;
+        link.load += messages;
+        link.head = std::min(link.head, head);
+        link.tail = std::min(link.tail, tail);
     }
 
     void close_node(std::int32_t v) {
@@ -222,7 +242,7 @@ private:
     double link_time(std::int32_t l) {
         const auto at = static_cast<std::size_t>(l);
         Link& link = links_[at];
-        const double time = static_cast<double>(link.bytes) * entry(costs_.link, at) * loss(costs_, link.load, at);
+        const double time = link.bytes * entry(costs_.link, at) * loss(costs_, link.load, at);
         if (!phase_by_phase_) return link.head + time + link.tail;
         link.bytes = link.load = 0;
         link.past += time;
@@ -240,8 +260,11 @@ private:
     Array<Shared> shared_;  // by node, where ranks share a processor
     Array<Link> links_;
     Array<Slots> slots_;
-    bool walks_;               // whether links or their number cost anything
-    Array<std::int32_t> way_;  // links of the transfer at hand
+    bool walks_;                          // whether links or their number cost anything
+    std::optional<Spread> spread_;        // of the phase, where links carry expectations
+    std::optional<Spread> ways_;          // of a message that is spread
+    double head_ = never, tail_ = never;  // the least of the phase, of `spread_`
+    Array<std::int32_t> way_;             // links of the transfer at hand
     Array<std::int32_t> touched_nodes_, touched_ranks_, touched_links_, touched_shared_;
     std::array<double, kBusyKinds> most_{};
     std::array<std::int64_t, kBusyKinds> where_{}, setups_{};

@@ -4,6 +4,7 @@
 // when the first of its messages can reach it and is then busy for its work; a message is delivered when all resources
 // on its way have done their work of the phase. So a rank waits for its partners, and these for theirs. A processor
 // that the ranks of a node share begins a phase when the first of them enters it.
+#include <optional>
 #include <utility>
 
 #include "conset/prediction/formula.hpp"
@@ -32,7 +33,9 @@ public:
           shared_(costs.shared_processor ? as_size(routes.network.nodes()) : 0),
           links_(costs.link.empty() ? 0 : as_size(routes.network.link_slots())),
           slots_(costs.in_flight > 0 ? as_size(ranks.ranks) : 0),
-          walks_(walks(costs)) {}
+          walks_(walks(costs)),
+          spread_(expectation_of(routes, costs)),
+          may_take_(ways_of(routes, costs)) {}
 
     void run_phase(std::size_t first, std::size_t last, Ends& ends) {
         ++phase_;
@@ -42,7 +45,9 @@ public:
         keeps_ways_ = last - first <= kKept;
         partners_.meet(first, last);
         if (waits_for_both_) pair_up(first, last);
+        head_ = tail_ = never;
         for (std::size_t k = first; k < last; ++k) start(k);
+        if (spread_) settle_links();
         for (std::size_t k = first; k < last; ++k) end(k, k - first);
         ends.end.push_back(last_end_);
         ends.rank.push_back(last_rank_);
@@ -65,7 +70,8 @@ private:
         std::int64_t phase = 0;
     };
     struct Link {
-        std::int64_t bytes = 0, load = 0, phase = 0, ended = 0;
+        double bytes = 0, load = 0;
+        std::int64_t phase = 0, ended = 0;
         double head = never, tail = never, end = 0;
     };
 
@@ -123,9 +129,12 @@ private:
         const std::size_t begins = ways_.size();
         if (leaves && walks_) routes_.each_link(k, [&](std::int32_t l) { ways_.push_back(l); });
         offsets_.push_back(ways_.size());
-        if (!links_.empty())
+        if (may_take_ && routes_.network.choice() == Choice::even && leaves) {
+            slowest = std::max(slowest, slowest_part(*may_take_, costs_, routes_.source[k], routes_.target[k]));
+        } else if (!links_.empty()) {
             for (std::size_t i = begins; i < ways_.size(); ++i)
                 slowest = std::max(slowest, entry(costs_.link, static_cast<std::size_t>(ways_[i])));
+        }
         const Message m =
             message_of(costs_, bytes, static_cast<std::int64_t>(ways_.size() - begins), slowest, leaves, who_.packs(k));
         const double from = released(k, sender, receiver, m);
@@ -155,14 +164,33 @@ private:
         Node &source = node(routes_.source[k]), &target = node(routes_.target[k]);
         add_at_nodes(source, target, costs_, partners_, k, bytes, head, m.after);
         if (links_.empty()) return;
-        for (std::size_t i = begins; i < ways_.size(); ++i) {
-            Link& link = links_[static_cast<std::size_t>(ways_[i])];
-            if (link.phase != phase_) link = {0, 0, phase_, 0};
-            link.bytes += bytes;
-            ++link.load;
-            link.head = std::min(link.head, head);
-            link.tail = std::min(link.tail, m.after);
+        if (spread_) {
+            spread_->add(routes_.source[k], routes_.target[k], static_cast<double>(bytes));
+            head_ = std::min(head_, head);
+            tail_ = std::min(tail_, m.after);
+            return;
         }
+        for (std::size_t i = begins; i < ways_.size(); ++i)
+            carry(ways_[i], static_cast<double>(bytes), 1, head, m.after);
+    }
+
+    void carry(std::int32_t l, double bytes, double messages, double head, double tail) {
+        Link& link = links_[static_cast<std::size_t>(l)];
+        if (link.phase != phase_) link = {0, 0, phase_, 0};
+        link.bytes += bytes;
+        link.load += messages;
+        link.head = std::min(link.head, head);
+        link.tail = std::min(link.tail, tail);
+    }
+
+    // What links carry in expectation: any message of the phase may be the first or last on any of these links.
+    void settle_links() {
+        busiest_ = 0;
+        if (!spread_) return;
+        spread_->settle([&](std::int32_t l, double bytes, double messages) {
+            carry(l, bytes, messages, head_, tail_);
+            busiest_ = std::max(busiest_, link_end(static_cast<std::size_t>(l)));
+        });
     }
 
     // The later of: work from when the rank is there, work from when its first message is.
@@ -201,8 +229,13 @@ private:
 
     // When the links on the way of transfer k, which is number `at` of the phase, are done.
     double way_end(std::size_t k, std::size_t at) {
+        if (spread_ && !may_take_) return busiest_;
         double end = 0;
         const auto see = [&](std::int32_t l) { end = std::max(end, link_end(static_cast<std::size_t>(l))); };
+        if (may_take_) {
+            may_take_->each_share(routes_.source[k], routes_.target[k], [&](std::int32_t l, double) { see(l); });
+            return end;
+        }
         if (keeps_ways_)
             for (std::size_t i = offsets_[at]; i < offsets_[at + 1]; ++i) see(ways_[i]);
         else
@@ -215,7 +248,7 @@ private:
         Link& link = links_[l];
         if (link.ended == phase_) return link.end;
         link.ended = phase_;
-        const double time = static_cast<double>(link.bytes) * entry(costs_.link, l) * loss(costs_, link.load, l);
+        const double time = link.bytes * entry(costs_.link, l) * loss(costs_, link.load, l);
         return link.end = link.head + time + link.tail;
     }
 
@@ -231,10 +264,13 @@ private:
     Array<Link> links_;
     Array<Slots> slots_;
     bool keeps_ways_ = true;
-    bool walks_;                  // whether links or their number cost anything
-    Array<std::int32_t> ways_;    // links of the transfers of the phase
-    Array<std::size_t> offsets_;  // into them
-    Array<double> messages_;      // when each of the phase is delivered at the earliest
+    bool walks_;                                        // whether links or their number cost anything
+    std::optional<Spread> spread_;                      // of the phase, where links carry expectations
+    std::optional<Spread> may_take_;                    // of a message
+    double head_ = never, tail_ = never, busiest_ = 0;  // of the phase and `spread_`
+    Array<std::int32_t> ways_;                          // links of the transfers of the phase
+    Array<std::size_t> offsets_;                        // into them
+    Array<double> messages_;                            // when each of the phase is delivered at the earliest
     Exchanges pairs_;
     double last_end_ = 0;
     std::int64_t last_rank_ = -1, phase_ = 0;

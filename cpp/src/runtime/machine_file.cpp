@@ -120,12 +120,39 @@ private:
             require(k == 0 || std::pair(source[k - 1], target[k - 1]) < std::pair(source[k], target[k]), "link_source",
                     "and link_target must rise");
         }
+        if (file_.has("routing")) return make_choices(endpoints, nodes, std::move(source), std::move(target));
         if (file_.has("route_offsets")) return make_routes(endpoints, nodes, std::move(source), std::move(target));
         Array<std::int32_t> next = file_.array<std::int32_t>("next_link");
         require(next.size() == as_size(endpoints) * as_size(nodes), "next_link",
                 "must have an entry for every endpoint and node");
         check_next_links(endpoints, nodes, source, target, next);
         return Network::next_links(endpoints, nodes, std::move(source), std::move(target), std::move(next));
+    }
+
+    // Nodes that choose among next links of equal cost.
+    Network make_choices(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> source,
+                         Array<std::int32_t> target) {
+        enum class Rule : std::uint8_t { smodk, ecmp, valiant, adaptive };
+        const Rule rule = choice<Rule>("routing", {"smodk", "ecmp", "valiant", "adaptive"});
+        constexpr std::array kChoices{Choice::source_digit, Choice::hash, Choice::valiant, Choice::even};
+        const auto seed = static_cast<std::uint64_t>(count("hash", 0, std::numeric_limits<std::int64_t>::max()));
+        Array<std::int32_t> stride = file_.array<std::int32_t>("stride"), width = file_.array<std::int32_t>("width");
+        require(stride.size() == (rule == Rule::smodk ? as_size(nodes) : 0), "stride", "must be one for every node");
+        require(width.size() == 1 || width.size() == source.size(), "width",
+                "must be one number, or one for every link");
+        const auto counts = [](std::int32_t each) { return each >= 1; };
+        require(std::ranges::all_of(stride, counts), "stride", "must be at least 1");
+        require(std::ranges::all_of(width, counts), "width", "must be at least 1");
+        Array<std::int32_t> cost;
+        if (file_.has("link_cost")) cost = file_.array<std::int32_t>("link_cost");
+        require(cost.empty() || cost.size() == source.size(), "link_cost", "must be one for every link");
+        const auto is_cost = [](std::int32_t each) { return each >= 1 && each <= Network::kMaxCost; };
+        require(std::ranges::all_of(cost, is_cost), "link_cost", "must be from 1 to 64");
+        Network network = Network::equal_cost(endpoints, nodes, std::move(source), std::move(target),
+                                              kChoices.at(static_cast<std::size_t>(rule)), seed, std::move(width),
+                                              std::move(stride), std::move(cost));
+        require(network.lost().first < 0, "link_source", "and link_target must join every endpoint to every other one");
+        return network;
     }
 
     // From every endpoint the links lead to every other one.

@@ -87,7 +87,9 @@ Array<Trial> trials_of(const TimedSchedule& base, std::optional<SyncPolicy> poli
 
 // Limits of links worth a try: 0 is the method's own, 1 where it keeps any; what links carry without harm.
 Array<std::int32_t> link_limits(const Candidate& candidate, const MachineData& machine, std::size_t messages) {
-    if (machine.network.link_slots() == 0 || !sweeps_links(candidate.method) || messages > kSimulated) return {0};
+    if (machine.network.link_slots() == 0 || machine.network.spreads() || !sweeps_links(candidate.method) ||
+        messages > kSimulated)
+        return {0};
     const std::int64_t harmless = machine.costs.tolerance;
     const bool cheap = candidate.method != "negotiated";
     Array<std::int32_t> limits{0};

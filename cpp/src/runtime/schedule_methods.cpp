@@ -88,6 +88,12 @@ Limits method_limits(std::string_view method, const MachineData& machine, std::i
     if (row.name == "lp" && machine.shape == Shape::hypercube) own.link = 1;
     const Limits kept = own;
     if (link > 0) own.link = link;
+    if (machine.network.spreads()) {  // nobody knows what meets on a link
+        if (row.name == "rs-nl" || row.name == "negotiated" || row.name == "event-list")
+            throw Failure(Code::schedule, "method " + std::string(row.name) + " orders messages on links: " +
+                                              machine.name + " does not know its routes; first-fit orders ports");
+        own.link = own.channels = 0;
+    }
     const Limits hard = machine.hard_limits(method);
     const Limits limits{stricter(own.send, hard.send), stricter(own.receive, hard.receive),
                         stricter(own.link, hard.link), stricter(own.channels, hard.channels), hard.exchange};

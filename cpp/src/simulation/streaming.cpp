@@ -28,6 +28,7 @@ Streaming::Streaming(const Routes& routes, const Messages<double>& messages, con
       nodes_(routes.network.nodes()),
       streams_(rates.capacities(links_, nodes_)),
       slot_(messages.size(), -1) {
+    if (routes.network.choice() == Choice::even && routes.offsets.empty()) ways_.emplace(routes.network);
     if (release.preempting()) into_.resize(static_cast<std::size_t>(release.ranks()));
 }
 
@@ -35,10 +36,17 @@ bool Streaming::begin(std::int32_t m, double now, double until) {
     uses_.clear();
     double limit = kNever;
     const std::int32_t s = routes_.source[m], t = routes_.target[m];
-    routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) {
-        uses_.push_back({link, 0, 1});
-        limit = std::min(limit, each(rates_.link, link));
-    });
+    if (ways_) {
+        ways_->each_share(s, t, [&](std::int32_t link, double share) {
+            uses_.push_back({link, 0, share});
+            limit = std::min(limit, rates_.capacity(link) / share);
+        });
+    } else {
+        routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) {
+            uses_.push_back({link, 0, 1});
+            limit = std::min(limit, each(rates_.link, link));
+        });
+    }
     if (messages_.bytes[m] == 0 || std::min({limit, rates_.out, rates_.in, rates_.node}) == kNever) return false;
     const std::int32_t partner = release_.partner_of(m);
     const bool both = flows(partner);

@@ -184,7 +184,7 @@ void run_program(std::uint64_t seed) {
     mpi.short_messages = true;
     mpi.most_looks = seed % 3 == 0 ? 0 : 12;
     const toy_program::PacketCount count(mpi, drawn.packets.credits);
-    toy_program::run<int>(drawn.ranks, drawn.blocks, drawn.packets, 5, [&](int rank, OpenProgram<int>& program) {
+    toy_program::run<int>(drawn.ranks, drawn.blocks, drawn.packets, 60, [&](int rank, OpenProgram<int>& program) {
         Steps steps(drawn, program, rank);
         for (std::size_t k = 0; k < drawn.steps.size(); ++k) steps.run(k);
         EXPECT_EQ(program.times().phases, static_cast<std::int64_t>(drawn.steps.size()));

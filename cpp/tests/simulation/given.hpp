@@ -6,6 +6,7 @@
 
 #include "conset/array.hpp"
 #include "conset/simulation/flow/flow.hpp"
+#include "conset/simulation/packet/packet.hpp"
 #include "conset/simulation/release/release.hpp"
 #include "conset/simulation/wormhole/wormhole.hpp"
 
@@ -56,6 +57,8 @@ struct Given {
     Array<std::int32_t> width{1};
     double out = 1, in = 1, node = kInfinite, exchange_weight = 1;
     std::int32_t lanes = 8;
+    // sizes of packet
+    double packet = 1, buffer = kInfinite, window = kInfinite;
 };
 
 inline Rates rates_of(const Given<double>& given) {
@@ -77,6 +80,17 @@ inline Simulated wormhole(const Given<double>& given, bool record = false) {
     costs.hop = given.hop;
     costs.lanes = given.lanes;
     return simulate_wormhole(given.routes(), given.messages(), given.with_costs(), costs, record);
+}
+
+inline Simulated packets(const Given<double>& given) {
+    PacketCosts costs;
+    costs.rates = rates_of(given);
+    costs.latency = given.latency;
+    costs.hop = given.hop;
+    costs.packet = given.packet;
+    costs.buffer = given.buffer;
+    costs.window = given.window;
+    return simulate_packets(given.routes(), given.messages(), given.with_costs(), costs);
 }
 
 }  // namespace conset::test

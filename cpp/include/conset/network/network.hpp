@@ -18,6 +18,23 @@ namespace conset {
 enum class Kind { box, hypercube, crossbar, graph };
 enum class Tie { parity, plus, checker };
 
+// How a node of a graph chooses among its next links of equal cost, those that begin a way of least cost to the target:
+// source_digit: link (source / stride of the node) mod how many there are; hash: by a hash of the seed, the ends and
+// the node, each wire of a link counting once; valiant: as hash, first to a node drawn by the same hash, then to the
+// target; even: a part over each wire, in equal parts (walked as `hash`, where one route must stand for all).
+enum class Choice { none, source_digit, hash, valiant, even };
+
+// What such choices need. Candidates are found by distances as a route is walked, none are stored.
+struct EqualCost {
+    Choice choice = Choice::none;
+    std::uint64_t seed = 0;
+    Array<std::int16_t> distance;  // row * nodes + v: costs of a least way from v to node `row`; -1: out of reach
+    Array<std::int32_t> first;     // links out of node v: first[v] ... first[v + 1]
+    Array<std::int32_t> width;     // by link, or one for all
+    Array<std::int32_t> stride;    // by node; `source_digit` only
+    Array<std::int32_t> cost;      // by link, or none: 1 for all
+};
+
 class Network {
 public:
     // A mesh (`wrap` false), torus or ring. Side 2 never wraps. `wrap` false on a torus is its no-wrap routing:
@@ -39,6 +56,14 @@ public:
     static Network route_table(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
                                Array<std::int32_t> link_target, Array<std::int64_t> route_offsets,
                                Array<std::int32_t> route_links);
+    // A graph whose nodes choose among next links of equal cost. `stride` is of `source_digit` alone, `cost` may be
+    // empty: 1 for all. Links are sorted by (source, target), widths and costs at least 1, costs at most `kMaxCost`.
+    // Distances take 2 bytes for each node and endpoint (`valiant`: each two nodes); nodes nearest first, in a bucket
+    // for each distance: O(rows * (nodes + links) + largest distance).
+    static Network equal_cost(std::int32_t endpoints, std::int32_t nodes, Array<std::int32_t> link_source,
+                              Array<std::int32_t> link_target, Choice choice, std::uint64_t seed,
+                              Array<std::int32_t> width, Array<std::int32_t> stride, Array<std::int32_t> cost);
+    static constexpr std::int32_t kMaxCost = 64;
 
     std::int32_t nodes() const { return nodes_; }
     std::int32_t endpoints() const { return endpoints_; }
@@ -49,6 +74,31 @@ public:
     const std::vector<std::int32_t>& sides() const { return sides_; }  // of a box; empty else
     const std::vector<std::int32_t>& strides() const { return strides_; }
     bool has_links() const { return kind_ != Kind::crossbar; }
+
+    Choice choice() const { return equal_.choice; }
+    // Whether a route stands for what nobody knows: loads of links are expectations over routes (`Spread`).
+    bool spreads() const { return equal_.choice != Choice::none && equal_.choice != Choice::source_digit; }
+    // The nodes that `valiant` draws from: the first, and how many: switches, or all nodes where there are none.
+    std::int32_t first_via() const { return endpoints_ < nodes_ ? endpoints_ : 0; }
+    std::int32_t vias() const { return nodes_ - first_via(); }
+    // A pair of nodes that no route joins though one must, (-1, -1) where there is none. Of graphs with choices.
+    std::pair<std::int32_t, std::int32_t> lost() const { return lost_; }
+    // Costs of the links of a least way from v to node `to`; -1: out of reach. Of graphs with choices: `to` is an
+    // endpoint, with `valiant` any node.
+    std::int32_t distance(std::int32_t v, std::int32_t to) const { return equal_.distance[cell(to, nodes_, v)]; }
+    std::int32_t wires(std::int32_t link) const {
+        return equal_.width.size() == 1 ? equal_.width[0] : equal_.width[link];
+    }
+    std::int32_t cost(std::int32_t link) const { return equal_.cost.empty() ? 1 : equal_.cost[link]; }
+    // Calls `visit(link, next_node)` for every link from v that begins a way of least cost to `to`.
+    template <class Visit>
+    void each_next(std::int32_t v, std::int32_t to, Visit&& visit) const {
+        const std::int16_t* const row = equal_.distance.data() + cell(to, nodes_, 0);
+        for (std::int32_t link = equal_.first[v]; link < equal_.first[v + 1]; ++link) {
+            const std::int32_t next = link_target_[link];
+            if (row[next] >= 0 && row[next] + cost(link) == row[v]) visit(link, next);
+        }
+    }
 
     // The node a link enters.
     std::int32_t link_target(std::int32_t link) const;
@@ -89,6 +139,20 @@ private:
 
     template <class Visit>
     std::int32_t walk_box(std::int32_t s, std::int32_t t, Visit&& visit) const;
+    template <class Visit>
+    std::int32_t walk_equal(std::int32_t s, std::int32_t t, Visit&& visit) const;
+    std::int32_t next_equal(std::int32_t v, std::int32_t to, std::int32_t s, std::uint64_t pair) const;
+    // Splitmix64's finalizer, and what one step of it adds.
+    static constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
+    static std::uint64_t mix(std::uint64_t z) {
+        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+        return z ^ (z >> 31U);
+    }
+    // A number from 0 to below `count` out of the upper half of a hash.
+    static std::int32_t below(std::uint64_t hash, std::int32_t count) {
+        return static_cast<std::int32_t>(((hash >> 32U) * static_cast<std::uint64_t>(count)) >> 32U);
+    }
     bool ties_up(std::int32_t node, std::int32_t at, std::int32_t side) const;
 
     Kind kind_ = Kind::crossbar;
@@ -98,6 +162,8 @@ private:
     Array<std::int32_t> sides_, strides_;
     Array<std::int32_t> link_source_, link_target_, next_link_, route_links_;
     Array<std::int64_t> route_offsets_;
+    EqualCost equal_;
+    std::pair<std::int32_t, std::int32_t> lost_{-1, -1};
 };
 
 // A tie on a cycle of `side` nodes, decided at the source: `at` is its coordinate in the dimension of the tie.
@@ -136,6 +202,23 @@ std::int32_t Network::walk_box(std::int32_t s, std::int32_t t, Visit&& visit) co
 }
 
 template <class Visit>
+std::int32_t Network::walk_equal(std::int32_t s, std::int32_t t, Visit&& visit) const {
+    const std::uint64_t ends = static_cast<std::uint64_t>(s) << 32U | static_cast<std::uint32_t>(t);
+    const std::uint64_t pair = mix(mix(equal_.seed + kGolden) ^ ends);
+    std::int32_t node = s, hops = 0;
+    const auto go = [&](std::int32_t to) {
+        for (; node != to; ++hops) {
+            const std::int32_t link = next_equal(node, to, s, pair);
+            node = link_target_[link];
+            visit(link, node);
+        }
+    };
+    if (equal_.choice == Choice::valiant) go(first_via() + below(mix(pair), vias()));
+    go(t);
+    return hops;
+}
+
+template <class Visit>
 std::int32_t Network::walk(std::int32_t s, std::int32_t t, Visit&& visit) const {
     if (s == t) return 0;
     switch (kind_) {
@@ -153,6 +236,7 @@ std::int32_t Network::walk(std::int32_t s, std::int32_t t, Visit&& visit) const 
         case Kind::crossbar: return 0;
         case Kind::graph: break;
     }
+    if (equal_.choice != Choice::none) return walk_equal(s, t, visit);
     std::int32_t hops = 0;
     if (!route_offsets_.empty()) {
         const std::int64_t pair = std::int64_t{s} * endpoints_ + t;

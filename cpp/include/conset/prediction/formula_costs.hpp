@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
 #include "conset/array.hpp"
+#include "conset/network/spread.hpp"
 #include "conset/prediction/formula.hpp"
 
 namespace conset::formula {
@@ -180,9 +182,29 @@ inline bool walks(const MessageCosts& costs) {
     return !costs.link.empty() || costs.signal_hop > 0 || std::any_of(costs.hop.begin(), costs.hop.end(), costly);
 }
 
-inline double loss(const MessageCosts& costs, std::int64_t load, std::size_t link) {
+// What links carry in expectation, where messages take routes that nobody knows and links cost anything.
+inline std::optional<Spread> expectation_of(const Routes& routes, const MessageCosts& costs) {
+    if (!routes.network.spreads() || !routes.offsets.empty() || costs.link.empty()) return std::nullopt;
+    return Spread(routes.network);
+}
+
+// As `expectation_of`, for the links that one message may take, which with `valiant` are nearly all.
+inline std::optional<Spread> ways_of(const Routes& routes, const MessageCosts& costs) {
+    return routes.network.choice() == Choice::valiant ? std::nullopt : expectation_of(routes, costs);
+}
+
+// Of a message that is spread [s/B]: of the link that needs longest for its part.
+inline double slowest_part(Spread& ways, const MessageCosts& costs, std::int32_t source, std::int32_t target) {
+    double slowest = 0;
+    ways.each_share(source, target, [&](std::int32_t l, double share) {
+        slowest = std::max(slowest, share * entry(costs.link, static_cast<std::size_t>(l)));
+    });
+    return slowest;
+}
+
+inline double loss(const MessageCosts& costs, double load, std::size_t link) {
     if (costs.blocking <= 0) return 1;
-    const double over = static_cast<double>(load) / (costs.tolerance * entry(costs.width, link));
+    const double over = load / (costs.tolerance * entry(costs.width, link));
     return over > 1 ? std::pow(over, costs.blocking) : 1;
 }
 

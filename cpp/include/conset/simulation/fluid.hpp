@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "conset/array.hpp"
+#include "conset/network/spread.hpp"
 #include "conset/simulation/simulated.hpp"
 #include "conset/simulation/streaming.hpp"
 #include "conset/stop.hpp"
@@ -25,6 +28,10 @@ public:
         result_.link_bytes.assign(static_cast<std::size_t>(links_), 0);
         result_.out_bytes.assign(static_cast<std::size_t>(nodes_), 0);
         result_.in_bytes = result_.out_bytes;
+        if (routes.network.choice() == Choice::even && routes.offsets.empty()) {
+            ways_.emplace(routes.network);
+            parts_.assign(as_size(links_), 0);
+        }
     }
 
     std::int32_t hops(std::int32_t m) const override {
@@ -61,7 +68,14 @@ protected:
 
     void count_bytes(std::int32_t m) {
         const std::int64_t bytes = messages_.bytes[m];
-        routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) { result_.link_bytes[link] += bytes; });
+        if (ways_) {
+            ways_->each_share(routes_.source[m], routes_.target[m], [&](std::int32_t link, double share) {
+                parts_[link] += share * static_cast<double>(bytes);
+            });
+        } else {
+            routes_.each_link(static_cast<std::size_t>(m),
+                              [&](std::int32_t link) { result_.link_bytes[link] += bytes; });
+        }
         result_.out_bytes[routes_.source[m]] += bytes;
         result_.in_bytes[routes_.target[m]] += bytes;
         release_.flows(m, now_);
@@ -103,6 +117,8 @@ protected:
     template <class Busy>  // busy(resource)
     void finish(Busy&& busy) {
         for (std::int32_t l = 0; l < links_; ++l) result_.link_busy.push_back(busy(l));
+        if (ways_)
+            for (std::int32_t l = 0; l < links_; ++l) result_.link_bytes[l] = std::llround(parts_[l]);
         for (std::int32_t node = 0; node < nodes_; ++node) {
             result_.out_busy.push_back(busy(links_ + node));
             result_.in_busy.push_back(busy(links_ + nodes_ + node));
@@ -120,6 +136,8 @@ protected:
     Events<double> events_;
     Release<double> release_;
     Simulated result_;
+    std::optional<Spread> ways_;  // where messages are spread over links
+    Array<double> parts_;         // of bytes on each link, then
     double now_ = 0, until_ = 0;
     std::int64_t instants_ = 0;
 };

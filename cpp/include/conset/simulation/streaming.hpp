@@ -1,13 +1,17 @@
 // Streaming: bytes of messages that flow over ports, nodes and links, where a node may share its rate in both
 // directions: while the bytes of both messages of a synchronized exchange flow, each counts `exchange_weight` there.
-// Where sends preempt receives, bytes into a rank stand still while it sends.
+// Where sends preempt receives, bytes into a rank stand still while it sends. Where nodes spread messages over next
+// links, a byte counts on each link as the part of the message that takes it: the fullest link on any of its ways holds
+// it all.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "conset/array.hpp"
 #include "conset/network/routes.hpp"
+#include "conset/network/spread.hpp"
 #include "conset/simulation/release/release.hpp"
 #include "conset/simulation/streams.hpp"
 
@@ -70,6 +74,7 @@ private:
     Streams streams_;
     Array<std::int32_t> slot_;  // by message
     Array<Streams::Use> uses_;
+    std::optional<Spread> ways_;       // where messages are spread over links
     Array<Array<std::int32_t>> into_;  // what flows into each rank, where its sends hold it
 };
 

@@ -23,7 +23,7 @@ public:
           nested_(execution.receives > 0 || execution.eager >= 0),
           record_(record) {
         const Rates& rates = costs_.rates;
-        if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts) {
+        if ((execution.exchanges && rates.exchange_weight < 1) || execution.preempts || ways_) {
             streaming_ = std::make_unique<Streaming>(routes_, messages_, rates, release_);
         } else {
             sharing_ =

@@ -164,8 +164,10 @@ void Release<Time>::left(std::int32_t m, Time now) {
     free_slot(m);
     if (buffers) {
         if ((marks_[m] & kHasReceive) != 0) receive(m, kDelivers);
-    } else if (execution_.receive_before) {
+    } else if (execution_.receive_before && execution_.delay.empty()) {
         deliver(m);
+    } else if (execution_.receive_before) {
+        end_receive(m, kDelivers, now_);
     } else {
         receive(m, kDelivers);
     }
@@ -191,7 +193,10 @@ template <class Time>
 void Release<Time>::end_receive(std::int32_t m, Then then, Time at) {
     if (then == kStreams) {
         carrier_.stream(m, at);
-    } else if (at > now_ || !marks_.empty()) {
+        return;
+    }
+    at += each(execution_.delay, m);
+    if (at > now_ || !marks_.empty()) {
         events_.at(at, EventKind::received, m);
     } else {
         deliver(m);

@@ -19,7 +19,7 @@
 //   5 bytes flow: `Carrier::stream`, at once or, with `receive_before`, after the receiver's overhead; ends with `left`
 //   6 the slot is free, the receive another's (in list order: when it is delivered)
 //   7 receive overhead on the receiver's processor, unless it was paid before; of a buffered message when its receive
-//                is there, with `copy`. Delivered
+//                is there, with `copy`. Then `delay`, which keeps nothing busy. Delivered
 //
 // A message inside a node: 1-3, `copy` in its slot, 7. A signal: work of the sending processor of the one, `signal_hop`
 // for each link, work of the receiving processor of the other; it takes no channel. A set-up: work of both processors
@@ -60,7 +60,7 @@ struct Messages {
     std::size_t size() const { return sender.size(); }
 };
 
-// How messages are executed and what their ends take. By message, or one for all: `send`, `receive`, `copy`.
+// How messages are executed and what their ends take. By message, or one for all: `send`, `receive`, `copy`, `delay`.
 template <class Time>
 struct Execution {
     Policy policy = Policy::none;
@@ -78,7 +78,8 @@ struct Execution {
     double eager = -1;   // [B], below 0: there is no threshold
     double buffers = 0;  // [B] per rank
     View<const Time> send, receive, copy;
-    Time until = kNeverOf<Time>;                                   // the clock stops here
+    View<const Time> delay;       // by message: from the end of all else to its delivery; empty: none
+    Time until = kNeverOf<Time>;  // the clock stops here
     std::int64_t work = std::numeric_limits<std::int64_t>::max();  // and after so much counted work
     bool detailed = false;                                         // whether `sent`, `flowed`, `left` are kept
 };

@@ -1,0 +1,336 @@
+#include "conset/simulation/packet/packet.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "conset/simulation/fluid.hpp"
+
+namespace conset {
+
+namespace {
+
+class Packets : public Fluid {
+public:
+    Packets(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
+            const PacketCosts& costs)
+        : Fluid(routes, messages, execution), costs_(costs), way_of_(messages.size(), -1) {
+        const auto servers = as_size(links_) + 2 * as_size(nodes_);
+        servers_.resize(servers);
+        for (std::int32_t l = 0; l < links_; ++l) {
+            servers_[l].rate = each(costs.rates.link, l);
+            servers_[l].free = each(costs.rates.width, l);
+        }
+        for (std::int32_t node = 0; node < nodes_; ++node) {
+            servers_[links_ + node].rate = costs.rates.out;
+            servers_[links_ + nodes_ + node].rate = costs.rates.in;
+        }
+        queues_.resize(as_size(links_ + nodes_) * as_size(costs.pools) + as_size(nodes_));
+        waits_behind_.assign(queues_.size(), -1);
+        result_.blocked.assign(messages.size(), 0);
+        longest_.assign(messages.size(), 0);
+    }
+
+    Simulated run() {
+        release_.begin();
+        while (next_instant(moves_.empty() ? kNever : moves_.front().time, 0)) handle();
+        if (stuck()) find_cycle();
+        finish([&](std::int32_t server) { return servers_[server].busy; });
+        return std::move(result_);
+    }
+
+    // Hops are passed by packets; by a message of no bytes, which has none, here.
+    void depart(std::int32_t m, double at) override {
+        const double passes = messages_.bytes[m] == 0 ? hops(m) * each(costs_.hop, m) : 0;
+        events_.at(at + each(costs_.latency, m) + passes, EventKind::header, m);
+    }
+
+    void stream(std::int32_t m, double at) override { events_.at(at, EventKind::stream, m); }
+
+private:
+    struct Packet {
+        std::int32_t message = -1, next = -1;  // behind it in its queue
+        std::int32_t at = 0;                   // the place of its way that it asks for
+        double bytes = 0;
+        double eligible = 0, tail = 0;  // when it may leave, and its last byte is there
+    };
+    struct Queue {
+        std::int32_t first = -1, last = -1;
+        double filled = 0;     // [B] with what is on its way into it
+        bool leaving = false;  // whether its first packet is
+    };
+    struct Server {
+        double rate = kNever, busy = 0;
+        std::int32_t free = 1;               // units of width
+        std::int32_t first = -1, last = -1;  // queues whose first packet asks for it
+    };
+    struct Way {
+        Array<std::int32_t> servers, queues;  // queues[k]: behind servers[k]; one fewer
+        double unsent = 0, undelivered = 0;   // [B]
+    };
+    struct Move {
+        double time;
+        std::int32_t queue, server;  // server < 0: the first packet of the queue may leave
+    };
+    struct Later {
+        bool operator()(const Move& a, const Move& b) const { return a.time > b.time; }
+    };
+
+    std::int32_t source_queue(std::int32_t node) const { return (links_ + nodes_) * costs_.pools + node; }
+    Way& way(std::int32_t m) { return ways_[way_of_[m]]; }
+
+    // Everything of one time: what ranks do, then what packets do.
+    void handle() {
+        events_.open(until_);
+        do {
+            while (events_.has_due()) {
+                const auto event = events_.take();
+                ++result_.events;
+                switch (event.kind) {
+                    case EventKind::ended: release_.left(event.which, now_); break;
+                    case EventKind::header: release_.arrived(event.which, now_); break;
+                    case EventKind::stream: begin(event.which); break;
+                    default: release_.handle(event, now_);
+                }
+            }
+            while (!asking_.empty() || has_move()) step();
+        } while (events_.has_due());
+        events_.close();
+    }
+
+    bool has_move() const { return !moves_.empty() && moves_.front().time <= until_; }
+
+    // One round: packets end on links, first packets ask for links, links take them; each by number.
+    void step() {
+        for (due_.clear(); has_move(); moves_.pop_back()) {
+            std::pop_heap(moves_.begin(), moves_.end(), Later());
+            due_.push_back(moves_.back());
+        }
+        result_.events += static_cast<std::int64_t>(due_.size());
+        std::sort(due_.begin(), due_.end(), [](const Move& a, const Move& b) { return a.queue < b.queue; });
+        for (const Move& move : due_) {
+            if (move.server < 0) {
+                asking_.push_back(move.queue);
+            } else {
+                moved(move.queue, move.server);
+            }
+        }
+        // not earlier: its last packet may end on several links at one time
+        for (const std::int32_t m : closed_) free_ways_.push_back(std::exchange(way_of_[m], -1));
+        closed_.clear();
+        std::sort(asking_.begin(), asking_.end());
+        for (const std::int32_t q : asking_) ask(q);
+        asking_.clear();
+        std::sort(open_.begin(), open_.end());
+        open_.erase(std::unique(open_.begin(), open_.end()), open_.end());
+        for (const std::int32_t server : open_) serve(server);
+        open_.clear();
+    }
+
+    void begin(std::int32_t m) {
+        count_bytes(m);
+        if (messages_.bytes[m] == 0) {
+            events_.at(now_, EventKind::ended, m);
+            return;
+        }
+        Way& path = open(m);
+        path.unsent = path.undelivered = static_cast<double>(messages_.bytes[m]);
+        fill_window(m);
+    }
+
+    Way& open(std::int32_t m) {
+        if (free_ways_.empty()) {
+            free_ways_.push_back(static_cast<std::int32_t>(ways_.size()));
+            ways_.emplace_back();
+        }
+        way_of_[m] = free_ways_.back();
+        free_ways_.pop_back();
+        Way& path = way(m);
+        path.servers.assign(1, links_ + routes_.source[m]);
+        path.queues.assign(1, (links_ + routes_.source[m]) * costs_.pools);
+        std::int32_t pool = 0;
+        routes_.each_link(static_cast<std::size_t>(m), [&](std::int32_t link) {
+            if (!costs_.dateline.empty() && costs_.dateline[link] != 0) pool = std::min(pool + 1, costs_.pools - 1);
+            path.servers.push_back(link);
+            path.queues.push_back(link * costs_.pools + pool);
+        });
+        path.servers.push_back(links_ + nodes_ + routes_.target[m]);
+        return path;
+    }
+
+    // Packets of m join the queue of its source, as far as its window allows; one at least.
+    void fill_window(std::int32_t m) {
+        Way& path = way(m);
+        while (path.unsent > 0) {
+            const double bytes = std::min(path.unsent, costs_.packet), flying = path.undelivered - path.unsent;
+            if (flying > 0 && flying + bytes > costs_.window) return;
+            path.unsent -= bytes;
+            push(source_queue(routes_.source[m]), {m, -1, 0, bytes, now_, now_});
+        }
+    }
+
+    void push(std::int32_t q, const Packet& packet) {
+        std::int32_t slot;
+        if (free_packets_.empty()) {
+            slot = static_cast<std::int32_t>(packets_.size());
+            packets_.push_back(packet);
+        } else {
+            slot = free_packets_.back();
+            free_packets_.pop_back();
+            packets_[slot] = packet;
+        }
+        Queue& queue = queues_[q];
+        queue.filled += packet.bytes;
+        (queue.first < 0 ? queue.first : packets_[queue.last].next) = slot;
+        queue.last = slot;
+        if (queue.first == slot) becomes_first(q);
+    }
+
+    void becomes_first(std::int32_t q) {
+        const double eligible = packets_[queues_[q].first].eligible;
+        if (eligible > until_) {
+            later(eligible, q, -1);
+        } else {
+            asking_.push_back(q);
+        }
+    }
+
+    // The first packet of a queue asks for its next server.
+    void ask(std::int32_t q) {
+        const Packet& packet = packets_[queues_[q].first];
+        const std::int32_t s = way(packet.message).servers[packet.at];
+        Server& server = servers_[s];
+        (server.first < 0 ? server.first : waits_behind_[server.last]) = q;
+        server.last = q;
+        waits_behind_[q] = -1;
+        open_.push_back(s);
+    }
+
+    bool has_room(std::int32_t q) const {
+        const Packet& packet = packets_[queues_[q].first];
+        const Way& path = ways_[way_of_[packet.message]];
+        if (as_size(packet.at) == path.queues.size()) return true;
+        const double filled = queues_[path.queues[packet.at]].filled;
+        return filled == 0 || filled + packet.bytes <= costs_.buffer;
+    }
+
+    // Of the queues that wait for a server, the first whose packet finds room goes.
+    void serve(std::int32_t s) {
+        Server& server = servers_[s];
+        std::int32_t before = -1;
+        for (std::int32_t q = server.first; q >= 0 && server.free > 0;) {
+            const std::int32_t next = waits_behind_[q];
+            if (!has_room(q)) {
+                before = q;
+                q = next;
+                continue;
+            }
+            (before < 0 ? server.first : waits_behind_[before]) = next;
+            if (server.last == q) server.last = before;
+            start(q, s);
+            q = next;
+        }
+    }
+
+    void start(std::int32_t q, std::int32_t s) {
+        Server& server = servers_[s];
+        Packet packet = packets_[queues_[q].first];
+        const std::int32_t m = packet.message;
+        queues_[q].leaving = true;
+        --server.free;
+        const double time = packet.bytes / server.rate, end = std::max(now_ + time, packet.tail);
+        server.busy += time;
+        waited(m, now_ - packet.eligible, s);
+        later(end, q, s);
+        const Way& path = way(m);
+        if (as_size(packet.at) == path.queues.size()) return;
+        const double hop = s < links_ ? each(costs_.hop, m) : 0;
+        packet.eligible = now_ + hop;
+        packet.tail = end + hop;
+        packet.next = -1;
+        const std::int32_t behind = path.queues[packet.at++];
+        push(behind, packet);
+    }
+
+    // The last byte of the first packet of a queue has passed a server.
+    void moved(std::int32_t q, std::int32_t s) {
+        Queue& queue = queues_[q];
+        const std::int32_t slot = queue.first;
+        const Packet packet = packets_[slot];
+        queue.first = packet.next;
+        queue.filled = queue.first < 0 ? 0 : queue.filled - packet.bytes;
+        queue.leaving = false;
+        free_packets_.push_back(slot);
+        ++servers_[s].free;
+        const std::int32_t m = packet.message;
+        const std::int32_t before = packet.at > 0 ? way(m).servers[packet.at - 1] : -1;
+        if (queue.first >= 0) becomes_first(q);
+        open_.push_back(s);
+        if (before >= 0) open_.push_back(before);
+        if (s < links_ + nodes_) return;
+        Way& path = way(m);
+        path.undelivered -= packet.bytes;
+        if (path.undelivered > 0) {
+            fill_window(m);
+            return;
+        }
+        closed_.push_back(m);
+        events_.at(now_, EventKind::ended, m);
+    }
+
+    void later(double time, std::int32_t q, std::int32_t s) {
+        moves_.push_back({time, q, s});
+        std::push_heap(moves_.begin(), moves_.end(), Later());
+    }
+
+    void waited(std::int32_t m, double time, std::int32_t server) {
+        result_.blocked[m] += time;
+        if (time <= longest_[m]) return;
+        longest_[m] = time;
+        result_.held_by[m] = server;
+    }
+
+    // From a message whose packet finds no room to the first of the buffer that is full, until one repeats.
+    void find_cycle() {
+        trace_waits([&](std::int32_t m) -> std::pair<std::int32_t, std::int32_t> {
+            if (way_of_[m] < 0) return waits_at_ends(m);
+            for (std::int32_t q = 0; q < static_cast<std::int32_t>(queues_.size()); ++q) {
+                if (queues_[q].first < 0) continue;
+                const Packet& packet = packets_[queues_[q].first];
+                if (packet.message != m || queues_[q].leaving) continue;
+                const Way& path = way(m);
+                const std::int32_t full = path.queues[packet.at];
+                return {path.servers[packet.at], packets_[queues_[full].first].message};
+            }
+            // all its packets stand behind others
+            for (std::int32_t q = 0; q < static_cast<std::int32_t>(queues_.size()); ++q)
+                for (std::int32_t slot = queues_[q].first; slot >= 0; slot = packets_[slot].next)
+                    if (packets_[slot].message == m) {
+                        const Packet& first = packets_[queues_[q].first];
+                        return {way(first.message).servers[first.at], first.message};
+                    }
+            return {-1, -1};
+        });
+    }
+
+    PacketCosts costs_;
+    Array<Server> servers_;
+    Array<Queue> queues_;               // behind each link and port out, by pool; then those of the sources
+    Array<std::int32_t> waits_behind_;  // by queue: the next that waits for the same server
+    Array<Packet> packets_;
+    Array<std::int32_t> free_packets_, free_ways_, way_of_;
+    Array<Way> ways_;
+    Array<Move> moves_, due_;  // a heap; those of a round
+    // of a round: queues that ask, links that may serve, messages that have arrived
+    Array<std::int32_t> asking_, open_, closed_;
+    Array<double> longest_;
+};
+
+}  // namespace
+
+Simulated simulate_packets(const Routes& routes, const Messages<double>& messages, const Execution<double>& execution,
+                           const PacketCosts& costs) {
+    return Packets(routes, messages, execution, costs).run();
+}
+
+}  // namespace conset
