@@ -6,8 +6,8 @@ Readers of graphs share what keys on nodes and edges say, and how nodes are numb
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any
 
@@ -18,7 +18,10 @@ from conset.arrays import frozen
 from conset.errors import InputError, UsageError, shortened
 from conset.files import whole_number
 from conset.network.topology import Topology
-from conset.units import parse_rate
+from conset.units import count_of, parse_rate
+
+MAX_PLACE = 1e9
+"""Of a coordinate on a map."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class Graph:
         edges: links of one direction, in any order; parallel ones add up their widths.
         labels: names of the nodes, or () where they are their ids.
         where: the file, for errors.
+        levels: how far above the endpoints each node stands, or ().
+        groups: which pod or group each node belongs to, -1 for none, or ().
+        places: where a map has each node (x, y), or ().
+        costs: words of machine files that the file says beside its links (`hop`, `port`), with their values.
+        notes: what a reader should know of them.
     """
 
     nodes: int
@@ -57,6 +65,11 @@ class Graph:
     edges: tuple[Edge, ...]
     labels: tuple[str, ...] = ()
     where: str = "graph"
+    levels: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
+    places: tuple[tuple[float, float], ...] = ()
+    costs: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def to_topology(self, rate_Bps: float) -> Topology:  # noqa: N803
         """The network; `rate_Bps` is that of links that have none of their own, where others have.
@@ -78,6 +91,9 @@ class Graph:
             width if (width > 1).any() else None,  # type: ignore[arg-type]
             np.array([edge.rate_Bps for edge in merged], np.float64) if rated else None,
             labels=self.labels,
+            level=np.array(self.levels, np.int32) if self.levels else None,
+            group=np.array(self.groups, np.int32) if self.groups else None,
+            place=np.array(self.places, np.float64) if self.places else None,
         )
         require_connected(topology, self.where)
         return topology
@@ -111,6 +127,12 @@ class Graph:
             table["rates"] = ["machine" if isnan(edge.rate_Bps) else f"{edge.rate_Bps!r} B/s" for edge in self.edges]
         if self.labels:
             table["labels"] = list(self.labels)
+        if self.levels:
+            table["level"] = list(self.levels)
+        if self.groups:
+            table["group"] = list(self.groups)
+        if self.places:
+            table["place"] = [list(place) for place in self.places]
         return table
 
 
@@ -145,11 +167,14 @@ def require_connected(topology: Topology, where: str = "graph") -> None:
             raise InputError(f"{where}: disconnected: {a} cannot reach {b}; every endpoint must reach every other")
 
 
-def without(topology: Topology, dead: Sequence[int], links: Sequence[tuple[int, int]] = ()) -> Topology:
-    """A regular network with nodes and links taken out: a graph of the survivors, numbered densely in their old order.
+def without(
+    topology: Topology, dead: Sequence[int], links: Sequence[tuple[int, int]] = (), *, family: str = ""
+) -> Topology:
+    """A network with nodes and links taken out: a graph of the survivors, numbered densely in their old order.
 
-    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its old id as its label. A pair in
-    `links` takes out the links between two nodes, both ways.
+    Ranks live on the first endpoints, so survivors cannot keep their ids; each keeps its label, or its old id as its
+    label where it has none. A pair in `links` takes out the links between two nodes, both ways. `family` are the words
+    that build what is left.
 
     Raises:
         InputError: no such node or link, a node named twice, none left, or survivors cut off from each other.
@@ -172,25 +197,41 @@ def without(topology: Topology, dead: Sequence[int], links: Sequence[tuple[int, 
         if not cut.any():
             raise InputError(f"dead link {k}: nodes {u} and {v} are not joined by a link")
         keep &= ~cut
-    order = np.lexsort((target[keep], source[keep]))
-    left = int(alive.sum())
+    kept = np.flatnonzero(keep)
+    order = kept[np.lexsort((target[kept], source[kept]))]
+    endpoints = int(alive[: topology.endpoints].sum())
+    if endpoints == 0:
+        raise InputError(f"dead: all {topology.endpoints} endpoints; at least 1 must be left")
+    wide = topology.width > 1 or topology.link_width is not None
     survivors = Topology(
         "graph",
         (),
-        left,
-        left,
-        number[source[keep]][order],
-        number[target[keep]][order],
-        frozen(topology.widths()[keep][order]) if topology.width > 1 else None,
-        labels=tuple(str(node) for node in np.flatnonzero(alive)),
+        endpoints,
+        int(alive.sum()),
+        number[source[order]],
+        number[target[order]],
+        frozen(topology.widths()[order]) if wide else None,
+        None if topology.link_rate_Bps is None else topology.link_rate_Bps[order],
+        labels=tuple(topology.labels[node] if topology.labels else str(node) for node in np.flatnonzero(alive)),
+        family=family,
+        level=None if topology.level is None else topology.level[alive],
+        group=None if topology.group is None else topology.group[alive],
     )
     gone = [*(str(node) for node in dead), *(f"{u}-{v}" for u, v in links)]
     require_connected(survivors, f"dead = {';'.join(gone)}")
     return survivors
 
 
-def build_graph(switch: dict[str, bool], edges: list[Edge], labels: dict[str, str], where: str) -> Graph:
+def build_graph(
+    switch: dict[str, bool],
+    edges: list[Edge],
+    labels: dict[str, str],
+    where: str,
+    places: Mapping[str, tuple[float, float]] | None = None,
+) -> Graph:
     """A graph of nodes in the order of `numbered`; labels are dropped where they are the ids.
+
+    `places` of a map are kept where every node has one and not all stand on the same spot.
 
     Raises:
         InputError: no nodes, or switches only.
@@ -200,10 +241,50 @@ def build_graph(switch: dict[str, bool], edges: list[Edge], labels: dict[str, st
     if not switch:
         raise InputError(f"{where}: has no nodes")
     if endpoints == 0:
-        raise InputError(f"{where}: all {len(ids)} nodes are switches; at least 1 endpoint required")
+        raise InputError(f"{where}: {count_of(len(ids), 'node')}, all switches; at least 1 endpoint required")
     names = tuple(labels.get(node, node) for node in ids)
     plain = names == tuple(str(k) for k in range(len(names)))
-    return Graph(len(ids), endpoints, tuple(edges), () if plain else names, where)
+    known = tuple((places or {})[node] for node in ids if node in (places or {}))
+    on_map = len(known) == len(ids) and len(set(known)) > 1
+    return Graph(len(ids), endpoints, tuple(edges), () if plain else names, where, places=known if on_map else ())
+
+
+class NamedNodes:
+    """Nodes of a file as they are read, by name.
+
+    Attributes:
+        switch: whether each is one.
+        labels: of each.
+        places: of those that a map has.
+    """
+
+    def __init__(self) -> None:
+        self.switch: dict[str, bool] = {}
+        self.labels: dict[str, str] = {}
+        self.places: dict[str, tuple[float, float]] = {}
+
+    def add(self, node: str, attributes: dict[str, str], where: str) -> None:
+        """One more node, with its words `type` or `switch`, `label`, and its place.
+
+        Raises:
+            InputError: there is one of this name; or it may be a switch or not.
+        """
+        if node in self.switch:
+            raise InputError(f"{where}: node '{node}' is given twice")
+        self.switch[node] = is_switch(attributes, where)
+        self.labels[node] = attributes.get("label") or node
+        place = place_of(attributes)
+        if place is not None:
+            self.places[node] = place
+
+    @property
+    def ids(self) -> dict[str, int]:
+        """The id of each name."""
+        return numbered(self.switch)
+
+    def joined(self, edges: list[Edge], where: str) -> Graph:
+        """The graph; errors as of `build_graph`."""
+        return build_graph(self.switch, edges, self.labels, where, self.places)
 
 
 def numbered(switch: dict[str, bool]) -> dict[str, int]:
@@ -218,6 +299,23 @@ def is_switch(attributes: dict[str, str], where: str) -> bool:
     if attributes["switch"].lower() not in ("true", "false", "1", "0"):
         raise InputError(f"{where}: switch '{attributes['switch']}': must be true or false")
     return attributes["switch"].lower() in ("true", "1")
+
+
+PLACES = (("lon", "lat"), ("longitude", "latitude"), ("x", "y"))
+"""Attributes that say where a map has a node; TopoHub and the Internet Topology Zoo write the first two."""
+
+
+def place_of(attributes: Mapping[str, object]) -> tuple[float, float] | None:
+    """Where a map has a node, by the first of `PLACES` that it has; None where it has none that are two numbers."""
+    lower = {word.lower(): value for word, value in attributes.items()}
+    for words in PLACES:
+        try:
+            x, y = (float(str(lower[word])) for word in words)
+        except (KeyError, ValueError):
+            continue
+        if abs(x) < MAX_PLACE and abs(y) < MAX_PLACE:  # neither infinite nor no number
+            return x, y
+    return None
 
 
 def edge_from_attributes(ids: dict[str, int], source: str, target: str, attributes: dict[str, str], where: str) -> Edge:

@@ -1,4 +1,4 @@
-"""Files that hold a graph: readers of edge lists, GML and GraphML, by suffix."""
+"""Files that hold a graph, by suffix; readers of edge lists, GML and GraphML, those of simulators beside this file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from typing import Any
 
 from conset.errors import InputError, shortened, unknown_name
 from conset.files import read_text, whole_number
-from conset.network.graph import Edge, Graph, both_ways, build_graph, edge_from_attributes, is_switch, numbered
+from conset.network.anynet import read_anynet
+from conset.network.graph import Edge, Graph, NamedNodes, both_ways, build_graph, edge_from_attributes, numbered
+from conset.network.htsim import read_htsim
+from conset.network.node_link import read_node_link
+from conset.units import count_of
 
 _GML_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
 
@@ -50,7 +54,7 @@ def read_edge_list(text: str, name: str = "edges") -> Graph:
     if all(str(whole_number(each)) == each and each[0] != "-" for each in order):
         order.sort(key=int)
     if endpoints is not None and endpoints > len(order):
-        raise InputError(f"{name}: endpoints {endpoints}: the edges name only {len(order)} nodes")
+        raise InputError(f"{name}: endpoints {endpoints}: the edges name only {count_of(len(order), 'node')}")
     switch = {each: endpoints is not None and k >= endpoints for k, each in enumerate(order)}
     ids = numbered(switch)
     edges = [edge_from_attributes(ids, source, target, attributes, where) for source, target, attributes, where in rows]
@@ -81,7 +85,8 @@ def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
 def read_gml(text: str, name: str = "gml") -> Graph:
     """GML: nodes with `id`, `label`, `type` or `switch` as in GraphML; edges with `source`, `target`, `width`, `rate`.
 
-    Nodes are numbered in the order of the file, endpoints before switches. Links go both ways unless `directed 1`.
+    A map's `lon` and `lat` (or `x` and `y`) place nodes in pictures. Nodes are numbered in the order of the file,
+    endpoints before switches. Links go both ways unless `directed 1`.
 
     Raises:
         InputError: brackets that do not match, no graph, an edge to an unknown node; names file and line.
@@ -89,20 +94,16 @@ def read_gml(text: str, name: str = "gml") -> Graph:
     graphs = [value for key, value, _ in _parse_gml(text, name) if key == "graph" and isinstance(value, list)]
     if len(graphs) != 1:
         raise InputError(f"{name}: has {len(graphs)} graphs; one is required")
-    switch: dict[str, bool] = {}
-    labels: dict[str, str] = {}
+    nodes = NamedNodes()
     for attributes, where in _gml_elements(graphs[0], "node", ("id",), name):
-        if attributes["id"] in switch:
-            raise InputError(f"{where}: node '{attributes['id']}' is given twice")
-        switch[attributes["id"]] = is_switch(attributes, where)
-        labels[attributes["id"]] = attributes.get("label") or attributes["id"]
-    ids = numbered(switch)
+        nodes.add(attributes["id"], attributes, where)
+    ids = nodes.ids
     edges: list[Edge] = [
         edge_from_attributes(ids, attributes["source"], attributes["target"], attributes, where)
         for attributes, where in _gml_elements(graphs[0], "edge", ("source", "target"), name)
     ]
     directed = any(key == "directed" and value == "1" for key, value, _ in graphs[0])
-    return build_graph(switch, edges if directed else both_ways(edges), labels, name)
+    return nodes.joined(edges if directed else both_ways(edges), name)
 
 
 def _gml_elements(graph: GmlPairs, kind: str, required: tuple[str, ...], name: str) -> list[tuple[dict[str, str], str]]:
@@ -144,28 +145,24 @@ def _parse_gml(text: str, name: str) -> GmlPairs:
 def read_graphml(text: str, name: str = "graphml") -> Graph:
     """GraphML: node attributes `type` ("switch" or "endpoint") or `switch` (true), `label`; edge `width` and `rate`.
 
-    Nodes are numbered in the order of the file, endpoints before switches. An undirected edge is two links. Read with
-    the standard library's event parser, which knows its line; networkx would not say where.
+    A map's `longitude` and `latitude` (`lon`, `lat`; `x`, `y`) place nodes in pictures. Nodes are numbered in the order
+    of the file, endpoints before switches. An undirected edge is two links. Read with the standard library's event
+    parser, which knows its line; networkx would not say where.
 
     Raises:
         InputError: no well-formed XML, no graph, an edge to an unknown node, a bad width or rate; names file and line.
     """
     gathered = _parse_graphml(text, name)
-    switch: dict[str, bool] = {}
-    labels: dict[str, str] = {}
+    nodes = NamedNodes()
     for node, own, line in gathered.nodes:
-        if node in switch:
-            raise InputError(f"{name}:{line}: node '{node}' is given twice")
-        words = gathered.attributes("node", own)
-        switch[node] = is_switch(words, f"{name}:{line}")
-        labels[node] = words.get("label") or node
-    ids = numbered(switch)
+        nodes.add(node, gathered.attributes("node", own), f"{name}:{line}")
+    ids = nodes.ids
     edges: list[Edge] = []
     for source, target, own_direction, own, line in gathered.edges:
         edge = edge_from_attributes(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
         directed = gathered.directed if own_direction is None else own_direction
         edges += [edge] if directed else both_ways([edge])
-    return build_graph(switch, edges, labels, name)
+    return nodes.joined(edges, name)
 
 
 def _parse_graphml(text: str, name: str) -> _GraphMLElements:
@@ -294,5 +291,8 @@ GRAPH_READERS: dict[str, Callable[[str, str], Graph]] = {
     ".edges": read_edge_list,
     ".edgelist": read_edge_list,
     ".txt": read_edge_list,
+    ".json": read_node_link,
+    ".topo": read_htsim,
+    ".anynet": read_anynet,
 }
 """Readers by suffix."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from conset.arrays import ValueObject, frozen, frozen_ints
 from conset.errors import InputError, unknown_name
-from conset.units import MAX_RATE_Bps, MIN_RATE_Bps
+from conset.units import MAX_RATE_Bps, MIN_RATE_Bps, count_of
 
 Kind = Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"]
 BOXES: tuple[Kind, ...] = ("mesh", "torus", "ring")
@@ -48,6 +48,10 @@ class Topology(ValueObject):
         link_rate_Bps: graph only, shape=(links), float64 [B/s] per unit of width, or None: the machine's rate.
         width: width of every link of a regular network.
         labels: graph only: names of the nodes for people, or ().
+        family: graph only: the words that build it (`fat-tree:k=4,levels=3`), or "" where it is no family's.
+        level: graph only, shape=(nodes), int32, or None: how far above the endpoints a node stands, these 0.
+        group: graph only, shape=(nodes), int32, or None: which pod, group, host or plane a node belongs to; -1: none.
+        place: graph only, shape=(nodes, 2), float64, or None: where a map has each node; x to the right, y upwards.
     """
 
     kind: Kind
@@ -60,6 +64,10 @@ class Topology(ValueObject):
     link_rate_Bps: NDArray[np.float64] | None = None  # noqa: N815
     width: int = 1
     labels: tuple[str, ...] = ()
+    family: str = ""
+    level: NDArray[np.int32] | None = None
+    group: NDArray[np.int32] | None = None
+    place: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -113,7 +121,18 @@ class Topology(ValueObject):
                 rule = f"must be from {MIN_RATE_Bps:g} to {MAX_RATE_Bps:g} B/s"
                 raise InputError(f"link_rate_Bps[{wrong[0]}] = {rate[wrong[0]]:g}: {rule}")
         if self.labels and len(self.labels) != self.nodes:
-            raise InputError(f"labels: {len(self.labels)} names for {self.nodes} nodes")
+            raise InputError(f"labels: {count_of(len(self.labels), 'name')} for {count_of(self.nodes, 'node')}")
+        for name in ("level", "group"):
+            numbers = getattr(self, name)
+            if numbers is not None:
+                object.__setattr__(self, name, frozen_ints(numbers, np.int32, name))
+                if numbers.shape != (self.nodes,):
+                    raise InputError(f"{name} has shape {numbers.shape}: one number for each of {self.nodes} nodes")
+        if self.place is not None:
+            place = np.asarray(self.place, np.float64)
+            object.__setattr__(self, "place", frozen(place))
+            if place.shape != (self.nodes, 2) or not np.isfinite(place).all():
+                raise InputError(f"place has shape {place.shape}: two finite numbers for each of {self.nodes} nodes")
 
     @staticmethod
     def mesh(*sides: int, width: int = 1) -> Topology:

@@ -1,0 +1,1 @@
+"""Networks in words: one file a family, the table of all in `table.py`."""

@@ -1,0 +1,165 @@
+"""Planes: several copies of a regular network; the rule of planes against pencil and verifier, compiled schedules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import conset
+from conset.bounds import bound_schedule
+from conset.compilation.options import CompileOptions
+from conset.compilation.pipeline import compile_pattern
+from conset.errors import ConsetError, InputError
+from conset.machine.record import machine_of_record, record_of, same_machine
+from conset.machine.spec import parse_machine, with_settings
+from conset.network.planes import build_planes, planes_of
+from conset.network.routes import route_nodes
+from conset.network.topology import Topology
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+from conset.verification.schedule.check import formula_walk
+
+
+def test_two_meshes_have_every_link_twice_and_a_way_up_and_down() -> None:
+    topology = build_planes(Topology.mesh(2, 3), 2)
+    assert (topology.endpoints, topology.nodes, topology.links) == (6, 18, 2 * 14 + 4 * 6)
+    assert topology.family == "mesh:2x3,planes=2"
+    assert topology.level is not None
+    assert topology.group is not None
+    assert (topology.level.tolist(), topology.group.tolist()) == ([0] * 6 + [1] * 12, [-1] * 6 + [0] * 6 + [1] * 6)
+    assert (topology.labels[5], topology.labels[17]) == ("(1, 2)", "(1, 2) in plane 1")
+    wide = dict(zip(zip(topology.link_source, topology.link_target, strict=True), topology.widths(), strict=True))
+    assert (wide[0, 6], wide[12, 0], wide[6, 7]) == (5, 5, 1)
+
+
+def test_the_rule_takes_the_plane_of_source_plus_target() -> None:
+    machine = parse_machine("mesh:3x3,planes=2")
+    pairs = np.array([0, 0, 8], np.int32), np.array([4, 5, 8], np.int32)
+    offsets, nodes = route_nodes(machine.topology, machine.routing, *pairs)
+    routes = [nodes[a:b].tolist() for a, b in pairwise(offsets)]
+    # plane 0 has routers 9 … 17, plane 1 those from 18 on; columns first
+    assert routes == [[0, 9, 10, 13, 4], [0, 18, 19, 20, 23, 5], [8]]
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(["mesh:3x4", "torus:4x4", "torus:4x4,tie=plus", "ring:5", "hypercube:3"]), st.integers(2, 4))
+def test_the_verifier_expands_the_same_routes(network: str, count: int) -> None:
+    machine = parse_machine(f"{network},planes={count}")
+    ends = machine.topology.endpoints
+    source, target = (each.astype(np.int32) for each in np.divmod(np.arange(ends * ends), ends))
+    offsets, nodes = route_nodes(machine.topology, machine.routing, source, target)
+    position, link = formula_walk(machine, target).hops(np.arange(source.size), source, target)
+    start, stop = (end[link].tolist() for end in machine.topology.ends)
+    walked = set(zip(position.tolist(), start, stop, strict=True))
+    steps = [(k, *pair) for k in range(source.size) for pair in _steps(nodes[offsets[k] : offsets[k + 1]].tolist())]
+    assert walked == set(steps)
+    assert len(steps) == position.size
+
+
+def _steps(route: list[int]) -> list[tuple[int, int]]:
+    return list(pairwise(route))
+
+
+def compiled(network: str, method: str, pattern: str = "alltoall", **options: int) -> Schedule:
+    schedule = conset.compile(pattern, network, method=method, **options)
+    assert conset.verify(schedule).ok
+    return schedule
+
+
+def test_bounded_contention_takes_half_the_phases_on_two_meshes() -> None:
+    # n³/4c phases on one mesh (Bokhari, Nicol, Table 2: 128 for 8 x 8); two meshes bear two of them at once
+    assert compiled("mesh:8x8", "bounded").phases == 128
+    schedule = compiled("mesh:8x8,planes=2", "bounded")
+    assert schedule.phases == 64
+    assert schedule.limits.link == 1
+    bounds = bound_schedule(schedule)
+    assert bounds.phases == 64
+    assert bounds.phases_witness == "link 3 (0, 3) → 4 (0, 4) carries 128 messages at 2 a phase"
+    assert bounds.phases_class.endswith("the network's routes in any plane")
+    for model in ("flow", "wormhole"):
+        assert bounds.time_s <= conset.simulate(schedule, model=model).time_s
+    # all in plane 0 is a choice of planes too, of the same class; a route that leaves its plane is of none
+    nodes = schedule.route_nodes
+    assert nodes is not None
+    moved = np.where(nodes >= 128, nodes - 64, nodes).astype(np.int32)
+    assert bound_schedule(replace(schedule, route_nodes=moved)).phases == 64
+    detour = schedule.route_offsets, nodes.copy()
+    first = slice(int(detour[0][0]), int(detour[0][1]))  # type: ignore[index]
+    detour[1][first] = detour[1][first][::-1]
+    assert "any routes" in bound_schedule(replace(schedule, route_nodes=detour[1])).phases_class
+    used = np.unique(planes_of(schedule.machine.topology).plane_of(schedule.route_nodes))  # type: ignore[union-attr]
+    assert used.tolist() == [-1, 0, 1]
+
+
+@pytest.mark.parametrize("method", ["first-fit", "rs-nl", "gen", "negotiated", "naive", "event-list", "connections"])
+def test_methods_over_planes_take_no_more_phases(method: str) -> None:
+    assert compiled("mesh:4x4,planes=2", method).phases <= compiled("mesh:4x4", method).phases
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 3), st.integers(1, 3), st.integers(0, 10**6))
+def test_any_pattern_keeps_its_limits_in_every_plane(count: int, contention: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    source, target = random.integers(0, 9, (2, 40))
+    apart = source != target
+    before = None
+    if seed % 3 == 0 and (shared := _ordered(source[apart], target[apart])):
+        before = np.array(shared, np.int64)
+    size = 8 * random.integers(1, 99, int(apart.sum()))
+    pattern = Pattern.from_messages(source[apart], target[apart], size, 9, before=before)
+    machine = parse_machine(f"mesh:3x3,planes={count}")
+    options = CompileOptions("first-fit", contention=contention, limits="send=2,receive=3")
+    schedule = compile_pattern(pattern, machine, options)
+    assert conset.verify(schedule).ok
+
+
+def _ordered(source: np.ndarray, target: np.ndarray) -> list[tuple[int, int]]:
+    """Pairs of neighbours in the list that share a rank."""
+    return [(k, k + 1) for k in range(source.size - 1) if {source[k], target[k]} & {source[k + 1], target[k + 1]}]
+
+
+def test_a_message_on_a_wrong_plane_is_found() -> None:
+    schedule = compiled("mesh:4x4,planes=2", "bounded")
+    assert schedule.route_nodes is not None
+    moved = schedule.route_nodes.copy()
+    moved[moved >= 32] -= 16  # all into plane 0
+    broken = replace(schedule, route_nodes=moved)
+    assert {each.rule for each in conset.verify(broken).violations} == {"link"}
+
+
+def test_a_record_says_planes_and_no_link() -> None:
+    machine = with_settings(parse_machine("torus:4x4,planes=3,tie=plus"), "hop=1us")
+    record = record_of(machine)
+    assert isinstance(record, dict)
+    assert record["network"] == {
+        "kind": "torus", "sides": [4, 4], "width": 1, "planes": 3, "routing": "planes", "tie": "plus"
+    }  # fmt: skip
+    assert same_machine(machine_of_record(json.loads(json.dumps(record))), machine)
+
+
+@pytest.mark.parametrize(
+    ("network", "line"),
+    [
+        ("mesh:4x4,planes=0", "must be from 2 to 64"),
+        ("mesh:4x4,planes=x", "planes 'x': must be a whole number"),
+        ("crossbar:4,planes=2", "a crossbar has none, mesh, torus, ring, hypercube have"),
+        ("mesh:4x4,planes=2,dead=3", "nodes and links of planes cannot be taken out"),
+        ("mesh:4x4,planes=2,routing=plane", "did you mean 'planes'?"),
+    ],
+)
+def test_what_is_no_planes(network: str, line: str) -> None:
+    with pytest.raises(ConsetError, match=line.replace("?", r"\?")):
+        parse_machine(network)
+
+
+def test_the_rule_needs_planes() -> None:
+    machine = parse_machine("mesh:2x2,planes=2")
+    other = replace(machine.topology, family="")
+    with pytest.raises(InputError, match="needs a network of planes"):
+        replace(machine, topology=other)
