@@ -35,6 +35,10 @@ class ArgumentError(UsageError, TypeError):
     """A function of the Python interface has no such argument."""
 
 
+class UnavailableError(UsageError):
+    """This machine does not permit what was asked for, or its kernel refused what that needs."""
+
+
 class InputError(ConsetError):
     """A file's contents are wrong, or pattern, machine and method do not fit each other."""
 

@@ -11,6 +11,8 @@ import difflib
 import math
 import re
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from numbers import Integral
+from typing import SupportsFloat
 
 from conset.errors import UsageError
 
@@ -186,3 +188,19 @@ def format_rate(rate_Bps: float) -> str:  # noqa: N803
 def format_time(time_s: float) -> str:
     """A time for people: `2e-6` → `2 us`."""
     return "0 s" if time_s == 0 else _format(time_s, _TIME_STEPS)
+
+
+def as_figure(load: SupportsFloat) -> int | float:
+    """A load as files and JSON state it: a whole number, or twelve digits of one that is expected."""
+    if isinstance(load, Integral):
+        return int(load)
+    rounded = float(f"{float(load):.12g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def format_load(load: SupportsFloat, *, grouped: bool = False) -> str:
+    """A load for people: a whole number (`grouped`: `12,345`), or four digits of one that is expected."""
+    figure = as_figure(load)
+    if isinstance(figure, float):
+        return f"{figure:,.4g}"
+    return f"{figure:,}" if grouped else str(figure)

@@ -17,8 +17,8 @@ from conset.formats.flat import MACHINE_FILE, FlatValue, write_flat
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
-from conset.network.routes import core_widths, next_links
-from conset.network.routing import Routing
+from conset.network.routes import core_widths, next_links, stored_routes
+from conset.network.routing import EQUAL_COST, Routing, link_costs, up_strides
 from conset.network.topology import Topology
 
 SUFFIX = ".machine"
@@ -67,17 +67,26 @@ def _network_entries(topology: Topology, routing: Routing) -> dict[str, FlatValu
     if topology.kind != "graph":
         return entries
     entries["link_source"], entries["link_target"] = topology.link_source, topology.link_target
-    if routing.table_offsets is not None and routing.table_links is not None:
-        entries["route_offsets"], entries["route_links"] = routing.table_offsets, routing.table_links
+    stored = stored_routes(topology, routing)
+    if stored is not None:
+        entries["route_offsets"], entries["route_links"] = stored
+    elif routing.rule in EQUAL_COST:
+        entries["routing"], entries["hash"] = routing.rule, routing.seed
+        entries["stride"] = up_strides(topology) if routing.rule == "smodk" else np.zeros(0, np.int32)
+        cost = link_costs(topology)
+        if cost.size:
+            entries["link_cost"] = cost
     else:
-        entries["next_link"] = next_links(topology).ravel()
+        entries["next_link"] = next_links(topology, routing).ravel()
     return entries
 
 
 def _cost_entries(machine: Machine, costs: Costs) -> dict[str, FlatValue]:
     """Rates that are no limit are infinite, counts that are none 0, an eager threshold that is none -1."""
+    # scheduling inside a program knows no packets; wormhole sees what messages block, as they do
+    model = "wormhole" if costs.model == "packet" else costs.model
     entries: dict[str, FlatValue] = {
-        "model": costs.model, "processors": costs.processors, "exchange_syncs": ",".join(costs.exchange_syncs)
+        "model": model, "processors": costs.processors, "exchange_syncs": ",".join(costs.exchange_syncs)
     }  # fmt: skip
     steps = ("send_overhead", "receive_overhead", "inject", "eject", "hop")
     for name in steps:

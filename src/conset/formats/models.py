@@ -9,12 +9,14 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt, StrictStr, ValidationInfo, WithJsonSchema
 
 from conset.errors import InputError, UsageError, unknown_name
 from conset.formats import arrays
 from conset.formats.json_text import shown
 from conset.formats.validate import SaidError, Table, by_noun
+from conset.machine.model import MachineTable
+from conset.machine.words import WORDS
 from conset.schedule.document import MAX_NAME
 from conset.schedule.posting import POSTINGS, check_in_flight, check_posting
 from conset.schedule.sync import parse_sync
@@ -115,13 +117,16 @@ class LimitsTable(Table):
 
 
 class LoadTable(Table):
-    """The largest loads of a phase, and the sum over phases of the largest at ports and links."""
+    """The largest loads of a phase, and the sum over phases of the largest at ports and links.
+
+    Where routes are not known, those of links and channels, and so the sum, are expectations: no whole numbers.
+    """
 
     send: StrictInt
     receive: StrictInt
-    link: StrictInt
-    channels: StrictInt
-    sum: StrictInt
+    link: Number
+    channels: Number
+    sum: Number
 
 
 class ScheduleFigures(Table):
@@ -402,11 +407,20 @@ class TimelineFile(Table):
     rate_Bps: Floats = None  # noqa: N815
 
 
-_FILES: dict[str, type[Table]] = {"schedule": ScheduleFile, "program": ProgramFile, "timeline": TimelineFile}
+_FILES: dict[str, type[BaseModel]] = {
+    "schedule": ScheduleFile,
+    "program": ProgramFile,
+    "timeline": TimelineFile,
+    "machine": MachineTable,
+}
+FORMS = tuple(_FILES)
+"""What `json_schema` describes."""
 
 
 def json_schema(form: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the JSON form of a `schedule`, `program` or `timeline`.
+    """The JSON Schema (draft 2020-12) of the JSON form of a `schedule`, `program` or `timeline`, or of a machine file.
+
+    A machine file is TOML, whose tables are the objects; what a cost may be says its description.
 
     Raises:
         UsageError: another word.
@@ -420,4 +434,7 @@ def json_schema(form: str) -> dict[str, Any]:
         schema["$defs"]["StageTable"]["properties"]["schedule"] = {
             "anyOf": [{"$ref": "#/$defs/ScheduleFile"}, {"type": "integer", "minimum": 0}]
         }
+    if form == "machine":  # costs are read by their words
+        for word, entry in schema["$defs"]["CostsTable"]["properties"].items():
+            entry["description"] = WORDS[word].unit
     return schema

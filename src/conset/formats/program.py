@@ -19,8 +19,8 @@ from conset.files import replacing, require_file
 from conset.formats import arrays, schedule_forms
 from conset.formats.json_text import json_text, parse_json
 from conset.formats.program_paths import bundles_of, paths_of
-from conset.formats.schedule import document_of, to_schedule
-from conset.formats.sniff import PROGRAM, require_form
+from conset.formats.schedule import document_of, read_schedule, to_schedule
+from conset.formats.sniff import PROGRAM, require_form, sniff
 from conset.program import Bundles, Paths, Program, Stage
 from conset.program.paths import MAX_STAGES
 from conset.schedule.document import (
@@ -246,6 +246,15 @@ def _schedule(place: str, found: Any) -> Document:
         return schedule_forms.document_of_object(found)
     except InputError as error:
         raise InputError(f"{place}.schedule: {error}") from None
+
+
+def read_schedule_or_program(path: str | Path) -> Schedule | Program:
+    """What is in a file of `compile`: a program where it says so, else a schedule.
+
+    Raises:
+        InputError: neither, or what it says is none; names the file.
+    """
+    return read_program_file(path) if sniff(path).form == "program" else read_schedule(path)
 
 
 def read_program_file(path: str | Path) -> Program:

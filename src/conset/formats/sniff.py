@@ -12,8 +12,9 @@ from conset.errors import ConsetError, InputError
 from conset.files import is_file
 from conset.formats.flat import MACHINE_FILE, PLAN_FILE
 from conset.formats.json_text import parse_header, parse_json
+from conset.network.node_link import is_node_link
 
-Form = Literal["schedule", "timeline", "program", "plan", "machine", "pattern", "unknown"]
+Form = Literal["schedule", "timeline", "program", "plan", "machine", "network", "pattern", "unknown"]
 Container = Literal["json", "npz", "toml", "flat", "unknown"]
 
 SCHEDULE = "conset/schedule@1"
@@ -34,8 +35,8 @@ class Sniffed:
     """What a file is.
 
     Attributes:
-        form: what it holds; `pattern`: an archive without a header; `machine`: a machine's record or file; `unknown`:
-            none of them, or a file that cannot be read.
+        form: what it holds; `pattern`: an archive without a header; `machine`: a machine's record or file; `network`:
+            a graph of nodes and edges in JSON; `unknown`: none of them, or a file that cannot be read.
         container: how.
         schema: what it names as its own; empty where it names nothing.
     """
@@ -103,6 +104,8 @@ def _object(path: Path, begin: bytes) -> Sniffed:
         return Sniffed("unknown", "json")
     if "schema" not in found and isinstance(found.get("network"), dict):
         return Sniffed("machine", "json")
+    if "schema" not in found and is_node_link(found):
+        return Sniffed("network", "json")
     return _named(found.get("schema"), "json")
 
 

@@ -32,7 +32,7 @@ Tag = Literal[
     "given",
 ]
 
-Model = Literal["wormhole", "circuit", "flow"]
+Model = Literal["wormhole", "circuit", "flow", "packet"]
 Processors = Literal["one", "two", "shared"]
 Receive = Literal["before", "after"]
 
@@ -150,7 +150,7 @@ class Costs(ValueObject):
     """What the machine models charge. Rates are per port, or per link and unit of width.
 
     Attributes:
-        model: the model of simulation that the machine follows: `wormhole`, `circuit` or `flow`.
+        model: the model of simulation that the machine follows: `wormhole`, `circuit`, `flow` or `packet`.
         send_overhead: work of the sending processor on a message, by size [s].
         receive_overhead: work of the receiving processor on it [s].
         inject: latency into the network, by size [s]; keeps nothing busy.
@@ -171,6 +171,8 @@ class Costs(ValueObject):
         tolerance: messages a link carries at once without harm.
         blocking: exponent of the loss beyond `tolerance`; 0 is fair sharing.
         per_transfer_s: cost of one transfer inside an open phase (ConSet's measured 96 clocks) [s]; for simulation.
+        jitter_s: mean of what chance adds to the receiver's work on a message, drawn from an exponential distribution
+            [s]; for simulation.
         in_flight: sends a rank keeps open at once, None: all; for simulation.
         receives: receives a rank takes at once, None: all; for simulation.
         lanes: virtual channels per link and pool; for simulation.
@@ -189,6 +191,9 @@ class Costs(ValueObject):
         overlap: share of the time in which bytes flow that a node's computation may hide.
         computation_s: what every node is to compute beside the schedule [s]; a question, no property of a machine.
         flit_B: bytes of a flit; for simulation.
+        packet_B: bytes of a message that travel together; for `packet`.
+        link_buffers_B: bytes that a switch holds of what comes over a link, or out of a port; for `packet`.
+        window_B: bytes of a message that may be on their way at once; for `packet`.
         size_range_B: sizes of message the numbers were made for; predicting outside warns.
         provenance: for each word, where its number comes from.
     """
@@ -213,6 +218,7 @@ class Costs(ValueObject):
     tolerance: int = 1
     blocking: float = 0.0
     per_transfer_s: float = 0.0
+    jitter_s: float = 0.0
     in_flight: int | None = None
     receives: int | None = None
     lanes: int = 1
@@ -226,13 +232,16 @@ class Costs(ValueObject):
     overlap: float = 0.0
     computation_s: float = 0.0
     flit_B: int = 16  # noqa: N815
+    packet_B: float = 1448.0  # noqa: N815
+    link_buffers_B: float = inf  # noqa: N815
+    window_B: float = inf  # noqa: N815
     size_range_B: tuple[float, float] = (0.0, inf)  # noqa: N815
     provenance: Mapping[str, Provenance] = field(default_factory=lambda: MappingProxyType({}), compare=False)
 
     def __post_init__(self) -> None:
         for name in ("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"):
             check_rate(name, getattr(self, name))
-        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"):
+        for name in ("hop_s", "setup_s", "signal_s", "per_transfer_s", "jitter_s", "computation_s"):
             _check_time(name, getattr(self, name))
         for name, low, high in (
             ("blocking", 0, MAX_BLOCKING),
@@ -241,14 +250,19 @@ class Costs(ValueObject):
             ("tolerance", 1, MAX_COUNT),
             ("lanes", 1, MAX_COUNT),
             ("flit_B", 1, MAX_SIZE_B),
+            ("packet_B", 1, MAX_SIZE_B),
         ):
             _check_range(name, getattr(self, name), low, high)
         for name in ("in_flight", "receives", "outstanding_receives"):
             if getattr(self, name) is not None:
                 _check_range(name, getattr(self, name), 1, MAX_COUNT)
-        for name, size in (("eager_B", self.eager_B), ("buffers_B", self.buffers_B)):
+        for name in ("eager_B", "buffers_B", "packet_B", "link_buffers_B", "window_B"):
+            size = getattr(self, name)
             if size is not None and size != inf:
                 _check_size(name, size)
+        for name in ("link_buffers_B", "window_B"):
+            if getattr(self, name) < self.packet_B:
+                raise InputError(f"{name} = {getattr(self, name):g}: must hold a packet, of {self.packet_B:g} B")
         self._check_names()
 
     def _check_names(self) -> None:

@@ -7,26 +7,35 @@ it, so that a schedule file needs nothing beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from math import inf, nan
 from pathlib import Path
 from typing import Any, cast
 
-from conset.errors import InputError, UsageError
+from conset.errors import InputError, UsageError, unknown_name
 from conset.files import require_file
 from conset.machine.costs import Costs, Provenance
 from conset.machine.limits import Limits
-from conset.machine.machine import Machine, ModeCosts, require_mode
-from conset.machine.model import CostsTable, MachineTable, NetworkTable, checked_table, located
-from conset.machine.spec import build_routing, build_topology, default_costs, parse_sizes
+from conset.machine.machine import Machine, ModeCosts
+from conset.machine.model import CostsTable, MachineTable, NetworkTable, checked_table
+from conset.machine.spec import (
+    build_routing,
+    build_topology,
+    default_costs,
+    family_routing,
+    with_own_ports,
+)
 from conset.machine.word_values import read_rate
 from conset.machine.words import WORDS, changed_costs, stated_costs
+from conset.network.families.table import build_family
 from conset.network.graph import Edge, Graph, both_ways
 from conset.network.graph_files import read_graph
+from conset.network.planes import build_planes
 from conset.network.route_table import route_table
-from conset.network.routing import Routing
+from conset.network.routing import Routing, Rule
 from conset.network.topology import Topology
 from conset.toml import parse_toml
+from conset.toml_errors import located
+from conset.units import count_of
 
 
 def read_machine(path: str | Path) -> Machine:
@@ -37,24 +46,39 @@ def read_machine(path: str | Path) -> Machine:
     """
     path = require_file(path)
     if path.suffix.lower() != ".toml":
-        return machine_from_object({"name": path.stem, "network": read_graph(path).to_object()}, path.name)
+        graph = read_graph(path)
+        data: dict[str, Any] = {"name": path.stem, "network": graph.to_object(), "costs": _costs_of(graph, {})}
+        return machine_from_object({**data, "notes": list(graph.notes)} if graph.notes else data, path.name)
     data, text = parse_toml(path.read_bytes(), path.name, "machine")
     network = data.get("network")
     if isinstance(network, dict) and isinstance(network.get("graph"), str):
         checked_table(data, path.name, text)  # misspelt keys first: they are nearer to the user than the graph
-        data["network"] = _inlined(network, path, text)
+        graph = _graph_beside(network, path, text)
+        data["network"] = {**graph.to_object(), **{word: network[word] for word in network if word != "graph"}}
+        data["costs"] = _costs_of(graph, data.get("costs", {}))
     return machine_from_object({"name": path.stem, **data}, path.name, text)
 
 
-def _inlined(network: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
-    """`[network]` with the links of its graph file instead of the file's name."""
-    for word in ("links", "widths", "rates", "nodes", "endpoints", "labels", "both_ways", "sides", "dimensions"):
+def _costs_of(graph: Graph, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """`stated` and what a graph's file says of costs that nobody stated."""
+    own = {
+        word: {"value": value, "tag": "given", "source": graph.where}
+        for word, value in graph.costs.items()
+        if not {word, *WORDS[word].covers} & set(stated)
+    }
+    return {**own, **stated}
+
+
+def _graph_beside(network: Mapping[str, Any], path: Path, text: str) -> Graph:
+    """The graph in the file that `[network]` names."""
+    for word in (
+        "links", "widths", "rates", "nodes", "endpoints", "labels", "both_ways", "sides", "dimensions", "planes",
+        "family", "level", "group", "place",
+    ):  # fmt: skip
         if word in network:
             place = located(path.name, ("network", word), text)
             raise InputError(f"{place}: cannot stand beside graph, whose file says it")
-    graph = read_graph(path.parent / network["graph"])
-    rest = {word: value for word, value in network.items() if word != "graph"}
-    return {**graph.to_object(), **rest}
+    return read_graph(path.parent / network["graph"])
 
 
 def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> Machine:
@@ -66,7 +90,7 @@ def machine_from_object(data: Mapping[str, Any], where: str, text: str = "") -> 
     table = checked_table(data, where, text)
     if table.network.graph is not None:
         raise InputError(f"{where}: network.graph: names a file; an object carries the links themselves")
-    machine = _machine(table, table.name or where, where, text, document=_plain(data))
+    machine = machine_of_table(table, table.name or where, where, text, document=_plain(data))
     object.__setattr__(machine, "origin", "document")  # nobody else has the machine yet
     return machine
 
@@ -78,7 +102,8 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _machine(table: MachineTable, name: str, where: str, text: str, document: Any = None) -> Machine:
+def machine_of_table(table: MachineTable, name: str, where: str, text: str, document: Any = None) -> Machine:
+    """The machine that a checked table says; `document` is the object that stands in files for it."""
     if table.mode is not None and table.mode not in table.modes:
         known = f"known: {', '.join(table.modes)}" if table.modes else "there is no table [modes]"
         raise InputError(f"{located(where, ('mode',), text)}: unknown mode '{table.mode}': {known}")
@@ -90,6 +115,9 @@ def _machine(table: MachineTable, name: str, where: str, text: str, document: An
         topology, routing = _network(table.network, own.costs.link_Bps, f"{where}: network")
     except UsageError as error:
         raise InputError(f"{located(where, ('network',), text)}: {error}") from None
+    if not table.exact:
+        own = own.changed(lambda costs: with_own_ports(costs, topology))
+        modes = {mode: costs.changed(lambda costs: with_own_ports(costs, topology)) for mode, costs in modes.items()}
     limits = table.limits
     return Machine(
         name,
@@ -142,19 +170,42 @@ def _exact_costs(table: MachineTable) -> tuple[ModeCosts, dict[str, ModeCosts]]:
 
 
 def _network(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Routing]:
+    if table.family is not None:
+        return _family(table, table.family, rate, where)
     if table.links is not None or table.kind == "graph":
         return _graph(table, rate, where)
     if table.kind is None:
-        raise InputError(f"{where}: needs kind, graph or links")
-    for word in ("widths", "rates", "endpoints", "labels", "routes"):
+        raise InputError(f"{where}: needs kind, family, graph or links")
+    for word in ("widths", "rates", "endpoints", "labels", "level", "group", "place", "routes"):
         if getattr(table, word) is not None:
             raise InputError(f"{where}.{word}: belongs to a graph, the kind is {table.kind}")
     sizes = _sizes(table, where)
     try:
         topology = build_topology(table.kind, sizes, table.width)
+        if table.planes > 1:
+            tie = build_routing(table.kind, None, table.tie).tie
+            return build_planes(topology, table.planes), Routing(_plane_rule(table.routing), tie)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    return topology, build_routing(table.kind, table.routing, table.tie)
+    return topology, build_routing(table.kind, table.routing, table.tie, table.hash)
+
+
+def _family(table: NetworkTable, words: str, rate: float, where: str) -> tuple[Topology, Routing]:
+    """A graph in words; nothing else of `[network]` but the rule for paths may stand beside them."""
+    others = table.model_fields_set - {"family", "routing", "hash"} - ({"kind"} if table.kind == "graph" else set())
+    if others:
+        raise InputError(f"{where}.{min(others)}: cannot stand beside family, whose words say it")
+    try:
+        topology = build_family(words, link_Bps=rate)
+    except InputError as error:
+        raise InputError(f"{where}.family: {error}") from None
+    return topology, family_routing(topology, table.routing, table.hash)
+
+
+def _plane_rule(rule: Rule | None) -> Rule:
+    if rule not in ("planes", "shortest-path", None):
+        raise unknown_name("routing over planes", str(rule), ("planes", "shortest-path"))
+    return rule or "planes"
 
 
 def _sizes(table: NetworkTable, where: str) -> tuple[int, ...]:
@@ -176,7 +227,7 @@ def _sizes(table: NetworkTable, where: str) -> tuple[int, ...]:
 def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Routing]:
     if table.links is None or table.kind not in ("graph", None):
         raise InputError(f"{where}: a graph needs links, and kind graph or none; the kind is {table.kind}")
-    for word, default in (("sides", None), ("dimensions", None), ("tie", None), ("width", 1)):
+    for word, default in (("sides", None), ("dimensions", None), ("tie", None), ("width", 1), ("planes", 1)):
         if getattr(table, word) != default:
             raise InputError(f"{where}.{word}: belongs to a regular network, not to a graph")
     edges = _edges(table, where)
@@ -187,16 +238,22 @@ def _graph(table: NetworkTable, rate: float, where: str) -> tuple[Topology, Rout
         if max(pair) >= nodes:
             raise InputError(f"{where}.links[{k}] = {list(pair)}: nodes are from 0 to {nodes - 1}")
     labels = tuple(table.labels or ())
-    if labels and len(labels) != nodes:
-        raise InputError(f"{where}.labels: {len(labels)} names for {nodes} nodes")
+    for word in ("labels", "level", "group", "place"):
+        rows = getattr(table, word)
+        if rows and len(rows) != nodes:
+            what = "names" if word == "labels" else "numbers"
+            raise InputError(f"{where}.{word}: {len(rows)} {what} for {count_of(nodes, 'node')}")
     endpoints = table.endpoints or nodes
     if endpoints > nodes:
-        raise InputError(f"{where}.endpoints = {endpoints}: must be at most the {nodes} nodes")
-    graph = Graph(nodes, endpoints, tuple(both_ways(edges) if table.both_ways else edges), labels, where)
+        raise InputError(f"{where}.endpoints = {endpoints}: must be at most the {count_of(nodes, 'node')}")
+    graph = Graph(
+        nodes, endpoints, tuple(both_ways(edges) if table.both_ways else edges), labels, where,
+        tuple(table.level or ()), tuple(table.group or ()), tuple(table.place or ()),
+    )  # fmt: skip
     topology = graph.to_topology(rate)
     if table.routes is not None:
         return topology, route_table(topology, table.routes, f"{where}.routes")
-    return topology, build_routing("graph", table.routing)
+    return topology, build_routing("graph", table.routing, seed=table.hash)
 
 
 def _edges(table: NetworkTable, where: str) -> list[Edge]:
@@ -204,7 +261,7 @@ def _edges(table: NetworkTable, where: str) -> list[Edge]:
     for word in ("widths", "rates"):
         given = getattr(table, word)
         if given is not None and len(given) != len(links):
-            raise InputError(f"{where}.{word}: {len(given)} for {len(links)} links")
+            raise InputError(f"{where}.{word}: {len(given)} for {count_of(len(links), 'link')}")
     edges = []
     for k, (source, target) in enumerate(links):
         if source == target:
@@ -223,35 +280,3 @@ def _own_rate(value: Any, where: str) -> float:
     except UsageError as error:
         raise InputError(f"{where}: {error}") from None
     return rate if rate < inf else nan
-
-
-def load_preset(name: str, size: str = "", mode: str = "") -> Machine:
-    """A preset of the texts at a size of its network; `size` as after the colon of a spec; "": its own size and mode.
-
-    Raises:
-        UsageError: a size that does not fit the network, or a transfer mode it does not have.
-    """
-    where = f"{name}.toml"
-    data, text = parse_toml(files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine")
-    network = data["network"]
-    word = "sides" if "sides" in network else "nodes"
-    if not size:
-        size = "x".join(map(str, network[word])) if word == "sides" else str(network[word])
-    sizes = parse_sizes(size, f"{name}:{size}")
-    wanted = len(network[word]) if word == "sides" else 1
-    if len(sizes) != wanted:
-        raise UsageError(f"{name}:{size}: {wanted} sizes required, given {len(sizes)}")
-    if network["kind"] == "hypercube" and sizes[0] & (sizes[0] - 1):
-        raise UsageError(f"{name}:{size}: a hypercube needs a power of two of nodes, given {sizes[0]}")
-    network[word] = list(sizes) if word == "sides" else sizes[0]
-    if mode:
-        require_mode(mode, tuple(data.get("modes", ())), name)
-        data["mode"] = mode
-    return _machine(checked_table(data, where, text), f"{name}:{size}", where, text)
-
-
-def preset_about(name: str) -> str:
-    """The one line that says what a preset is."""
-    where = f"{name}.toml"
-    data, text = parse_toml(files("conset.machine.presets").joinpath(where).read_bytes(), where, "machine")
-    return checked_table(data, where, text).about

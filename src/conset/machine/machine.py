@@ -19,8 +19,10 @@ from conset.arrays import ValueObject, check_offsets, check_range
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
+from conset.network.planes import require_planes
 from conset.network.routing import RULES, Routing
 from conset.network.topology import Topology
+from conset.network.unused_paths import unused_paths
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,13 @@ class Machine(ValueObject):
         if self.routing.rule not in RULES[self.topology.kind]:
             known = " or ".join(RULES[self.topology.kind])
             raise InputError(f"routing '{self.routing.rule}' on a {self.topology.kind}: must be {known}")
+        if self.routing.rule == "dmodk" and self.topology.level is None:
+            raise InputError("routing 'dmodk': needs levels of nodes, as trees in words have; here minimal does")
+        if self.routing.rule == "planes":
+            require_planes(self.topology)
         self._check_table()
+        if refusal := self.why_not_kept(self.limits):
+            raise InputError(refusal)
         for name in ("method_costs", "modes"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
@@ -96,6 +104,36 @@ class Machine(ValueObject):
     def hard_limits(self, method: str) -> Limits:
         """The limits of this machine that `method` must keep."""
         return self.limits if not self.limits_methods or method in self.limits_methods else Limits()
+
+    @property
+    def routes_unknown(self) -> str:
+        """What is not known of its routes, in one sentence; "" where all is."""
+        rule = self.routing.rule
+        if self.routing.knowledge == "hashed":
+            return (
+                f"drawn by a hash ({rule}), which nobody knows: order cannot be scheduled on links, only at "
+                "ports; loads of links are expectations over the hash"
+            )
+        if self.routing.knowledge == "adaptive":
+            return (
+                "chosen by switches as messages come (adaptive): order cannot be scheduled on links, only at "
+                "ports; loads of links are parts of messages, spread evenly"
+            )
+        return ""
+
+    def why_not_kept(self, limits: Limits) -> str | None:
+        """Why limits of links or channels cannot be kept here, in one line; None where they can, or are none.
+
+        Where a hash or adaptive switches choose routes, nobody knows what meets on a link: order is kept at ports.
+        """
+        named = next((name for name in ("link", "channels") if getattr(limits, name) is not None), None)
+        if self.routing.is_known or named is None or self.topology.link_slots == 0:
+            return None
+        return (
+            f"limit {named}={getattr(limits, named)} on {self.name}: its routing is {self.routing.rule}, so order "
+            "on links cannot be kept, only at ports: limit send and receive alone, or state routes that are known "
+            "(routing=dmodk, minimal, shortest-path or a table)"
+        )
 
     def costs_for(self, method: str) -> Costs:
         """The costs of running what `method` found."""
@@ -114,6 +152,12 @@ class Machine(ValueObject):
         """The models of simulation that its methods follow, that of most methods first."""
         own = (self.costs, *self.method_costs.values())
         return tuple(dict.fromkeys(costs.model for costs in own))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know of this machine, a line each: shortest paths that leave others unused."""
+        unused = unused_paths(self.topology, self.routing)
+        return () if unused is None else (f"{self.name}: {unused.sentence(self.topology)}",)
 
     def with_costs(self, change: Callable[[Costs], Costs]) -> Machine:
         """A copy with `change` made to all costs: those in use, of single methods, and of every transfer mode."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from conset.errors import InputError, UsageError
 from conset.machine.words import ALIASES, WORDS, current_word, split_tagged
-from conset.network.routing import Rule, Tie
+from conset.network.graph import MAX_PLACE
+from conset.network.routing import MAX_SEED, Rule, Tie
+from conset.toml_errors import Keys, located, rule_of
 
 Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
 NodeId = Annotated[StrictInt, Field(ge=0, lt=2**31)]
+Place = Annotated[StrictFloat | StrictInt, Field(gt=-MAX_PLACE, lt=MAX_PLACE)]
 
 
 class _Table(BaseModel):
@@ -22,32 +32,41 @@ class _Table(BaseModel):
 
 
 class NetworkTable(_Table):
-    """`[network]`: a family and its size, or a graph: from a file, or with its links inline.
+    """`[network]`: a kind and its size, or a graph: in words, from a file, or with its links inline.
 
     Attributes:
-        kind: the family; a graph where `graph` or `links` is given.
+        kind: what kind of regular network; a graph where `graph`, `links` or `family` is given.
+        family: the words that build a graph, such as `fat-tree:k=16,taper=2`.
         sides: of a mesh, torus or ring.
         dimensions: of a hypercube.
         nodes: of a hypercube (a power of two), ring, crossbar or inline graph.
         width: of every link of a regular network.
+        planes: how many of a mesh, torus, ring or hypercube stand side by side.
         routing: the rule for paths.
+        hash: the seed of a rule that draws routes by a hash.
         tie: how ties on a cycle are broken.
-        graph: a GraphML, GML or edge-list file, relative to the machine file.
+        graph: a file of a graph, such as GraphML or htsim's `.topo`, relative to the machine file.
         links: pairs of node ids.
         widths: one per link.
         rates: one per link: a rate, or "machine" for the `link` of the costs.
         both_ways: whether each of `links` is two links, one each way.
         endpoints: how many nodes, the first ones, may hold ranks; all where absent.
         labels: one name per node.
+        level: one number per node: how far above the endpoints it stands, these 0.
+        group: one number per node: which pod, group or host it belongs to; -1: none.
+        place: one pair per node: where a map has it, x to the right and y upwards.
         routes: paths of node ids; a pair that has none takes the shortest path.
     """
 
     kind: Literal["mesh", "torus", "ring", "hypercube", "crossbar", "graph"] | None = None
+    family: str | None = None
     sides: list[Count] | None = None
     dimensions: Annotated[StrictInt, Field(ge=0, le=24)] | None = None
     nodes: Count | None = None
     width: Count = 1
+    planes: Count = 1
     routing: Rule | None = None
+    hash: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)] | None = None
     tie: Tie | None = None
     graph: str | None = None
     links: list[tuple[NodeId, NodeId]] | None = None
@@ -56,6 +75,9 @@ class NetworkTable(_Table):
     both_ways: bool = True
     endpoints: Count | None = None
     labels: list[str] | None = None
+    level: list[NodeId] | None = None
+    group: list[Annotated[StrictInt, Field(ge=-1, lt=2**31)]] | None = None
+    place: list[tuple[Place, Place]] | None = None
     routes: list[list[NodeId]] | None = None
 
 
@@ -66,6 +88,7 @@ class CostsTable(_Table):
     overhead: Any = None
     send_overhead: Any = None
     receive_overhead: Any = None
+    jitter: Any = None
     processors: Any = None
     preempts: Any = None
     inject: Any = None
@@ -84,6 +107,9 @@ class CostsTable(_Table):
     blocking: Any = None
     in_flight: Any = None
     lanes: Any = None
+    packet: Any = None
+    link_buffers: Any = None
+    window: Any = None
     receive: Any = None
     receives: Any = None
     outstanding_receives: Any = None
@@ -195,56 +221,11 @@ def checked_table(data: Mapping[str, Any], where: str, text: str = "") -> Machin
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = tuple(first["loc"])
-        raise InputError(f"{located(where, path, text)}: {_rule(first, path)}") from None
+        rule = rule_of(first, path, _known_at, "word")
+        raise InputError(f"{located(where, path, text)}: {rule}") from None
 
 
-def located(where: str, path: tuple[Any, ...], text: str = "") -> str:
-    """`cluster.toml:7: costs.link`: file, line where it is found, key."""
-    keys = [str(key) for key in path if isinstance(key, str)]
-    line = line_of(text, tuple(keys)) if text else None
-    dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-    return f"{where}:{line}: {dotted}" if line else f"{where}: {dotted}"
-
-
-def line_of(text: str, keys: tuple[str, ...]) -> int | None:
-    """The line of a TOML text that sets a key, or the last line that opens a table on the way to it."""
-    table: tuple[str, ...] = ()
-    best: tuple[int, int] | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
-        assignment = re.match(r"\s*([\w.\-\"']+)\s*=", line)
-        if header and "=" not in line.split("#")[0]:
-            table = tuple(part.strip(" \"'") for part in header[1].split("."))
-            here = table
-        elif assignment:
-            here = (*table, *(part.strip("\"'") for part in assignment[1].split(".")))
-        else:
-            continue
-        if here == keys[: len(here)] and (best is None or len(here) > best[0]):
-            best = (len(here), number)
-    return best[1] if best else None
-
-
-def _rule(error: Any, path: tuple[Any, ...]) -> str:
-    """What pydantic found, in our words."""
-    kind, given = error["type"], error["input"]
-    if kind == "extra_forbidden":
-        known = _known_at(path)
-        near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-        return f"unknown word '{path[-1]}': {hint}"
-    if kind == "missing":
-        return "is required"
-    if kind == "value_error":
-        return str(error["ctx"]["error"])
-    if kind in ("model_type", "dict_type"):
-        return f"must be a table, is {given!r}"
-    message = re.sub(r"^Input should be ", "must be ", error["msg"]).replace("Input should have", "must have")
-    shown = "a table" if isinstance(given, Mapping) else repr(given)
-    return f"{message}, is {shown if len(shown) <= 60 else shown[:57] + '...'}"
-
-
-def _known_at(path: tuple[Any, ...]) -> list[str]:
+def _known_at(path: Keys) -> list[str]:
     """The words that a table knows, by the path of one of its keys."""
     table: type[BaseModel] = MachineTable
     for key in path[:-1]:

@@ -3,7 +3,7 @@
 A file must give back the machine that it was written from, number by number, whatever happened to that machine before
 (options, `--set`, transfer modes, `dataclasses.replace`), and must need no other file for it. So a record is one of
 
-- a spec of a preset or bare network, where the spec alone builds an equal machine;
+- a spec of a preset, bare network or family, where the spec alone builds an equal machine;
 - the object of the machine file that it came from, with the links and routes of its graph in it, where nothing was
   changed since;
 - all of it: an object in the form of a machine file with `exact = true`, in which every cost stands with its tag and
@@ -26,7 +26,9 @@ from conset.errors import ConsetError, InputError, unknown_name
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine, ModeCosts
 from conset.machine.words import WORDS, Word, split_options
-from conset.network.routing import Routing
+from conset.network.families.table import FAMILIES, build_family
+from conset.network.planes import base_routing, planes_of
+from conset.network.routing import HASHED, Routing
 from conset.network.topology import Topology
 from conset.units import MAX_TIME_S
 
@@ -58,7 +60,7 @@ def machine_of_record(record: str | Mapping[str, Any]) -> Machine:
             return machine_from_spec(_spec_with_units(record))
         name = record.partition(":")[0]
         if name.isidentifier():
-            raise unknown_name("machine", name, (*PRESETS, *KINDS))
+            raise unknown_name("machine", name, (*PRESETS, *KINDS, *FAMILIES))
     except ConsetError as error:
         raise InputError(str(error)) from None
     except RecursionError:
@@ -102,6 +104,8 @@ def _same_topology(one: Topology, other: Topology) -> bool:
         return False
     if one.kind != "graph":
         return True
+    if not _same_standing(one, other):
+        return False
     arrays = [(t.link_source, t.link_target, t.widths()) for t in (one, other)]
     same = all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
     if one.link_rate_Bps is None or other.link_rate_Bps is None:
@@ -109,8 +113,14 @@ def _same_topology(one: Topology, other: Topology) -> bool:
     return same and np.array_equal(one.link_rate_Bps, other.link_rate_Bps)
 
 
+def _same_standing(one: Topology, other: Topology) -> bool:
+    """Whether nodes have the same levels, groups and places, which routes and pictures read."""
+    pairs = ((one.level, other.level), (one.group, other.group), (one.place, other.place))
+    return all(a is b if a is None or b is None else np.array_equal(a, b) for a, b in pairs)
+
+
 def _same_routing(one: Routing, other: Routing, kind: str) -> bool:
-    if one.rule != other.rule or (kind != "graph" and one.tie != other.tie):
+    if (one.rule, one.seed) != (other.rule, other.seed) or (kind != "graph" and one.tie != other.tie):
         return False
     tables = ((one.table_offsets, other.table_offsets), (one.table_links, other.table_links))
     return all(a is b if a is None or b is None else np.array_equal(a, b) for a, b in tables)
@@ -138,7 +148,7 @@ def _object_of(machine: Machine) -> dict[str, Any]:
     return {
         "name": machine.name,
         "exact": True,
-        "network": _network_of(machine.topology, machine.routing),
+        "network": _network_of(machine.topology, machine.routing, machine.costs.link_Bps),
         "costs": base,
         "limits": {**machine.limits.to_object(), "methods": list(machine.limits_methods)},
         "methods": _methods_of(base, machine.method_costs),
@@ -223,9 +233,15 @@ def _in_unit(number: float, unit: str) -> str:
     return f"{int(number) if whole else float(number)!r} {unit}"
 
 
-def _network_of(topology: Topology, routing: Routing) -> dict[str, Any]:
+def _network_of(topology: Topology, routing: Routing, link_Bps: float) -> dict[str, Any]:  # noqa: N803
     """The `[network]` table that builds these again."""
+    planes = planes_of(topology)
+    if planes is not None and routing.rule in ("planes", "shortest-path"):
+        own = _network_of(planes.base, base_routing(planes.base, routing.tie), link_Bps)
+        return {**own, "planes": planes.count, "routing": routing.rule}
     if topology.kind == "graph":
+        if routing.rule != "table" and _words_say(topology, link_Bps):
+            return {"family": topology.family, **_rule_of(routing)}
         return _graph_of(topology, routing)
     size: dict[str, Any] = {"sides": list(topology.sides)}
     if topology.kind == "hypercube":
@@ -233,6 +249,16 @@ def _network_of(topology: Topology, routing: Routing) -> dict[str, Any]:
     elif topology.kind in ("ring", "crossbar"):
         size = {"nodes": topology.nodes}
     return {"kind": topology.kind, **size, "width": topology.width, "routing": routing.rule, "tie": routing.tie}
+
+
+def _words_say(topology: Topology, link_Bps: float) -> bool:  # noqa: N803
+    """Whether the words of a family alone build this very network beside this `link`."""
+    if not topology.family:
+        return False
+    try:
+        return topology == build_family(topology.family, link_Bps=link_Bps)
+    except ConsetError:
+        return False
 
 
 @lru_cache(maxsize=4)
@@ -252,9 +278,17 @@ def _graph_of(topology: Topology, routing: Routing) -> dict[str, Any]:
         table["rates"] = [_in_unit(rate, "B/s") for rate in topology.link_rate_Bps.tolist()]
     if topology.labels:
         table["labels"] = list(topology.labels)
+    for word, numbers in (("level", topology.level), ("group", topology.group), ("place", topology.place)):
+        if numbers is not None:
+            table[word] = numbers.tolist()
     if routing.rule == "table":
         return {**table, "routes": _routes_of(topology, routing)}
-    return {**table, "routing": routing.rule}
+    return {**table, **_rule_of(routing)}
+
+
+def _rule_of(routing: Routing) -> dict[str, Any]:
+    """A rule by its name, with the seed of its hash."""
+    return {"routing": routing.rule, **({"hash": routing.seed} if routing.rule in HASHED else {})}
 
 
 def _routes_of(topology: Topology, routing: Routing) -> list[list[int]]:

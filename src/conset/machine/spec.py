@@ -2,11 +2,13 @@
 
     iwarp:8x8   ipsc860:64   delta:16x32   paragon:16x16         presets; sizes have defaults
     mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   bare networks
-    cluster.toml   net.graphml   net.gml   net.edges              files
+    fat-tree:k=16,taper=2   dragonfly:groups=9,routers=4,nodes=2  … families (`conset.network.families.table`)
+    cluster.toml   net.graphml   net.gml   net.edges              files; also TopoHub's .json, htsim's .topo, .anynet
 
 Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
 machine files and in `--set`), `mode=spooling` for a transfer mode of a preset, and for the network `tie=plus`,
-`routing=no-wrap`, `width=2`, `dead=3;7` (nodes), `dead=3-4` (both links between two nodes).
+`routing=no-wrap`, `hash=7` (the seed of `routing=ecmp` and `valiant`), `width=2`, `planes=2` (that many of it side by
+side), `dead=3;7` (nodes), `dead=3-4` (both links between two nodes).
 
 `dead` leaves the graph of the surviving nodes: numbered densely in their old order, as ranks live on the first
 endpoints, each labelled with its old id, shortest paths for routes. A pattern sees that many fewer ranks.
@@ -34,18 +36,25 @@ nothing else. Machine files take them too for words they leave out.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any, overload
+
+import numpy as np
 
 from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs, Provenance
 from conset.machine.machine import Machine, with_mode
 from conset.machine.words import ALIASES, GIVEN, WORDS, changed_costs, current_word, split_options, stated_costs
+from conset.network.families.table import FAMILIES, Family, build_family
 from conset.network.graph import without
-from conset.network.routing import RULES, TIES, Routing
+from conset.network.graph_files import GRAPH_READERS
+from conset.network.planes import build_planes, planes_of
+from conset.network.routing import HASHED, RULES, TIES, Routing
 from conset.network.topology import MAX_NODES, Topology
 
 DEFAULTS: dict[str, Any] = {
@@ -78,11 +87,17 @@ KINDS = ("mesh", "torus", "hypercube", "ring", "crossbar")
 DEFAULT_SIZE = {"mesh": "8x8", "torus": "8x8", "hypercube": "6", "ring": "8", "crossbar": "64"}
 MAX_DIMENSIONS = MAX_NODES.bit_length() - 1
 """Of a hypercube."""
-PRESETS = ("iwarp", "ipsc860", "delta", "paragon")
-"""Machines of the texts; each is `presets/<name>.toml`."""
+TEXTS = ("iwarp", "ipsc860", "delta", "paragon")
+"""Machines of the texts."""
+TODAY = ("bluegene-q", "dgx-h100", "ethernet", "frontier", "fugaku", "tpu-v4")
+"""Machines of today."""
+PRESETS = (*TEXTS, *TODAY)
+"""All presets; each is `presets/<name>.toml`."""
 
-NETWORK_OPTIONS = ("routing", "tie", "width", "dead")
-FILE_SUFFIXES = (".toml", ".graphml", ".gml", ".edges", ".edgelist", ".txt")
+_FAMILY_OPTIONS = ("routing", "hash")
+"""Options of a family's machine that are neither its parameters nor costs."""
+NETWORK_OPTIONS = ("routing", "hash", "tie", "width", "planes", "dead")
+FILE_SUFFIXES = (".toml", *GRAPH_READERS)
 _SETTING = "conset.machine.spec.with_settings"
 """What changes the costs of a machine of a file."""
 
@@ -132,18 +147,22 @@ def build_topology(kind: str, sizes: tuple[int, ...], width: int = 1) -> Topolog
     return Topology.crossbar(sizes[0])
 
 
-def build_routing(kind: str, rule: str | None = None, tie: str | None = None) -> Routing:
+def build_routing(kind: str, rule: str | None = None, tie: str | None = None, seed: int | None = None) -> Routing:
     """A rule for paths by its name; None is the kind's usual one.
 
     Raises:
-        UsageError: a rule that the kind does not know, or an unknown tie; with the nearest known one.
+        UsageError: a rule that the kind does not know, or an unknown tie; with the nearest known one; the seed of a
+            hash for a rule without one.
     """
-    rules = [known for known in RULES[kind] if known != "table"]
+    rules = [known for known in RULES[kind] if known not in ("table", "planes")]
     if rule is not None and rule not in rules:
         raise unknown_name(f"routing of a {kind}", rule, rules)
     if tie is not None and tie not in TIES:
         raise unknown_name("tie", tie, TIES)
-    return Routing(rule or RULES[kind][0], tie or "parity")
+    rule = rule or RULES[kind][0]
+    if seed is not None and rule not in HASHED:
+        raise UsageError(f"hash={seed}: is the seed of a routing by hash ({', '.join(HASHED)}), the routing is {rule}")
+    return Routing(rule, tie or "parity", seed=seed or 0)
 
 
 def build_bare(name: str, kind: str, sizes: tuple[int, ...]) -> Machine:
@@ -156,7 +175,12 @@ def build_bare(name: str, kind: str, sizes: tuple[int, ...]) -> Machine:
 
 
 def machine_of_topology(topology: Topology) -> Machine:
-    """A network with its usual routing and the default costs; a regular one has the name of its spec."""
+    """A network with its usual routing and the default costs; one that words say has the name of its spec."""
+    if planes_of(topology) is not None:
+        return Machine(topology.family, topology, Routing.default(topology), default_costs())
+    if topology.family:
+        costs = with_own_ports(default_costs(), topology)
+        return Machine(topology.family, topology, family_routing(topology), costs)
     sizes = (topology.dimensions,) if topology.kind == "hypercube" else topology.sides or (topology.nodes,)
     name = f"{topology.kind}:{'x'.join(str(size) for size in sizes)}"
     if topology.width > 1:
@@ -190,7 +214,18 @@ def with_settings(target: Costs | Machine, text: str) -> Costs | Machine:
     if "mode" in dict(settings):
         target = replace(with_mode(target, dict(settings)["mode"]), name=target.name)
         settings = [pair for pair in settings if pair[0] != "mode"]
-    return target.with_costs(lambda costs: stated_costs(costs, settings, GIVEN))
+    return _with_family_rates(target.with_costs(lambda costs: stated_costs(costs, settings, GIVEN)), target)
+
+
+def _with_family_rates(machine: Machine, before: Machine) -> Machine:
+    """With links as fast as the multiples of `link` that its family's words say, where that is another `link` now."""
+    family, link = machine.topology.family, machine.costs.link_Bps
+    if not family or link == before.costs.link_Bps or planes_of(machine.topology) is not None:
+        return machine
+    if before.topology != build_family(family, link_Bps=before.costs.link_Bps):
+        return machine  # somebody gave the links other rates
+    topology = build_family(family, link_Bps=link)
+    return replace(machine, topology=topology).with_costs(lambda costs: with_own_ports(costs, topology))
 
 
 def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
@@ -228,18 +263,20 @@ def parse_machine(spec: str | Mapping[str, Any]) -> Machine:
         )
     if os.path.exists(text):
         raise InputError(f"{path}: a machine's suffix must be one of {', '.join(FILE_SUFFIXES)}, is '{path.suffix}'")
-    raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS))
+    raise unknown_name("machine", head.split(":", 1)[0], (*PRESETS, *KINDS, *FAMILIES))
 
 
 def is_spec(text: str) -> bool:
-    """Whether a spec is the name of a preset or bare network with options, and no file."""
-    return text.split(",", 1)[0].split(":", 1)[0].strip() in (*PRESETS, *KINDS)
+    """Whether a spec is the name of a preset, bare network or family with options, and no file."""
+    return text.split(",", 1)[0].split(":", 1)[0].strip() in (*PRESETS, *KINDS, *FAMILIES)
 
 
 def machine_from_spec(text: str) -> Machine:
-    """A preset or bare network with its options; opens no file. Raises as `parse_machine`."""
+    """A preset, bare network or family with its options; opens no file. Raises as `parse_machine`."""
     head, _, rest = text.partition(",")
     name, colon, size = (part.strip() for part in head.partition(":"))
+    if name in FAMILIES:
+        return _of_family(name, size, rest)
     if colon and not size:
         raise UsageError(f"{head}: a size is required after ':'")
     _refuse_sides(name, size, rest)
@@ -255,6 +292,70 @@ def machine_from_spec(text: str) -> Machine:
         raise UsageError(f"{head}: {error}") from None
 
 
+def _of_family(name: str, size: str, rest: str) -> Machine:
+    """A family's machine: its parameters and the options of machines share one list."""
+    family = FAMILIES[name]
+    _refuse_bare(family, f"{size},{rest}")
+    options = [current_word(*option) for option in split_options(f"{size},{rest}")]
+    known = (*family.words, *_FAMILY_OPTIONS, *WORDS, *ALIASES)
+    for word, value in options:
+        if word == "mode":
+            raise UsageError(f"mode={value}: {name} has no transfer modes")
+        if word not in known:
+            raise unknown_name(f"option of {name}", word, known)
+    own = [pair for pair in options if pair[0] in family.words]
+    network = dict(pair for pair in options if pair[0] in _FAMILY_OPTIONS)
+    words = family.spec(family.read(own))
+    others = [pair for pair in options if pair not in own]
+    costs = stated_costs(default_costs(), [pair for pair in others if pair[0] not in _FAMILY_OPTIONS], GIVEN)
+    try:
+        machine = machine_of_family(words, costs, network.get("routing"), _seed(network))
+    except InputError as error:
+        raise UsageError(f"{words}: {error}") from None
+    machine = replace(machine, name=",".join([words, *(f"{word}={value}" for word, value in others)]))
+    object.__setattr__(machine, "origin", "name")  # nobody else has the machine yet
+    return machine
+
+
+def machine_of_family(words: str, costs: Costs, rule: str | None = None, seed: int | None = None) -> Machine:
+    """A family's network with `costs`: rates in multiples are those of its `link`, ports unstated those of hosts.
+
+    Raises:
+        UsageError: an unknown family, parameter or routing, or a value out of range.
+        InputError: parameters that do not fit each other.
+    """
+    topology = build_family(words, link_Bps=costs.link_Bps)
+    return Machine(topology.family, topology, family_routing(topology, rule, seed), with_own_ports(costs, topology))
+
+
+def family_routing(topology: Topology, rule: str | None = None, seed: int | None = None) -> Routing:
+    """A rule by its name; None: the usual one of the network's family, or of its kind where it is no family's."""
+    if rule is None and planes_of(topology) is not None:
+        return Routing.default(topology)
+    if rule is None and topology.family:
+        rule = FAMILIES[topology.family.partition(":")[0]].routing
+    return build_routing(topology.kind, rule, seed=seed)
+
+
+def with_own_ports(costs: Costs, topology: Topology) -> Costs:
+    """With ports, where nobody stated them, as fast as the links of an endpoint that hangs on switches.
+
+    So a host's link is what limits it, whatever its rate; `port=25GB/s` states another limit.
+    """
+    said = [costs.provenance.get(word) for word in ("port", "port_out", "port_in")]
+    if planes_of(topology) is not None:  # whose endpoints' links are no limit
+        return costs
+    if not topology.family or topology.level is None or any(each and each.tag != "default" for each in said):
+        return costs
+    hosts = topology.level[topology.link_source] == 0
+    if not hosts.any() or (topology.level[topology.link_target[hosts]] == 0).any() or costs.link_Bps == inf:
+        return costs
+    own = topology.link_rate_Bps
+    rate = topology.widths()[hosts] * (costs.link_Bps if own is None else own[hosts])
+    least = float(np.bincount(topology.link_source[hosts], rate, topology.endpoints).min())
+    return changed_costs(costs, [("port", f"{least!r} B/s")], Provenance("default", "the links of an endpoint"))
+
+
 def _refuse_sides(name: str, size: str, rest: str) -> None:
     """Sides that are written with commas."""
     parts = [part.strip() for part in rest.split(",")]
@@ -265,9 +366,24 @@ def _refuse_sides(name: str, size: str, rest: str) -> None:
         raise UsageError(f"machine '{name}:{size},{rest}': sides are joined by x: did you mean {meant}?")
 
 
+def _refuse_bare(family: Family, text: str) -> None:
+    """A size without the word of its parameter, as `fat-tree:8`, and sides that are written with commas."""
+    items = [item for part in text.split(",") if (item := part.strip())]
+    bare = next((k for k, item in enumerate(items) if re.fullmatch(r"\d+(x\d+)*", item)), None)
+    if bare is None:
+        return
+    if bare and re.fullmatch(r"\w+=\d+(x\d+)*", items[bare - 1]):
+        meant = [*items[: bare - 1], f"{items[bare - 1]}x{items[bare]}", *items[bare + 1 :]]
+    else:
+        meant = [*items[:bare], f"{family.parameters[0].name}={items[bare]}", *items[bare + 1 :]]
+    raise UsageError(
+        f"{family.name}: '{items[bare]}': expected WORD=VALUE: did you mean {family.name}:{','.join(meant)}?"
+    )
+
+
 def _from_name(name: str, size: str, mode: str) -> Machine:
     if name in PRESETS:
-        from conset.machine.file import load_preset
+        from conset.machine.preset import load_preset
 
         return load_preset(name, size, mode)
     if mode:
@@ -302,7 +418,9 @@ def _with_network(machine: Machine, options: Mapping[str, str]) -> Machine:
             raise UsageError(f"width={options['width']}: must be at least 1")
         sizes = (topology.dimensions,) if kind == "hypercube" else topology.sides
         topology = build_topology(kind, sizes, width)
-    routing = build_routing(kind, options.get("routing"), options.get("tie", machine.routing.tie))
+    if "planes" in options:
+        return _with_planes(machine, topology, options)
+    routing = build_routing(kind, options.get("routing"), options.get("tie", machine.routing.tie), _seed(options))
     if "dead" not in options:
         return replace(machine, topology=topology, routing=routing)
     if kind == "crossbar":
@@ -313,6 +431,23 @@ def _with_network(machine: Machine, options: Mapping[str, str]) -> Machine:
     nodes = [_whole(part, "dead") for part in parts if "-" not in part]
     links = [_pair(part) for part in parts if "-" in part]
     return replace(machine, topology=without(topology, nodes, links), routing=Routing("shortest-path"))
+
+
+def _with_planes(machine: Machine, base: Topology, options: Mapping[str, str]) -> Machine:
+    if "dead" in options:
+        raise UsageError("dead: nodes and links of planes cannot be taken out; give planes or dead")
+    count = _whole(options["planes"], "planes")
+    tie = build_routing(base.kind, None, options.get("tie", machine.routing.tie)).tie
+    if count == 1 and "routing" not in options:
+        return replace(machine, topology=base, routing=replace(machine.routing, tie=tie))
+    rule = options.get("routing", "planes")
+    if rule not in ("planes", "shortest-path"):
+        raise unknown_name("routing over planes", rule, ("planes", "shortest-path"))
+    return replace(machine, topology=build_planes(base, count), routing=Routing(rule, tie))  # type: ignore[arg-type]
+
+
+def _seed(options: Mapping[str, str]) -> int | None:
+    return _whole(options["hash"], "hash") if "hash" in options else None
 
 
 def _pair(text: str) -> tuple[int, int]:

@@ -92,6 +92,12 @@ def work_of(machine: Machine, costs: Costs, sync: str) -> Work:
     )  # fmt: skip
 
 
+def link_rates(topology: Topology, costs: Costs) -> NDArray[np.float64]:
+    """shape=(link_slots): the rate of every link with all its width [B/s]."""
+    rate = costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps
+    return rate * topology.widths().astype(np.float64)
+
+
 def link_work(topology: Topology, costs: Costs, width: NDArray[np.int32]) -> NDArray[np.float64]:
     """shape=(link_slots), or (1) where all cost the same, or (0) where none costs anything [s/B] of the whole width."""
     if topology.kind == "crossbar":

@@ -74,7 +74,7 @@ class Word:
 
 GROUPS: dict[str, dict[str, Word]] = {
     "model": {
-        "model": Word(("model",), read_choice("wormhole", "circuit", "flow"), str, "model of simulation"),
+        "model": Word(("model",), read_choice("wormhole", "circuit", "flow", "packet"), str, "model of simulation"),
     },
     "overheads": {
         "overhead": Word(
@@ -86,6 +86,7 @@ GROUPS: dict[str, dict[str, Word]] = {
         ),
         "send_overhead": Word(("send_overhead",), read_steps, write_steps, "s per message"),
         "receive_overhead": Word(("receive_overhead",), read_steps, write_steps, "s per message"),
+        "jitter": Word(("jitter_s",), read_time, format_time, "s per receive, mean"),
         "processors": Word(("processors",), read_choice("one", "two", "shared"), str, "per rank; shared: per node"),
         "preempts": Word(("preempts",), read_flag, write_plain, "yes or no"),
     },
@@ -112,6 +113,9 @@ GROUPS: dict[str, dict[str, Word]] = {
     "slots": {
         "in_flight": Word(("in_flight",), read_count_or_all, write_count, "messages per rank"),
         "lanes": Word(("lanes",), read_count, write_plain, "per link"),
+        "packet": Word(("packet_B",), read_size_or(inf), write_size, "B"),
+        "link_buffers": Word(("link_buffers_B",), read_size_or(inf), write_size, "B per link"),
+        "window": Word(("window_B",), read_size_or(inf), write_size, "B per message"),
     },
     "receiving": {
         "receive": Word(("receive",), read_choice("before", "after"), str, "when its overhead is paid"),

@@ -23,6 +23,7 @@ from conset.placement.annealed import place_annealed, place_annealed_bytes
 from conset.placement.bisection import place_bisection
 from conset.placement.plain import place_gray, place_identity, place_random
 from conset.placement.site import PlacementProblem
+from conset.units import count_of
 
 PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
     "identity": place_identity,
@@ -145,7 +146,7 @@ def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: i
             )
         count[node] += 1
         if count[node] > ranks_per_node:
-            rule = f"at most {ranks_per_node} ranks a node (ranks_per_node)"
+            rule = f"at most {count_of(ranks_per_node, 'rank')} a node (ranks_per_node)"
             raise InputError(f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}")
     placement: NDArray[np.int32] = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
     return placement

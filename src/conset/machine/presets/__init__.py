@@ -1,1 +1,1 @@
-"""The machines of the texts, one TOML file each; `machine.file.load_preset` reads them."""
+"""Machines by name, one TOML file each; `machine.preset.load_preset` reads them."""
