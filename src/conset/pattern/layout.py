@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from conset.arrays import ValueObject, check_offsets, check_range, frozen_ints
 from conset.errors import InputError, UsageError
 from conset.pattern.pattern import Pattern
+from conset.units import count_of
 
 Kind = Literal["ghost", "shared"]
 
@@ -77,7 +78,9 @@ class Layout(ValueObject):
 
     def _check_messages(self) -> None:
         if self.target.shape != self.source.shape:
-            raise InputError(f"target has {self.target.size} entries, source {self.source.size}: must agree")
+            raise InputError(
+                f"target has {count_of(self.target.size, 'entry', 'entries')}, source {self.source.size}: must agree"
+            )
         if (self.source == self.target).any():
             m = int(np.argmax(self.source == self.target))
             raise InputError(f"message {m}: from rank {self.source[m]} to itself")
@@ -231,8 +234,8 @@ class Layout(ValueObject):
         """
         if (pattern.ranks, pattern.messages) != (self.ranks, self.messages):
             raise InputError(
-                f"layout of {self.ranks} ranks and {self.messages} messages, the pattern has {pattern.ranks} and "
-                f"{pattern.messages}: must agree"
+                f"layout of {count_of(self.ranks, 'rank')} and {count_of(self.messages, 'message')}, "
+                f"the pattern has {pattern.ranks} and {pattern.messages}: must agree"
             )
         size = np.diff(self.item_offsets) * self.word
         wrong = np.flatnonzero(

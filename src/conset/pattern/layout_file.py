@@ -13,6 +13,7 @@ from conset.arrays import frozen_ints
 from conset.errors import InputError, UsageError
 from conset.files import replacing, require_file
 from conset.pattern.layout import Layout
+from conset.units import count_of
 
 
 def write_layout(layout: Layout, path: str | Path) -> None:
@@ -75,7 +76,7 @@ def _entry(arrays: dict[str, NDArray[Any]], name: str, dimensions: int) -> NDArr
     if name not in arrays:
         raise InputError(f"{name} is missing: no layout")
     if arrays[name].ndim != dimensions:
-        raise InputError(f"{name} has shape {arrays[name].shape}: {dimensions} dimensions required")
+        raise InputError(f"{name} has shape {arrays[name].shape}: {count_of(dimensions, 'dimension')} required")
     return arrays[name]
 
 

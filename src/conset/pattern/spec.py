@@ -121,8 +121,8 @@ def _head(text: str) -> str:
 
 
 def _refuse_options(where: str, options: ReadOptions, takes: tuple[str, ...]) -> None:
-    for name in ("parts", "rows_to"):
-        if getattr(options, name) is not None and name not in takes:
+    for name in ("parts", "rows_to", "word"):
+        if getattr(options, name) != getattr(ReadOptions, name) and name not in takes:
             files = " ".join(suffix for suffix, reader in READERS.items() if name in reader.takes)
             raise UsageError(f"{where}: {name} is for {files} only", options=[name])
 
@@ -178,7 +178,13 @@ def _number(key: str, text: str, minimum: int | None) -> float:
     return value
 
 
-def _argument(key: str, text: str, argument: Argument) -> float | tuple[int, ...]:
+def _argument(key: str, text: str, argument: Argument) -> float | str | tuple[int, ...]:
+    if isinstance(argument.default, str):
+        if text not in argument.choices:
+            raise unknown_name(key, text, argument.choices)
+        return text
+    if argument.in_bytes:
+        return _at_least_one(text, key)
     if isinstance(argument.default, tuple):
         return tuple(_whole(key, side, 1) for side in text.split("x"))
     if isinstance(argument.default, float):
@@ -192,14 +198,17 @@ def _generate(text: str, topology: Topology | None, ranks: int | None, seed: int
         raise unknown_name("pattern", name, GENERATORS)
     row: Generator = GENERATORS[name]
     options = _options(text, name, {**row.arguments, **COMMON})
-    sizes = parse_sizes(options.pop("size", DEFAULT_SIZE))
+    given = options.pop("size", None)
+    sizes = parse_sizes(given or DEFAULT_SIZE)
     ranks = _whole("ranks", options.pop("ranks"), 1, MAX_RANKS) if "ranks" in options else ranks
     if ranks is None:
         raise UsageError(f"pattern '{text}': ranks=N required where no machine says how many there are")
     random = np.random.default_rng(_whole("seed", options.pop("seed", str(seed)), 0))
-    arguments = {key: argument.default for key, argument in row.arguments.items()}
+    arguments: dict[str, object] = {key: argument.default for key, argument in row.arguments.items()}
     arguments.update({key: _argument(key, value, row.arguments[key]) for key, value in options.items()})
     partners = row.function(Setting(ranks, topology, random), **arguments)
+    if partners.size is not None and given is None:
+        return Pattern(ranks, partners.offsets, partners.target, partners.size, None, partners.local_bytes, text)
     size = sizes.draw(partners.target.size + partners.local, random)
     remote, local = size[: partners.target.size], size[partners.target.size :]
     return Pattern(ranks, partners.offsets, partners.target, remote, None, int(local.sum()), text)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.network.topology import Topology
+from conset.units import MAX_SIZE_B
 
 MAX_MESSAGES = int(np.iinfo(np.int32).max)
 """A message index is an int32."""
@@ -37,11 +38,15 @@ class Partners:
         offsets: shape=(ranks + 1), int64.
         target: shape=(messages), int32, rising within a row; `target[m]` receives message `m`.
         local: how many ranks send to themselves: no messages, but bytes that stay local.
+        size: shape=(messages), int64 [B], all above 0, of a pattern that says how much is sent; else None.
+        local_bytes: what ranks send to themselves where `size` is there [B].
     """
 
     offsets: NDArray[np.int64]
     target: NDArray[np.int32]
     local: int = 0
+    size: NDArray[np.int64] | None = None
+    local_bytes: int = 0
 
 
 def require(holds: bool, name: str, required: str, given: str) -> None:
@@ -72,6 +77,26 @@ def partners_of_pairs(ranks: int, source: NDArray[np.integer], target: NDArray[n
     key = key[first]
     offsets = np.searchsorted(key, np.arange(ranks + 1, dtype=np.int64) * ranks).astype(np.int64)
     return Partners(offsets, (key % ranks).astype(np.int32))
+
+
+def partners_of_volumes(
+    ranks: int, source: NDArray[np.integer], target: NDArray[np.integer], size: NDArray[np.integer]
+) -> Partners:
+    """Partners and sizes from pairs in any order: repeated pairs add up, nothing sends nothing.
+
+    Raises:
+        InputError: sizes that no index of bytes holds.
+    """
+    total = size.sum(dtype=np.float64)
+    require(total <= MAX_SIZE_B, "sizes", "at most 2^62 B together", f"{total:.3g} B")
+    key, where = np.unique(source.astype(np.int64) * ranks + target, return_inverse=True)
+    volume = np.zeros(key.size, np.int64)
+    np.add.at(volume, where.ravel(), size.astype(np.int64))
+    own = key // ranks == key % ranks
+    local = volume[own & (volume > 0)]
+    key, volume = key[~own & (volume > 0)], volume[~own & (volume > 0)]
+    offsets = np.searchsorted(key, np.arange(ranks + 1, dtype=np.int64) * ranks).astype(np.int64)
+    return Partners(offsets, (key % ranks).astype(np.int32), local.size, volume, int(local.sum()))
 
 
 def partners_of_map(target: NDArray[np.integer]) -> Partners:

@@ -14,7 +14,7 @@ from conset.errors import InputError, UsageError, shortened
 from conset.files import read_text, whole_number
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
-from conset.units import parse_size
+from conset.units import count_of, parse_size
 
 _REQUIRED = ("source", "target", "bytes")
 _HEADER = "source,target,bytes or source,target,bytes,after"
@@ -60,7 +60,7 @@ def _read_matrix(path: Path, text: str) -> Pattern:
         rows = []
         for number, fields in _lines(text):
             if len(fields) != len(numbers):
-                shape = f"{len(numbers)} lines but {len(fields)} columns here"
+                shape = f"{count_of(len(numbers), 'line')} but {count_of(len(fields), 'column')} here"
                 raise InputError(f"{path}, line {number}: a square matrix required, given {shape}")
             rows.append([_size(word, f"{path}, line {number}, column {c}") for c, word in enumerate(fields, 1)])
         matrix = np.array(rows, np.int64)

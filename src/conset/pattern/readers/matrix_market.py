@@ -23,6 +23,7 @@ from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located, require_ranks, require_square, whole_bytes
 from conset.pattern.readers.halo import ghost_layout
 from conset.pattern.readers.partition import Graph, partition_rows
+from conset.units import count_of
 
 _BANNER = re.compile(rb"%%?MatrixMarket[ \t]+matrix[ \t]+(\w+)[ \t]+([\w-]+)[ \t]+([\w-]+)[ \t]*", re.IGNORECASE)
 _SIZES = re.compile(rb"([0-9]{1,19})(?:[ \t]+([0-9]{1,19}))(?:[ \t]+([0-9]{1,19}))?")
@@ -139,7 +140,7 @@ def halo_of_rows(
 def _first_rows(path: Path, size: int, ranks: int) -> NDArray[np.int64]:
     """shape=(ranks + 1): where the rows of each rank begin."""
     if ranks > size:
-        raise InputError(f"{path}: rows_to {ranks}: must be at most its {size} rows", options=["rows_to"])
+        raise InputError(f"{path}: rows_to {ranks}: must be at most its {count_of(size, 'row')}", options=["rows_to"])
     require_ranks(ranks, f"{path}: rows_to", options=["rows_to"])
     return np.arange(ranks + 1) * (size // ranks) + np.minimum(np.arange(ranks + 1), size % ranks)
 
@@ -194,7 +195,8 @@ def checked_text(path: Path) -> Text:
     found = content.count(b"\n", begin) - len(_BLANK.findall(content, begin))
     if found != promised:
         state = "truncated: " if found < promised else ""
-        raise InputError(f"{path}: {state}the header promises {promised} entries, the file has {found}")
+        entries = "1 entry" if promised == 1 else f"{promised} entries"
+        raise InputError(f"{path}: {state}the header promises {entries}, the file has {found}")
     if content.find(b"+", begin) >= 0:  # SciPy does not read a plus in front of a number
         content = content[:begin] + _PLUS.sub(b"", content[begin:])
     return Text(content, field)

@@ -81,7 +81,7 @@ def partition_vtk(path: Path, options: ReadOptions) -> Partition:
 
 def partition_vtu(path: Path, options: ReadOptions) -> Partition:
     """The halo exchange of a VTK mesh in XML; raises what `partition_gmsh` raises."""
-    require_no_doctype(path, b"VTKFile")
+    require_no_doctype(path)
     return _read_cells(path, "vtu", options)
 
 

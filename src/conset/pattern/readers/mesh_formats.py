@@ -70,7 +70,7 @@ MESHES = {
 """Suffix → format of what meshio reads, beside Gmsh and VTK."""
 
 _HEAD = 1 << 16
-"""Bytes in which a mesh in XML has begun."""
+"""Bytes in which a mesh in XML has begun, but for long comments."""
 _AT_END = 1000
 """Reads at the end of a file after which a parser would go on without end."""
 
@@ -81,12 +81,27 @@ def require_library(name: str) -> None:
         raise MissingExtraError(name, "hdf")
 
 
-def require_no_doctype(path: Path, root: bytes) -> None:
-    """Checks that an XML file declares no document type: a few entities that name each other fill any memory."""
-    with path.open("rb") as handle:
-        head = handle.read(_HEAD)
-    if b"<!DOCTYPE" in head.partition(b"<" + root)[0] or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+def require_no_doctype(path: Path) -> None:
+    """Checks that an XML file declares no document type: a few entities that name each other fill any memory.
+
+    Raises:
+        InputError: it does.
+    """
+    from xml.parsers.expat import ExpatError, ParserCreate
+
+    def refuse(*_: object) -> None:
         raise InputError(f"{path}: no valid {path.suffix[1:]} mesh: a document type declaration is not read")
+
+    begun: list[str] = []
+    parser = ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = lambda tag, _: begun.append(tag)
+    with path.open("rb") as handle:
+        while not begun and (part := handle.read(_HEAD)):
+            try:
+                parser.Parse(part)
+            except ExpatError:
+                return  # for the reader itself to say
 
 
 def require_line(path: Path, what: str, *, skip: int = 0) -> None:

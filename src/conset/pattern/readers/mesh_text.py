@@ -31,7 +31,7 @@ def read_xdmf(path: Path) -> Any:
     from meshio.xdmf.common import xdmf_to_numpy_type
     from meshio.xdmf.main import XdmfReader
 
-    require_no_doctype(path, b"Xdmf")
+    require_no_doctype(path)
 
     class Reader(XdmfReader):  # type: ignore[misc]  # meshio has no types
         def _read_data_item(self, data_item: ElementTree.Element, root: Any = None) -> Any:
@@ -60,7 +60,7 @@ def read_dolfin(path: Path) -> Any:
     """
     import meshio
 
-    require_no_doctype(path, b"dolfin")
+    require_no_doctype(path)
     with path.open("rb") as file:
         kind, points, cells, said = _dolfin_entries(file)
     for name, found in (("vertices", points), ("cells", cells)):

@@ -13,6 +13,7 @@ from conset.arrays import frozen_ints
 from conset.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix, whole_bytes
+from conset.units import count_of
 
 
 def read_npz(path: Path, options: ReadOptions) -> Pattern:
@@ -72,6 +73,7 @@ def _order(path: Path, arrays: dict[str, NDArray[Any]], entries: int) -> list[tu
     if "after" in arrays and arrays["after"].size:
         after = _integers(path, arrays, "after")
         if after.size != entries:
-            raise InputError(f"{path}: after has {after.size} entries: must be one for each of the {entries} messages")
+            given = count_of(after.size, "entry", "entries")
+            raise InputError(f"{path}: after has {given}: must be one for each of the {count_of(entries, 'message')}")
         pairs.extend((int(a), k) for k, a in enumerate(after) if a != -1)
     return pairs

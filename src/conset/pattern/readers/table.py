@@ -9,6 +9,7 @@ from pathlib import Path
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.csv import read_csv
+from conset.pattern.readers.demand_matrix import read_demand_matrix
 from conset.pattern.readers.entries import ReadOptions
 from conset.pattern.readers.matrix_market import partition_matrix, read_matrix_market
 from conset.pattern.readers.mesh import (
@@ -44,18 +45,21 @@ class Reader:
 
 def _parted(partition: Callable[[Path, ReadOptions], Partition], summary: str) -> Reader:
     """Of a mesh or graph, which is a pattern once it is partitioned."""
-    return Reader(lambda path, options: partition(path, options).pattern, summary, ("parts",), partition)
+    return Reader(lambda path, options: partition(path, options).pattern, summary, ("parts", "word"), partition)
 
 
 READERS: Mapping[str, Reader] = {
     ".mtx": Reader(
-        read_matrix_market, "Matrix Market: entries are bytes, or a matrix that is distributed", ("rows_to", "parts"),
-        partition_matrix,
+        read_matrix_market, "Matrix Market: entries are bytes, or a matrix that is distributed",
+        ("rows_to", "parts", "word"), partition_matrix,
     ),
     ".npz": Reader(read_npz, "NumPy archive: matrix, or source, target, bytes"),
     ".csv": Reader(read_csv, "a square matrix, or messages under source,target,bytes[,after]"),
+    ".json": Reader(
+        read_demand_matrix, "node-link JSON of TopoHub and SNDlib: the demands, in units of `word` bytes", ("word",)
+    ),
     ".pack": Reader(
-        read_spark98, "Spark98: a partitioned mesh with its communication", partition=partition_spark98
+        read_spark98, "Spark98: a partitioned mesh with its communication", ("word",), partition_spark98
     ),
     ".msh": _parted(partition_gmsh, "Gmsh mesh; Ansys mesh"),
     ".vtk": _parted(partition_vtk, "VTK mesh"),
