@@ -26,7 +26,7 @@ from conset.schedule.loads import chosen_links
 from conset.schedule.posting import most_posted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
-from conset.units import format_size, format_time
+from conset.units import count_of, format_size, format_time
 
 ROUNDING = 1e-12
 """Relative: a timetable and a port's work add the same terms in different orders."""
@@ -211,6 +211,11 @@ def _add_up(
 def _formula(schedule: Schedule, policy: Sync) -> str:
     """The formula in words."""
     formula = formula_of(policy)
+    knowledge = schedule.machine.routing.knowledge
+    if knowledge == "hashed" and schedule.route_offsets is None:
+        formula += "; links carry what is expected over the hash, which takes less than is expected of the time"
+    elif knowledge == "adaptive" and schedule.route_offsets is None:
+        formula += "; messages are spread evenly over equal links"
     return formula if schedule.timetable is None else f"{formula}; a phase with a timetable lasts until its last end"
 
 
@@ -272,6 +277,8 @@ def _warnings(schedule: Schedule, costs: Costs, charged: int, policy: Sync) -> t
     barrier = synchronization_s(schedule.machine, costs)
     if charged and tagged is not None and tagged.tag == "unknown":
         lines.append(f"{name}: the cost of a barrier is unknown, charged as {format_time(barrier)}, {charged} in all")
+    if schedule.route_offsets is None:
+        lines += schedule.machine.warnings
     return tuple(lines)
 
 
@@ -286,7 +293,8 @@ def retarget(schedule: Schedule, machine: Machine) -> Schedule:
     if nodes.size and nodes.max() >= endpoints:
         rank = int(np.argmax(nodes))
         raise InputError(
-            f"rank {rank} is on node {nodes[rank]} of {schedule.machine.name}: {machine.name} has {endpoints} endpoints"
+            f"rank {rank} is on node {nodes[rank]} of {schedule.machine.name}: "
+            f"{machine.name} has {count_of(endpoints, 'endpoint')}"
         )
     if _same_network(schedule.machine.topology, machine.topology):
         return replace(schedule, machine=machine)

@@ -51,7 +51,7 @@ from conset.schedule.sync import parse_sync
 from conset.simulation.chains import follow_tables
 from conset.simulation.open_tables import Services, Stations, Ticks, core_tables, default_queue
 from conset.simulation.open_waits import Waiting, require_all
-from conset.simulation.order import check_receives
+from conset.simulation.order import check_receives, require_one_route
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -86,6 +86,7 @@ def simulate_connections(
     settings = settings or Settings()
     costs = machine.costs_for(workload.method)
     check_receives(workload, machine, costs, settings)
+    require_one_route(workload, machine, "connections")
     if workload.phases > 1 and str(parse_sync(settings.sync)) != "barrier":
         raise UsageError(
             f"connections: all nodes switch together: sync must be barrier, is {settings.sync}", options=["sync"]

@@ -29,8 +29,8 @@ from conset.machine.machine import Machine
 from conset.network.routes import core_network
 from conset.schedule.sync import parse_sync
 from conset.simulation.flit_ports import Ports, lane_waits, ports_of
-from conset.simulation.nanoseconds import core_messages, describe_cycle, exchanges_count
-from conset.simulation.order import check_receives
+from conset.simulation.nanoseconds import NS, core_messages, delays, describe_cycle, exchanges_count
+from conset.simulation.order import check_receives, require_one_route
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -152,6 +152,7 @@ def run_flit(
     Raises:
         InputError, NoScheduleError: as `simulate_flit`.
     """
+    require_one_route(workload, machine, "flit")
     topology = machine.topology
     costs = machine.costs_for(workload.method)
     ports = ports_of(topology, machine.routing)
@@ -209,6 +210,7 @@ def _core_execution(workload: Workload, machine: Machine, costs: Costs, settings
         signal_receive=cycles(costs.signal_s / 2), eager=-1.0, buffers=0.0, send=by_message(costs.send_overhead),
         receive=by_message(costs.receive_overhead),
         copy=nothing if costs.copy_Bps == inf else _ceil(workload.bytes / costs.copy_Bps / cycle_s),
+        delay=_ceil(delays(costs, workload) / NS / cycle_s) if costs.jitter_s else nothing,
     )  # fmt: skip
 
 

@@ -7,6 +7,10 @@ at their max-min rate: raise one level for all flows together; a flow runs at we
 route is full. `equal`: all weights are 1; `rtt`: 1 / latency, as in SimGrid. The core solves again only what an event
 touches (`cpp/include/conset/simulation/flow/sharing.hpp`).
 
+Where switches spread messages (`adaptive`), a message takes of each link the part that goes over it, and the fullest
+link on any of its ways holds all of it: its parts are one message, delivered when the last has come. Where a hash draws
+routes the model follows those of the seed.
+
 Exact against SimGrid 4.1 (raw model, full update). What it cannot show: a message that blocks a link while it waits
 for another one; that is the business of `wormhole`.
 
@@ -21,25 +25,11 @@ validity of flow-level TCP network models, ACM TOMACS 23 (2013), DOI 10.1145/251
 
 from __future__ import annotations
 
-import time
-
 from conset import _core
 from conset.errors import UsageError
 from conset.machine.machine import Machine
 from conset.schedule.sync import parse_sync
-from conset.simulation.nanoseconds import (
-    core_execution,
-    core_messages,
-    core_rates,
-    core_stops,
-    exchanges_count,
-    place_waits,
-    release_ns,
-    require_no_cycle,
-    timeline_of,
-    to_ns,
-)
-from conset.simulation.order import check_receives
+from conset.simulation.nanoseconds import core_stops, exchanges_count, play_fluid, to_ns
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
@@ -60,22 +50,23 @@ def simulate_flow(workload: Workload, machine: Machine, settings: Settings | Non
     """
     settings = settings or Settings()
     costs = machine.costs_for(workload.method)
-    check_receives(workload, machine, costs, settings)
     if settings.fairness == "rtt" and (costs.preempts or exchanges_count(costs, parse_sync(settings.sync).kind)):
         raise UsageError(
             f"fairness rtt: {machine.name} weighs exchanges at a node or preempts receives; must be equal",
             options=["fairness"],
         )
-    messages = core_messages(workload, machine, release_ns(workload))
-    execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order != "any")
-    rates = core_rates(workload, machine, costs)
+    if settings.fairness == "rtt" and machine.routing.knowledge == "adaptive":
+        raise UsageError(
+            f"fairness rtt: {machine.name} spreads messages over routes (routing adaptive); must be equal",
+            options=["fairness"],
+        )
     # of the route alone: messages of one route are one flow, whatever steps their latencies have
     rtt_latency = to_ns(costs.inject.seconds[0] + costs.eject.seconds[0])
-    start = time.perf_counter()
-    result = _core.simulate_flow(
-        messages, execution, rates, rtt=settings.fairness == "rtt", rtt_latency=rtt_latency, **core_stops(settings)
-    )
-    elapsed = time.perf_counter() - start
-    require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
-    figures = {"fairness": settings.fairness, "solves": result.solves}
-    return timeline_of(result, workload, machine, settings, model="flow", elapsed_s=elapsed, figures=figures)
+    return play_fluid(
+        "flow", workload, machine, settings,
+        lambda messages, execution, rates: _core.simulate_flow(
+            messages, execution, rates, rtt=settings.fairness == "rtt", rtt_latency=rtt_latency, **core_stops(settings)
+        ),
+        lambda result: {"fairness": settings.fairness, "solves": result.solves},
+        in_list=settings.receive_order != "any",
+    )  # fmt: skip

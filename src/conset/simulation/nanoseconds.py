@@ -1,11 +1,12 @@
 """The core's clock: it counts in nanoseconds; into it go rounded times, out of it comes a `Timeline` in seconds.
 
-What the models of fluids hand to the core alike stands here too: messages, how they are executed, rates; and what a
-deadlock says: the cycle of messages that wait for each other.
+What the models of fluids hand to the core alike stands here too (`play_fluid`): messages, how they are executed, rates;
+and what a deadlock says: the cycle of messages that wait for each other.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from conset.machine.times import synchronization_s
 from conset.network.routes import core_network, core_widths
 from conset.network.topology import Topology
 from conset.schedule.sync import parse_sync
+from conset.simulation.order import check_receives
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Rates, Timeline, mean_latency, phase_ends
 from conset.simulation.workload import Workload
@@ -79,6 +81,7 @@ def core_execution(
         signal_hop=to_ns(costs.hop.at(0)), eager=-1.0 if costs.eager_B is None else costs.eager_B,
         buffers=costs.buffers_B, send=by_message(costs.send_overhead, workload.bytes) + packing,
         receive=by_message(costs.receive_overhead, workload.bytes) + packing, copy=copy,
+        delay=delays(costs, workload),
     )  # fmt: skip
 
 
@@ -96,6 +99,23 @@ def core_rates(workload: Workload, machine: Machine, costs: Costs) -> _core.Flui
         node=per_ns(costs.node_Bps), exchange_weight=costs.exchange_weight,
         latency=by_message(latency, workload.bytes), hop=by_message(costs.hop, workload.bytes),
     )  # fmt: skip
+
+
+def delays(costs: Costs, workload: Workload) -> NDArray[np.float64]:
+    """shape=(messages), or (0) for none: what chance adds to each delivery [ns].
+
+    It is drawn by sender and receiver alone, the same in every run and in every schedule, so that no schedule is
+    chosen for its luck: splitmix64 of both numbers, then the exponential distribution.
+    """
+    if not costs.jitter_s:
+        return NOTHING
+    bits = workload.sending_rank.astype(np.uint64) << np.uint64(32) | workload.receiving_rank.astype(np.uint64)
+    bits += np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ bits >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ bits >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    bits ^= bits >> np.uint64(31)
+    share = (bits >> np.uint64(11)) * 2.0**-53
+    return np.asarray(-np.log1p(-share) * costs.jitter_s * NS)
 
 
 def core_stops(settings: Settings) -> dict[str, Any]:
@@ -120,7 +140,46 @@ def by_message(steps: Steps, size: NDArray[np.int64]) -> NDArray[np.float64]:
     return rounded[np.searchsorted(np.asarray(steps.up_to_B), size)]
 
 
-def timeline_of(
+def play_fluid(
+    model: str,
+    workload: Workload,
+    machine: Machine,
+    settings: Settings,
+    play: Callable[[_core.Messages, _core.Execution, _core.FluidRates], _core.Simulated],
+    figures: Callable[[_core.Simulated], Mapping[str, Any]],
+    *,
+    in_list: bool,
+) -> Timeline:
+    """A workload played by one of the core's models of fluids.
+
+    Args:
+        model: its name.
+        workload: what is sent.
+        machine: its network, routing and costs.
+        settings: how it is executed.
+        play: the core's model, with what it takes besides.
+        figures: of the timeline, out of what the core says.
+        in_list: whether receives go by the list.
+
+    Raises:
+        InputError: more receives than the machine can have posted.
+        NoScheduleError: a deadlock; names the cycle of messages and what they wait for.
+    """
+    costs = machine.costs_for(workload.method)
+    check_receives(workload, machine, costs, settings)
+    messages = core_messages(workload, machine, release_ns(workload))
+    execution = core_execution(workload, machine, costs, settings, in_list=in_list)
+    rates = core_rates(workload, machine, costs)
+    start = time.perf_counter()
+    result = play(messages, execution, rates)
+    elapsed_s = time.perf_counter() - start
+    require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
+    return _timeline_of(
+        result, workload, machine, settings, model=model, elapsed_s=elapsed_s, figures=figures(result)
+    )  # fmt: skip
+
+
+def _timeline_of(
     result: _core.Simulated,
     workload: Workload,
     machine: Machine,
@@ -141,7 +200,7 @@ def timeline_of(
             np.maximum.at(node_end_s, ends, end_s)
         beside = with_computation(costs, node_end_s, np.maximum(out_busy_s, in_busy_s))
     rates = None
-    if settings.record:
+    if settings.record and model != "packet":  # packets have a link's rate or none
         rates = Rates(result.rate_time / NS, result.rate_message.copy(), result.rate * NS)
     return Timeline(
         model=model,

@@ -131,6 +131,8 @@ class MessageTimes:
         buffered = np.zeros(zero.size, bool) if eager is None else (size <= eager) & crosses
         before = np.where(crosses & (costs.receive == "before"), receive, 0.0)
         flow = np.where(crosses, flow, size / costs.copy_Bps)
+        if model == "packet":  # heads pass hops while their first bytes flow
+            latency, flow = latency - hops * hop, flow + hops * hop
         return MessageTimes(
             np.where(asks, 2 * signal, 0.0), send, latency, hop, before, flow, receive - before,
             signal if ready else zero, half, way, buffered,

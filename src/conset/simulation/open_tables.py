@@ -16,6 +16,7 @@ from conset import _core
 from conset.errors import InputError
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
+from conset.machine.times import link_rates
 from conset.network.routes import core_network
 from conset.simulation.chains import Chains
 
@@ -59,9 +60,6 @@ class Services:
             InputError: a rate of a node in and out together that is above that of a port, or counts exchanges apart.
         """
         topology, flit = machine.topology, float(costs.flit_B)
-        rates = np.full(topology.link_slots, costs.link_Bps)
-        if topology.link_rate_Bps is not None:
-            rates = np.asarray(topology.link_rate_Bps, np.float64)
         shared = costs.node_Bps < inf
         out, into = costs.port_out_Bps, costs.port_in_Bps
         if shared:
@@ -71,7 +69,7 @@ class Services:
             if costs.exchange_weight != 1 and "barrier" in costs.exchange_syncs:
                 raise InputError(f"connections: exchange_weight of {machine.name}: must be 1")
             out = into = costs.node_Bps
-        link_s = flit / (rates * topology.widths().astype(np.float64)) if rates.size else np.zeros(0)
+        link_s = flit / link_rates(topology, costs)
         return Services(flit / out, flit / into, link_s, costs.hop.at(flit), shared)
 
 

@@ -17,6 +17,16 @@ Rows = list[tuple[int, NDArray[np.int32]]]
 """(rank, its messages in list order)."""
 
 
+def require_one_route(workload: Workload, machine: Machine, model: str) -> None:
+    """Raises InputError where messages are spread over many routes, of which `model` knows one."""
+    if machine.routing.knowledge == "adaptive" and not workload.link_offsets.size:
+        raise InputError(
+            f"{model}: {machine.name} spreads every message over several routes (routing adaptive), where {model} "
+            "follows one: model flow shares links in such parts; or state another routing",
+            options=["model"],
+        )
+
+
 def in_list_order(workload: Workload, rank: NDArray[np.int32]) -> Rows:
     """The messages of every rank in list order; `rank[m]` is the rank of message m at one end."""
     if not workload.messages:

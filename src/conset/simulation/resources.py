@@ -22,6 +22,19 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Spread:
+    """How messages are spread over links.
+
+    Attributes:
+        share: shape=(links of all messages), float64: the part of a message on each of its links.
+        hops: shape=(messages), int64: links from its source to its target.
+    """
+
+    share: Floats
+    hops: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Resources:
     """Links, ports and nodes with a finite rate, numbered as in `Timeline.held_by`.
 
@@ -29,11 +42,12 @@ class Resources:
         capacity: shape=(resources), float64 [B/s], infinite where nothing limits; flits in a second for `flit`.
         offsets: shape=(messages + 1), int64.
         items: the resources of message m are `items[offsets[m] : offsets[m + 1]]`, its links first.
-        weight: shape=(items), float64: what a byte counts there at least; below 1 in `node` for an exchange.
+        weight: shape=(items), float64: what a byte counts there at least; below 1 in `node` for an exchange, on links
+            the part of the message that takes it.
         slowest: shape=(messages), float64 [B/s]: the least rate of one unit of width, port or node on its way; of the
-            whole width for `connections`.
+            whole width for `connections` and where messages are spread.
         bytes: shape=(messages), int64 [B]; flits for `flit`.
-        hops: shape=(messages), int64: links of each route.
+        hops: shape=(messages), int64: links of each route, of any where a message is spread.
         partner: shape=(messages), int64: the other message of a synchronized exchange, or -1.
     """
 
@@ -48,30 +62,45 @@ class Resources:
 
     @staticmethod
     def of(
-        workload: Workload, machine: Machine, settings: Settings, model: str, offsets: Ints, links: NDArray[np.int32]
-    ) -> Resources:
-        """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route."""
+        workload: Workload, machine: Machine, settings: Settings, model: str, offsets: Ints, links: NDArray[np.int32],
+        spread: Spread | None = None,
+    ) -> Resources:  # fmt: skip
+        """The resources of every message; `links[offsets[m] : offsets[m + 1]]` is its route.
+
+        Args:
+            workload: what is sent.
+            machine: on what.
+            settings: how.
+            model: by what.
+            offsets: shape=(messages + 1).
+            links: shape=(hops).
+            spread: the part of each message on each of `links`, where these are no route; None: all of it.
+        """
         slots, nodes = machine.topology.link_slots, machine.topology.nodes
         costs = machine.costs_for(workload.method)
         unit, capacity = _capacities(machine, costs, model)
-        if model == "connections":
+        if model == "connections" or spread is not None:
             unit = capacity[:slots]  # elements of one connection take whichever unit is free
         partner = partners(workload, machine, settings)
         # in `flit` what stays in its node goes through the router there
         crosses = np.flatnonzero(workload.crosses | (model == "flit"))
         s, t = workload.source[crosses].astype(np.int64), workload.target[crosses].astype(np.int64)
         ends = [slots + s, slots + nodes + t, slots + 2 * nodes + s, slots + 2 * nodes + t]
-        hops = np.diff(offsets)
-        message = np.concatenate([np.repeat(np.arange(workload.messages), hops), np.tile(crosses, 4)])
+        ways = np.diff(offsets)
+        message = np.concatenate([np.repeat(np.arange(workload.messages), ways), np.tile(crosses, 4)])
+        part = np.ones(message.size)
+        if spread is not None:
+            part[: links.size] = spread.share
         items = np.concatenate([links.astype(np.int64), *ends])
         order = np.argsort(message, kind="stable")
-        message, items = message[order], items[order]
+        message, items, part = message[order], items[order], part[order]
         exchanged = (partner[message] >= 0) & (items >= slots + 2 * nodes) & (model != "flit")
-        weight = np.where(exchanged, costs.exchange_weight, 1.0)
+        weight = np.where(exchanged, costs.exchange_weight, part)
         slowest = np.full(workload.messages, inf)
         np.minimum.at(slowest, message, np.concatenate([unit, capacity[slots:]])[items] / weight)
         starts = np.concatenate([[0], np.cumsum(np.bincount(message, minlength=workload.messages))]).astype(np.int64)
         sizes = np.maximum(1, -(-workload.bytes // costs.flit_B)) if model == "flit" else workload.bytes
+        hops = ways if spread is None else spread.hops
         return Resources(capacity, starts, items, weight, slowest, sizes, hops, partner)
 
     def loads(self, chosen: NDArray[np.bool_] | None = None) -> Floats:

@@ -10,6 +10,7 @@ from conset.machine.machine import Machine
 from conset.simulation.connections import simulate_connections
 from conset.simulation.flit import simulate_flit
 from conset.simulation.flow import simulate_flow
+from conset.simulation.packet import simulate_packet
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
@@ -39,6 +40,11 @@ MODELS: dict[str, Model] = {
             "wormhole", simulate_wormhole, "headers hold channels while they wait, bytes share max-min; shows blocking"
         ),
         Model("circuit", simulate_circuit, "wormhole with one lane: a link has one message from claim to delivery"),
+        Model(
+            "packet",
+            simulate_packet,
+            "packets queue in buffers of bounded size; a full one holds up the link",
+        ),
         Model("flit", simulate_flit, "flits in routers with virtual channels and credits; exact, slowest"),
         Model(
             "connections",

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset import _core
 from conset.machine.machine import Machine
-from conset.network.routes import route_links
+from conset.network.routes import core_network, route_hops, route_links
 from conset.simulation.bounds import Bound, Demand, lower_bound
 from conset.simulation.needs import MessageTimes
-from conset.simulation.resources import Resources, growth
+from conset.simulation.resources import Resources, Spread, growth
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
@@ -144,10 +145,20 @@ def least_time(workload: Workload, machine: Machine, settings: Settings, model: 
 
 def resources_on(workload: Workload, machine: Machine, settings: Settings, model: str) -> Resources:
     """What messages share over the routes that a compiler chose, or the machine's own."""
-    offsets, links = workload.link_offsets, workload.links
-    if not offsets.size:
+    offsets, links, spread = workload.link_offsets, workload.links, None
+    if not offsets.size and machine.routing.knowledge == "adaptive":
+        offsets, links, spread = _spread_over(workload, machine)
+    elif not offsets.size:
         offsets, links = route_links(machine.topology, machine.routing, workload.source, workload.target)
-    return Resources.of(workload, machine, settings, model, offsets, links)
+    return Resources.of(workload, machine, settings, model, offsets, links, spread)
+
+
+def _spread_over(workload: Workload, machine: Machine) -> tuple[NDArray[np.int64], NDArray[np.int32], Spread]:
+    """(offsets, links, parts) of messages that switches spread."""
+    ends = np.ascontiguousarray(workload.source), np.ascontiguousarray(workload.target)
+    offsets, links, share = _core.message_shares(core_network(machine.topology, machine.routing), *ends)
+    hops = route_hops(machine.topology, machine.routing, *ends)
+    return offsets, links, Spread(share, hops.astype(np.int64))
 
 
 def under_way(begin: Floats, end: Floats, edges: Floats, row: NDArray[Any] | None = None, rows: int = 1) -> Floats:

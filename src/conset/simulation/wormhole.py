@@ -10,8 +10,11 @@ links, and everything is released together. The rules to the last detail stand i
 `cpp/include/conset/simulation/{release/release,wormhole/wormhole}.hpp`.
 
 On rings the pool of a hop is the number of datelines crossed so far (`dimensions + 1` pools), which keeps rings from
-deadlock; on a graph with cycles of routes one pool may deadlock, and this is reported with its cycle, never run for
-ever. `circuit` is the same with one lane and one pool: a link has one message, from the first link claimed to delivery.
+deadlock. In graphs in words a route goes on in the next pool over each link between nodes of one level, but not inside
+a group in which all are joined: trees need one pool, minimal routes of a dragonfly one for each global link and one
+more, those of others one for each hop (Günther 1981, doi:10.1109/TCOM.1981.1095021). Other graphs have one pool: cycles
+of routes may deadlock there, and this is reported with its cycle, never run for ever. `circuit` is the same with one
+lane and one pool: a link has one message, from the first link claimed to delivery.
 
 Half duplex. `node` limits what a node sends and receives together. Two messages of a pair in one phase, under a policy
 of the machine's `exchange_syncs`, are a synchronized exchange: each counts `exchange_weight` in `node` while both
@@ -35,28 +38,17 @@ on Computers C-36 (1987), DOI 10.1109/TC.1987.1676939, for channels, datelines a
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
 from conset.errors import UsageError
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
+from conset.network.routes import route_links
+from conset.network.routing import Routing, in_full_mesh
 from conset.network.topology import Topology
-from conset.simulation.nanoseconds import (
-    NS,
-    core_execution,
-    core_messages,
-    core_rates,
-    core_stops,
-    place_waits,
-    release_ns,
-    require_no_cycle,
-    timeline_of,
-)
-from conset.simulation.order import check_receives
+from conset.simulation.nanoseconds import NS, core_stops, play_fluid
+from conset.simulation.order import require_one_route
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline
 from conset.simulation.workload import Workload
@@ -99,31 +91,45 @@ def _simulate(model: str, workload: Workload, machine: Machine, settings: Settin
     costs, circuit = machine.costs_for(workload.method), model == "circuit"
     if circuit and settings.lanes not in (None, 1):
         raise UsageError(f"lanes {settings.lanes}: a circuit has its links alone, must be 1", options=["lanes"])
-    check_receives(workload, machine, costs, settings)
-    lanes, dateline, pools = _channels(machine, settings, costs.lanes, circuit)
-    messages = core_messages(workload, machine, release_ns(workload))
-    execution = core_execution(workload, machine, costs, settings, in_list=settings.receive_order == "list")
-    rates = core_rates(workload, machine, costs)
-    start = time.perf_counter()
-    result = _core.simulate_wormhole(
-        messages, execution, rates, dateline=dateline, lanes=lanes, pools=pools, **core_stops(settings)
-    )
-    elapsed = time.perf_counter() - start
-    require_no_cycle(result, workload, machine, lambda places: place_waits(machine.topology, places))
-    figures = {
-        "lanes": lanes, "pools": pools, "blocked_s": float(result.blocked.sum() / NS), "solves": result.solves,
-        **({} if costs.eager_B is None else _buffers(result)),
-    }  # fmt: skip
-    return timeline_of(result, workload, machine, settings, model=model, elapsed_s=elapsed, figures=figures)
+    require_one_route(workload, machine, model)
+    dateline, pools = (_no_datelines(), 1) if circuit else channel_pools(workload, machine)
+    lanes = 1 if circuit else costs.lanes if settings.lanes is None else settings.lanes
+    return play_fluid(
+        model, workload, machine, settings,
+        lambda messages, execution, rates: _core.simulate_wormhole(
+            messages, execution, rates, dateline=dateline, lanes=lanes, pools=pools, **core_stops(settings)
+        ),
+        lambda result: {
+            "lanes": lanes, "pools": pools, "blocked_s": float(result.blocked.sum() / NS), "solves": result.solves,
+            **({} if costs.eager_B is None else _buffers(result)),
+        },
+        in_list=settings.receive_order == "list",
+    )  # fmt: skip
 
 
-def _channels(machine: Machine, settings: Settings, lanes: int, circuit: bool) -> tuple[int, NDArray[np.uint8], int]:
-    """(lanes, datelines, pools) of the links."""
-    if circuit:
-        return 1, _no_datelines(), 1
+def channel_pools(workload: Workload, machine: Machine) -> tuple[NDArray[np.uint8], int]:
+    """(datelines of the links, pools): as many as the most datelines on a route, and one more."""
     dateline = datelines(machine.topology, machine.routing)
-    pools = machine.topology.dimensions + 1 if dateline.any() else 1
-    return lanes if settings.lanes is None else settings.lanes, dateline, pools
+    if not dateline.any():
+        return dateline, 1
+    return dateline, 1 + (machine.topology.dimensions or _most_marked(workload, machine, dateline))
+
+
+def _most_marked(workload: Workload, machine: Machine, dateline: NDArray[np.uint8]) -> int:
+    """The most marked links on the route of a message."""
+    workload.require_fits(machine.topology)
+    most, chunk = 0, 1 << 18
+    for first in range(0, workload.messages, chunk):
+        some = slice(first, min(first + chunk, workload.messages))
+        if workload.link_offsets.size:
+            offsets = workload.link_offsets[some.start : some.stop + 1]
+            links = workload.links[offsets[0] : offsets[-1]]
+        else:
+            ends = workload.source[some], workload.target[some]
+            offsets, links = route_links(machine.topology, machine.routing, *ends)
+        marked = np.concatenate([[0], np.cumsum(dateline[links], dtype=np.int64)])
+        most = max(most, int(np.diff(marked[offsets - offsets[0]]).max(initial=0)))
+    return most
 
 
 def _buffers(result: _core.Simulated) -> dict[str, int]:
@@ -135,7 +141,12 @@ def _no_datelines() -> NDArray[np.uint8]:
 
 
 def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
-    """shape=(link_slots), uint8: 1 where a link closes a ring; (0) where nothing wraps."""
+    """shape=(link_slots), uint8: 1 where a route goes on in the next pool; (0) where it never does.
+
+    So it does where a link closes a ring; in a graph in words over the links of `_turns`.
+    """
+    if topology.kind == "graph":
+        return _turns(topology) if topology.family else _no_datelines()
     if not topology.wraps or routing.rule == "no-wrap":
         return _no_datelines()
     crosses = np.zeros((topology.nodes, topology.dimensions, 2), np.uint8)
@@ -145,3 +156,19 @@ def datelines(topology: Topology, routing: Routing) -> NDArray[np.uint8]:
             crosses[:, k, 0] = at == side - 1
             crosses[:, k, 1] = at == 0
     return crosses.ravel()
+
+
+def _turns(topology: Topology) -> NDArray[np.uint8]:
+    """shape=(link_slots), uint8: 1 for links between nodes of one level, and out of endpoints with several neighbours.
+
+    What is left inside a pool goes up, then down, which closes no circle. A group in which all nodes of a level are
+    joined needs no pool for its own links: a shortest route takes one of them between two others.
+    """
+    level, group = topology.level, topology.group
+    source, target = topology.ends
+    if level is None or group is None:
+        return _no_datelines()
+    inside = (group[source] == group[target]) & in_full_mesh(topology)[source]
+    neighbours = np.bincount(source, minlength=topology.nodes)
+    passed = (source < topology.endpoints) & (neighbours[source] > 1)
+    return np.asarray(((level[source] == level[target]) & ~inside) | passed, np.uint8)

@@ -16,7 +16,7 @@ Reference: Dally and Towles, Principles and Practices of Interconnection Network
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ from conset import _core
 from conset.errors import InputError, UsageError
 from conset.machine.machine import Machine
 from conset.network.routes import core_network, route_hops
+from conset.progress import counted
 from conset.simulation.flit import cycle_time, flits_of, lanes_of, run_flit
 from conset.simulation.load.curve import LoadCurve, LoadPoint, Window
 from conset.simulation.load.traffic import Traffic
@@ -164,7 +165,7 @@ def sweep_load(
     """
     check_loads(low, high)
     held, broken = 0.0, None
-    for load in _steps(low, high, points):
+    for load in counted(_steps(low, high, points)):
         with progress(f"measuring load {load:.3g}"):
             saturated = sweep.measure(load).saturated
         if saturated and broken is None:
@@ -185,9 +186,9 @@ def check_loads(low: float, high: float) -> None:
         )
 
 
-def _steps(low: float, high: float, points: int) -> Iterator[float]:
+def _steps(low: float, high: float, points: int) -> list[float]:
     count = points if high > low else 1
-    return (round(float(load), 12) for load in np.linspace(low, high, count))
+    return [round(float(load), 12) for load in np.linspace(low, high, count)]
 
 
 def _empty_network(traffic: Traffic, machine: Machine) -> tuple[float, float]:
