@@ -39,7 +39,8 @@ class Bounds(ValueObject):
         time_witness: what proves it.
         time_class: which schedules it speaks of.
         candidates: every bound that was tried, phases first, each kind in the order of its table.
-        load_sum: least sum over phases of the largest load at any port or link (ΣL).
+        load_sum: least sum over phases of the largest load at any port or link (ΣL); a whole number where routes are
+            known, else a bound of the expectation, or of fractions.
         load_sum_witness: what proves it.
         load_sum_class: which schedules it speaks of.
     """
@@ -51,7 +52,7 @@ class Bounds(ValueObject):
     time_witness: str
     time_class: str
     candidates: tuple[Candidate, ...] = ()
-    load_sum: int = 0
+    load_sum: float = 0
     load_sum_witness: str = "no messages"
     load_sum_class: str = ""
 

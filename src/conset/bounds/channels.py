@@ -95,13 +95,17 @@ def bound_channel_sum(problem: BoundProblem) -> BoundValue | None:
     per_load = int(topology.widths()[topology.link_exists].sum(dtype=np.int64)) + topology.endpoints
     limit, phases = problem.limits.channels, problem.phases
     if limit is None or phases is None:
-        return BoundValue(-(-needed // per_load), f"routes take {needed} channels, a load of 1 carries {per_load}")
+        return BoundValue(
+            problem.per_supply(needed, per_load), f"routes take {needed} channels, a load of 1 carries {per_load}"
+        )
     most = limit * topology.nodes
     full, rest = divmod(most, per_load)
     total = -(-needed // per_load)
     if total > phases * full and rest:
         total = phases * full + -(-(needed - phases * full * per_load) // rest)
-    witness = f"routes take {needed} channels, a load of 1 carries {per_load}, each of {phases} phases {most}"
+    witness = (
+        f"routes take {needed} channels, a load of 1 carries {per_load}, each of {count_of(phases, 'phase')} {most}"
+    )
     return BoundValue(total, witness)
 
 

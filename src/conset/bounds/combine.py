@@ -6,6 +6,7 @@ A name stands beside the function that finds it; the first of equal bounds is th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.channels import bound_channel_ends, bound_channel_sum, bound_channel_supply, bound_channels
+from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
 from conset.bounds.links import (
+    bound_expected_link_sum,
+    bound_expected_link_time,
     bound_link_load,
     bound_link_sum,
     bound_link_supply,
@@ -32,18 +36,21 @@ from conset.bounds.time import (
     bound_processor_time,
     bound_slots_time,
 )
-from conset.errors import UsageError, unknown_name
+from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.network.planes import base_routing, planes_of
+from conset.network.routes import plane_routes
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
-from conset.units import format_time
+from conset.units import count_of, format_time
 
 PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port degree": bound_port_degree,
     "link load": bound_link_load,
     "channels": bound_channels,
+    "cut load": bound_cut_load,
     "link supply": bound_link_supply,
     "channel supply": bound_channel_supply,
     "channel ends": bound_channel_ends,
@@ -58,6 +65,8 @@ TIME_BOUNDS: dict[str, Callable[[BoundProblem, int], BoundValue | None]] = {
     "processor time": bound_processor_time,
     "slots time": bound_slots_time,
     "link time": bound_link_time,
+    "expected link time": bound_expected_link_time,
+    "cut time": bound_cut_time,
     "link supply time": bound_link_supply_time,
     "linear program time": bound_free_link_lp_time,
     "message time": bound_message_time,
@@ -69,6 +78,8 @@ TIME_BOUNDS: dict[str, Callable[[BoundProblem, int], BoundValue | None]] = {
 LOAD_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port sum": bound_port_sum,
     "link sum": bound_link_sum,
+    "expected link sum": bound_expected_link_sum,
+    "cut sum": bound_cut_sum,
     "channel sum": bound_channel_sum,
     "linear program sum": bound_free_link_lp_load,
 }
@@ -99,6 +110,7 @@ def bound(
     phases: int | None = None,
     lp: bool = False,
     in_flight: int | Literal["all"] | None = None,
+    said: str = "",
 ) -> Bounds:
     """What no schedule of a class beats.
 
@@ -115,18 +127,22 @@ def bound(
         phases: number of phases that the sum of largest loads is asked for; None: any.
         lp: whether to solve linear programs for free routes too, which takes seconds.
         in_flight: the most messages that a rank may have in flight; None: the machine's number.
+        said: which routes a schedule may take, in words; "": as `routes` says.
 
     Raises:
         UsageError: an unknown policy or word for routes or order, linear programs for fixed routes.
-        InputError: a rank has no node on the machine; a linear program would be too large.
+        InputError: a rank has no node on the machine; limits of links where routes are not known; a linear program
+            would be too large.
     """
     if routes not in ("fixed", "free"):
         raise unknown_name("routes", str(routes), ("fixed", "free"))
     if order not in ("inside", "phases"):
         raise unknown_name("order", str(order), ("inside", "phases"))
-    if lp and routes != "free":
+    if lp and routes != "free" and machine.routing.knowledge != "adaptive":
         raise UsageError("lp: the linear program is about free routes; add routes free", options=["lp", "routes free"])
     require_nodes(pattern, machine, placement)
+    if refusal := machine.why_not_kept(limits):
+        raise InputError(refusal)
     costs = machine.costs_for(method)
     slots = costs.in_flight if in_flight is None else in_flight
     problem = BoundProblem(
@@ -136,30 +152,57 @@ def bound(
         limits,
         placement,
         parse_sync(sync),
-        routes == "free",
+        routes == "free" or not machine.routing.is_known,
         split,
         order == "inside",
         phases,
         lp,
         None if slots == "all" else slots,
+        routes == "fixed",
+        said,
     )
     return _combine(problem)
+
+
+def _over_planes(schedule: Schedule) -> Machine | None:
+    """One network as wide as all planes together, where each transfer keeps to a plane and to its network's routes.
+
+    Whatever plane a message takes, it passes the same links of the network, and its planes have so many of each.
+    """
+    planes = planes_of(schedule.machine.topology)
+    if planes is None or schedule.route_offsets is None or schedule.route_nodes is None or not schedule.transfers:
+        return None
+    offsets, nodes = schedule.route_offsets, schedule.route_nodes
+    length = np.diff(offsets)
+    plane = planes.plane_of(nodes[np.minimum(offsets[:-1] + 1, nodes.size - 1)]) * (length > 1)
+    if (plane < 0).any() or (plane >= planes.count).any():
+        return None
+    tie = schedule.machine.routing.tie
+    usual = plane_routes(planes, tie, schedule.source_node, schedule.target_node, plane)
+    if not (np.array_equal(usual[0], offsets) and np.array_equal(usual[1], nodes)):
+        return None
+    base = replace(planes.base, width=planes.base.width * planes.count)
+    return replace(schedule.machine, topology=base, routing=base_routing(base, tie), document=None)
 
 
 def bound_schedule(schedule: Schedule) -> Bounds:
     """What no schedule of the class of `schedule` beats.
 
-    The class: its limits and policy; whole messages unless it splits some; its machine's routes unless it has its own;
-    an order kept inside phases too. Slots are the machine's, or those it asks for where they are more.
+    The class: its limits and policy; whole messages unless it splits some; its machine's routes unless it has its own,
+    which over planes are those of the network in one of them; an order kept inside phases too. Slots are the machine's,
+    or those it asks for where they are more.
     """
     slots: int | Literal["all"] | None = getattr(schedule, "in_flight", None)
     own = schedule.machine.costs_for(schedule.method).in_flight
     if own is None or (isinstance(slots, int) and slots < own):
         slots = None
+    wide = _over_planes(schedule)
+    fixed = schedule.route_offsets is None or wide is not None
+    limits = schedule.limits if wide is None else replace(schedule.limits, channels=None)  # by router, of each plane
     return bound(
-        schedule.pattern, schedule.machine, schedule.limits, placement=schedule.placement, sync=schedule.sync,
-        routes="fixed" if schedule.route_offsets is None else "free", split=schedule.parts is not None,
-        method=schedule.method, phases=schedule.phases, in_flight=slots,
+        schedule.pattern, wide or schedule.machine, limits, placement=schedule.placement, sync=schedule.sync,
+        routes="fixed" if fixed else "free", split=schedule.parts is not None, method=schedule.method,
+        phases=schedule.phases, in_flight=slots, said="" if wide is None else "the network's routes in any plane",
     )  # fmt: skip
 
 
@@ -200,8 +243,9 @@ def _combine(problem: BoundProblem) -> Bounds:
         if (found := function(problem, phases)) is not None
     ]
     longest = max(times, key=lambda c: c.value)
+    fractions = not problem.machine.routing.is_known
     loads = [
-        Candidate(name, "load", int(found.value), found.witness)
+        Candidate(name, "load", found.value if fractions else int(found.value), found.witness)
         for name, function in LOAD_BOUNDS.items()
         if (found := function(problem)) is not None
     ]
@@ -209,7 +253,7 @@ def _combine(problem: BoundProblem) -> Bounds:
     added = f", and {_charged(phases)} {format_time(charges)}" if charges else ""
     return Bounds(
         phases, most.witness, phases_class, longest.value, longest.witness + added, time_class,
-        (*counts, *times, *loads), int(heaviest.value), heaviest.witness, load_class,
+        (*counts, *times, *loads), heaviest.value if fractions else int(heaviest.value), heaviest.witness, load_class,
     )  # fmt: skip
 
 
@@ -223,7 +267,11 @@ def _describe_limits(limits: Limits) -> str:
 
 
 def _describe_routes(problem: BoundProblem) -> str:
-    return "any routes" if problem.free else "the machine's routes"
+    if problem.is_hashed:
+        return f"routes drawn by a hash ({problem.machine.routing.rule}), in expectation over the hash"
+    if problem.is_adaptive:
+        return "any routes in any fractions (adaptive)"
+    return problem.said or ("any routes" if problem.free else "the machine's routes")
 
 
 def _phases_class(problem: BoundProblem) -> str:
@@ -235,7 +283,11 @@ def _phases_class(problem: BoundProblem) -> str:
 
 def _load_class(problem: BoundProblem) -> str:
     limit = problem.limits.channels
-    few = f", {problem.phases} phases of {limit} channels" if limit is not None and problem.phases is not None else ""
+    few = (
+        f", {count_of(problem.phases, 'phase')} of {count_of(limit, 'channel')}"
+        if limit is not None and problem.phases is not None
+        else ""
+    )
     return f"{_describe_routes(problem)}, whole or split messages{few}"
 
 
@@ -243,5 +295,7 @@ def _time_class(problem: BoundProblem) -> str:
     sync = problem.sync
     policy = SYNC_LABELS[sync.kind] if sync.every == 1 else f"barrier after every {sync.every} phases"
     messages = "split messages" if problem.split else "whole messages"
-    slots = "" if problem.in_flight is None else f", at most {problem.in_flight} messages of a rank in flight"
+    slots = (
+        "" if problem.in_flight is None else f", at most {count_of(problem.in_flight, 'message')} of a rank in flight"
+    )
     return f"{policy}, {messages}, {_describe_routes(problem)}, {_describe_limits(problem.limits)}{slots}"

@@ -26,6 +26,13 @@ Link time: a link carries its bytes at its rate.
     exceeds the rate of a link, and no byte flows before the steps ahead of it. With barriers leads are paid in every
     group the link has messages in. Class: any limits, every policy.
 
+Expected link time and sum: where a hash draws routes, the busiest link in expectation.
+    Statement: E[time] ≥ max over links l of E[bytes over l] / (rate · width of l), between the least lead-in and
+    lead-out of any message; E[ΣL] ≥ max over l of E[messages over l] / width. Proof: for every outcome of the hash the
+    time is at least that of each link, so E[max over l] ≥ max over l of E (Jensen's inequality: a maximum is convex),
+    and E[bytes over l] is the sum over messages of bytes times the chance to pass l, whatever hashes share.
+    Class: in expectation over the hash, any limits, every policy. A single outcome may be faster; most are slower.
+
 Link supply in time: all links together carry only so much, whatever the routes.
     Statement: time ≥ Σ bytes · shortest hops / Σ rate · width over the links. Proof: in time T link l carries at most
     T · rate · width bytes; a message is carried over at least its shortest hops; all bytes flow between the least
@@ -63,13 +70,42 @@ def bound_link_sum(problem: BoundProblem) -> BoundValue | None:
     if problem.free:
         hops, supply = int(problem.least_hops.sum(dtype=np.int64)), int(widths[topology.link_exists].sum())
         return BoundValue(
-            -(-hops // supply), f"{count_of(hops, 'hop')} at least on {count_of(supply, 'link')}, counted by width"
+            problem.per_supply(hops, supply),
+            f"{count_of(hops, 'hop')} at least on {count_of(supply, 'link')}, counted by width",
         )
     load = -(-problem.link_messages // widths)
     link = int(load.argmax())
     return BoundValue(
         int(load[link]), f"{topology.link_name(link)} carries {count_of(int(problem.link_messages[link]), 'message')}"
     )
+
+
+def bound_expected_link_sum(problem: BoundProblem) -> BoundValue | None:
+    """The busiest link by expected messages per unit of width; None where no hash draws routes."""
+    if not problem.is_hashed or problem.topology.links == 0:
+        return None
+    load = problem.expected.messages / problem.topology.widths()
+    link = int(load.argmax())
+    messages = float(problem.expected.messages[link])
+    name = problem.topology.link_name(link)
+    return BoundValue(float(load[link]), f"{name} carries {_expected(messages)}")
+
+
+def _expected(messages: float) -> str:
+    """`1 message expected`, `2.5 messages expected`."""
+    return f"{messages:.6g} {'message' if messages == 1 else 'messages'} expected"
+
+
+def bound_expected_link_time(problem: BoundProblem, phases: int) -> BoundValue | None:
+    """The busiest link by expected bytes [s]; None where no hash draws routes, or links cost nothing."""
+    if not problem.is_hashed or problem.link_work.size == 0 or problem.topology.links == 0:
+        return None
+    time = problem.expected.bytes * problem.link_work
+    link = int(time.argmax())
+    messages, size = problem.expected.messages[link], problem.expected.bytes[link]
+    name = problem.topology.link_name(link)
+    witness = f"{name} carries {_expected(float(messages))}, {size:,.0f} B"
+    return BoundValue(problem.all_bytes(float(time[link]), phases), witness)
 
 
 def bound_link_supply(problem: BoundProblem) -> BoundValue | None:

@@ -45,6 +45,8 @@ MAX_VARIABLES = 1 << 19
 """Of a linear program, at most."""
 SCALE = 1 << 20
 """The highest price."""
+ROUNDING = 1e-12
+"""Relative: of what is not a whole number."""
 SHOWN = 3
 """Links or nodes that a witness names."""
 
@@ -118,7 +120,10 @@ def bound_free_link_lp_load(problem: BoundProblem) -> BoundValue | None:
     if not _applies(problem):
         return None
     found = _solve(problem, np.ones(problem.source.size, np.int64), _capacities(problem, 1.0))
-    return None if found is None else BoundValue(ceil(found[0]), found[1])
+    if found is None:
+        return None
+    whole = problem.machine.routing.is_known
+    return BoundValue(ceil(found[0]) if whole else float(found[0]) * (1 - ROUNDING), found[1])
 
 
 def _applies(problem: BoundProblem) -> bool:

@@ -21,6 +21,7 @@ from conset.network.routing import Routing
 from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
+from conset.units import count_of
 
 if TYPE_CHECKING:
     from conset.bounds.sums import WorkSums
@@ -43,7 +44,9 @@ def require_nodes(pattern: Pattern, machine: Machine, placement: NDArray[np.int3
     endpoints = machine.topology.endpoints
     last = pattern.ranks - 1 if placement is None else int(np.max(placement, initial=-1))
     if last >= endpoints:
-        raise InputError(f"node {last} holds a rank of {pattern.name}: {machine.name} has {endpoints} endpoints")
+        raise InputError(
+            f"node {last} holds a rank of {pattern.name}: {machine.name} has {count_of(endpoints, 'endpoint')}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +60,14 @@ class BoundProblem:
         limits: what every phase keeps.
         placement: shape=(ranks), int32, or None: rank r on node r.
         sync: the policy.
-        free: whether a schedule may choose routes; else the machine's.
+        free: whether a schedule may choose routes, or the machine's are not known; else they are the machine's.
         split: whether a message may be cut over several phases.
         inside: whether an order may be kept inside a phase.
         phases: the number of phases that sums over phases are asked for; None: any.
         lp: whether linear programs may be solved, which take seconds.
         in_flight: the most messages that a rank may have in flight, None: any number.
+        machine_routes: whether routes are the machine's, known or not.
+        said: which routes a schedule may take, in words; "": as `free` says.
     """
 
     pattern: Pattern
@@ -77,6 +82,8 @@ class BoundProblem:
     phases: int | None = None
     lp: bool = False
     in_flight: int | None = None
+    machine_routes: bool = True
+    said: str = ""
 
     @property
     def topology(self) -> Topology:
@@ -139,6 +146,25 @@ class BoundProblem:
         return _core.count_totals(self.network, self.source, self.target, plain_sizes(self.size))
 
     @cached_property
+    def expected(self) -> _core.ExpectedTotals:
+        """Messages and bytes on every link in expectation over the hash of the machine's routing."""
+        return _core.expect_totals(self.network, self.source, self.target, plain_sizes(self.size))
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether routes are the machine's, drawn by a hash: bounds speak of the expectation."""
+        return self.machine_routes and self.machine.routing.knowledge == "hashed"
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether messages may be spread over routes as switches find best."""
+        return self.machine_routes and self.machine.routing.knowledge == "adaptive"
+
+    def per_supply(self, amount: int, supply: int) -> float:
+        """Phases' loads that `amount` needs at least: whole ones, or fractions where loads are expected or spread."""
+        return -(-amount // supply) if self.machine.routing.is_known else amount / supply
+
+    @cached_property
     def link_messages(self) -> NDArray[np.int64]:
         """shape=(link_slots): messages on every link of the machine's routes."""
         messages: NDArray[np.int64] = self.totals.messages
@@ -178,8 +204,22 @@ class BoundProblem:
         routing = Routing.default(self.topology) if self.free else self.machine.routing
         hops = route_hops(self.topology, routing, source, target)
         if self.free or self.link_work.size <= 1:
-            return hops, np.where(hops > 0, self.link_work.min(initial=inf) if self.link_work.size else 0.0, 0.0)
+            return hops, np.where(hops > 0, self.least_link_work, 0.0)
         return hops, _core.slowest_links(self.network, source, target, self.link_work)
+
+    @cached_property
+    def least_link_work(self) -> float:
+        """Of the links that a message may take [s/B]: of the fastest; of a message that is spread, of all at its end.
+
+        Parts of a spread message share the links out of its node, and no message leaves faster than all of them carry.
+        """
+        work, topology = self.link_work, self.topology
+        if not work.size:
+            return 0.0
+        if not self.is_adaptive or not work.all():
+            return float(work.min(initial=inf))
+        rate = np.bincount(topology.link_source, np.broadcast_to(1 / work, topology.link_slots), topology.nodes)
+        return float(1 / rate[: topology.endpoints].max())
 
     @cached_property
     def exchanges(self) -> NDArray[np.int64] | None:

@@ -231,7 +231,8 @@ def bound_volume(
         ways = np.searchsorted(np.cumsum(np.minimum(counts, ranked.size)), np.arange(ranked.size), side="right") + 1
         total = int((ranked * ways).sum())
         shares = ", ".join(f"{count:,} over {count_of(h, 'way')}" for h, count in enumerate(counts[:4], 1))
-        text = f"of the {ranked.size} ranks that rank {rank} {verb} at most {shares}{', …' if counts[4:] else ''}"
+        more = ", …" if counts[4:] else ""
+        text = f"of {count_of(int(ranked.size), 'rank')} that rank {rank} {verb} at most {shares}{more}"
         found.append((total, total / max(pattern.bytes, 1), text))
     name = " + ".join(str(m) for m in maxima)
     back = "" if receives is None or list(receives) == list(maxima) else f", receives {' + '.join(map(str, receives))}"

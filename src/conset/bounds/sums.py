@@ -133,7 +133,7 @@ def _prices(problem: BoundProblem, costs: Costs, with_links: bool) -> _core.Boun
     limits = sorted({limit for each in steps for limit in each.up_to_B})
     per_byte = problem.link_work
     if problem.free and per_byte.size:
-        per_byte = per_byte.min(keepdims=True)
+        per_byte = np.array([problem.least_link_work])
     send, receive, latency, hop = (np.array([each.at(limit) for limit in limits]) for each in steps)
     return _core.BoundPrices(
         up_to=np.array(limits), send=send, receive=receive, once=latency, link=hop, per_byte=per_byte,

@@ -276,7 +276,9 @@ def bound_flit_time(schedule: Schedule) -> Candidate:
     overheads = costs.send_overhead.of(schedule.size) + costs.receive_overhead.of(schedule.size) + 2 * copies
     alone = np.where(leaves, overheads + (ENDS + HOP * hops + flits) * cycle_s, 0.0)
     k = int(np.argmax(alone))
-    found = Candidate("flit time", "time", float(alone[k]), f"message {schedule.message[k]}, {flits[k]:,} flits")
+    found = Candidate(
+        "flit time", "time", float(alone[k]), f"message {schedule.message[k]}, {count_of(int(flits[k]), 'flit')}"
+    )
     if not topology.link_slots:
         return found
     if not offsets.size:
@@ -285,5 +287,5 @@ def bound_flit_time(schedule: Schedule) -> Candidate:
     link = int(np.argmax(carried))
     if carried[link] * cycle_s <= found.value:
         return found
-    witness = f"{topology.link_name(link)} carries {int(carried[link]):,} flits"
+    witness = f"{topology.link_name(link)} carries {count_of(int(carried[link]), 'flit')}"
     return Candidate("flit time", "time", float(carried[link]) * cycle_s, witness)
