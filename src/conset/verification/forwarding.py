@@ -103,7 +103,7 @@ def _check_messages(messages: MessagesDocument, document: ProgramDocument) -> It
     """Rule `program-message`."""
     ranks = document.schedules[0].ranks
     if messages.ranks != ranks:
-        text = f"the messages are of {messages.ranks} ranks, the schedules of {ranks}"
+        text = f"the messages are of {count_of(messages.ranks, 'rank')}, the schedules of {ranks}"
         yield Violation(None, None, "program-message", text)
     source, target, size = messages.source, messages.target, messages.size
     outside = (source < 0) | (source >= ranks) | (target < 0) | (target >= ranks)
@@ -133,7 +133,7 @@ def _check_bundles(document: ProgramDocument) -> list[Violation]:
 def _bundle_texts(bundles: BundlesDocument, schedule: Document) -> Iterator[str]:
     source, target, size = bundles.source, bundles.target, bundles.size
     if source.size != schedule.source.size:
-        yield f": {source.size} bundles, its schedule sends {schedule.source.size} messages"
+        yield f": {count_of(source.size, 'bundle')}, its schedule sends {count_of(schedule.source.size, 'message')}"
         return
     other = (source != schedule.source) | (target != schedule.target) | (size != schedule.size)
     for b in np.flatnonzero(other).tolist():

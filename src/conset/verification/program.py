@@ -102,7 +102,7 @@ def _check_machine(document: ProgramDocument) -> Iterator[Violation]:
             text = f"schedule {k} is for {_named(schedule.machine)}, the program for {_named(document.machine)}"
             yield Violation(None, None, "program-machine", text)
         if schedule.ranks != first.ranks:
-            text = f"schedule {k} has {schedule.ranks} ranks, schedule 0 has {first.ranks}"
+            text = f"schedule {k} has {count_of(schedule.ranks, 'rank')}, schedule 0 has {first.ranks}"
             yield Violation(None, None, "program-machine", text)
         places = [None if d.placement is None else d.placement.tolist() for d in (schedule, first)]
         if places[0] != places[1]:

@@ -9,6 +9,7 @@ its target.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,108 +41,103 @@ class Tables:
     entry: Ints
 
 
-def check_linkage(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
-    """Rules `channel-number`, `channel-taken` and `linkage`, where the document states channels."""
-    stated = traffic.document.channels
-    if stated is None:
-        return []
-    if stated.size != walk.nodes.size:
-        text = f"{stated.size} channels are stated for {walk.nodes.size} stops of routes"
-        return [Violation(None, None, "channel-number", text)]
-    transfer, stops, inside = _stops(traffic, walk)
-    channel = stated.astype(np.int64)
-    found = _numbers(traffic, walk, transfer, stops[inside], channel)
-    if found or not inside.all():
-        return found  # nodes that are none are reported by `route-node`; there is no table to replay
-    if not stops.size:
-        return []
-    key = _keys(traffic, walk, transfer, stops, channel)
-    return _taken(traffic, walk, transfer, stops, channel, key) + _replay(traffic, walk)
+class StatedChannels:
+    """The channels that a document states along its routes; what rules ask of them is found once.
+
+    Attributes:
+        transfer: shape=(stops of all routes): whose stop each is.
+        stops: shape=(stops of connections): which those are.
+        inside: shape=(stops of connections): whether it is at a node that exists.
+        channel: shape=(stops of all routes): the channel of each.
+    """
+
+    def __init__(self, traffic: Traffic, walk: ChosenWalk, stated: NDArray[np.int64] | NDArray[np.int32]) -> None:
+        self.traffic, self.walk = traffic, walk
+        ids = np.arange(traffic.source.size)
+        length = np.diff(walk.offsets)
+        used = traffic.networked(ids) & (length > 0)
+        self.transfer = np.repeat(ids, length)
+        self.stops = np.flatnonzero(used[self.transfer])
+        at = walk.nodes[self.stops]
+        self.inside = (at >= 0) & (at < walk.topology.nodes)
+        self.channel = stated.astype(np.int64)
+
+    @cached_property
+    def misnumbered(self) -> list[Violation]:
+        """Rule `channel-number`: from 0, below the limit where there is one; or as many channels as stops."""
+        traffic, walk, channel = self.traffic, self.walk, self.channel
+        if channel.size != walk.nodes.size:
+            text = f"{channel.size} channels are stated for {walk.nodes.size} stops of routes"
+            return [Violation(None, None, "channel-number", text)]
+        limit = traffic.document.limits.get("channels")
+        most = min(np.iinfo(np.int32).max, 1 << 31 if limit is None else int(limit))
+        stops = self.stops[self.inside]
+        found = []
+        for at in stops[(channel[stops] < 0) | (channel[stops] >= most)].tolist():
+            k, name = int(self.transfer[at]), walk.topology.node_name(int(walk.nodes[at]))
+            text = f"{traffic.where(k)}: channel {channel[at]} of {name}, must be from 0 to {most - 1}"
+            found.append(Violation(*traffic.place_of(k), "channel-number", text))
+        return found
+
+    @cached_property
+    def key(self) -> NDArray[np.int64]:
+        """One number for each (phase, node, channel) of `stops`; -1 elsewhere."""
+        traffic, walk, stops, channel = self.traffic, self.walk, self.stops, self.channel
+        phase = np.searchsorted(traffic.offsets, np.arange(traffic.source.size), side="right") - 1
+        # places are numbered from 0 before channels, up to 2³¹ of them, are told apart
+        place = np.unique(phase[self.transfer[stops]] * walk.topology.nodes + walk.nodes[stops], return_inverse=True)[1]
+        key = np.full(channel.size, -1, np.int64)
+        key[stops] = place.reshape(-1) * (int(channel[stops].max()) + 1) + channel[stops]
+        return key
+
+    @cached_property
+    def tables(self) -> Tables | None:
+        """What nodes are loaded with; None where there are no such nodes or channels, or no connections."""
+        if self.misnumbered or not self.stops.size or not self.inside.all():
+            return None
+        traffic, walk, stops, key = self.traffic, self.walk, self.stops, self.key
+        ids = np.unique(self.transfer[stops])
+        after = np.full(key.size, GATE, np.int64)
+        last = np.zeros(key.size, bool)
+        last[walk.offsets[ids + 1] - 1] = True
+        inner = stops[~last[stops]]
+        after[inner] = key[inner + 1]
+        order = stops[np.argsort(key[stops], kind="stable")]
+        latest = order[np.append(key[order][1:] != key[order][:-1], True)]
+        row, then = key[latest], after[latest]
+        following = np.where(then == GATE, GATE, np.searchsorted(row, then))
+        phase = np.searchsorted(traffic.offsets, self.transfer[latest], side="right") - 1
+        entry = np.searchsorted(row, key[walk.offsets[ids]])
+        return Tables(phase, walk.nodes[latest].astype(np.intp), following, ids, entry)
 
 
-def tables_of(traffic: Traffic, walk: ChosenWalk) -> Tables | None:
-    """What nodes are loaded with; None where no channels are stated, or there are no such nodes or channels."""
-    stated = traffic.document.channels
-    if stated is None or stated.size != walk.nodes.size:
-        return None
-    transfer, stops, inside = _stops(traffic, walk)
-    channel = stated.astype(np.int64)
-    if not stops.size or not inside.all() or _numbers(traffic, walk, transfer, stops, channel):
-        return None
-    key = _keys(traffic, walk, transfer, stops, channel)
-    ids = np.unique(transfer[stops])
-    after = np.full(key.size, GATE, np.int64)
-    last = np.zeros(key.size, bool)
-    last[walk.offsets[ids + 1] - 1] = True
-    inner = stops[~last[stops]]
-    after[inner] = key[inner + 1]
-    order = stops[np.argsort(key[stops], kind="stable")]
-    latest = order[np.append(key[order][1:] != key[order][:-1], True)]
-    row, then = key[latest], after[latest]
-    following = np.where(then == GATE, GATE, np.searchsorted(row, then))
-    phase = np.searchsorted(traffic.offsets, transfer[latest], side="right") - 1
-    entry = np.searchsorted(row, key[walk.offsets[ids]])
-    return Tables(phase, walk.nodes[latest].astype(np.intp), following, ids, entry)
+def check_linkage(channels: StatedChannels) -> list[Violation]:
+    """Rules `channel-number`, `channel-taken` and `linkage`."""
+    tables = channels.tables
+    if tables is None:  # nodes that are none are reported by `route-node`
+        return channels.misnumbered
+    return _taken(channels) + _replay(channels.traffic, channels.walk, tables)
 
 
-def _stops(traffic: Traffic, walk: ChosenWalk) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """(the transfer of every stop; the stops of connections; which of these are at nodes that exist)."""
-    ids = np.arange(traffic.source.size)
-    length = np.diff(walk.offsets)
-    used = traffic.networked(ids) & (length > 0)
-    transfer = np.repeat(ids, length)
-    stops = np.flatnonzero(used[transfer])
-    return transfer, stops, (walk.nodes[stops] >= 0) & (walk.nodes[stops] < walk.topology.nodes)
-
-
-def _numbers(
-    traffic: Traffic, walk: ChosenWalk, transfer: Ints, stops: Ints, channel: NDArray[np.int64]
-) -> list[Violation]:  # fmt: skip
-    """Rule `channel-number`: from 0, below the limit where there is one."""
-    limit = traffic.document.limits.get("channels")
-    most = min(np.iinfo(np.int32).max, 1 << 31 if limit is None else int(limit))
-    wrong = stops[(channel[stops] < 0) | (channel[stops] >= most)]
-    found = []
-    for at in wrong.tolist():
-        k, name = int(transfer[at]), walk.topology.node_name(int(walk.nodes[at]))
-        text = f"{traffic.where(k)}: channel {channel[at]} of {name}, must be from 0 to {most - 1}"
-        found.append(Violation(*traffic.place_of(k), "channel-number", text))
-    return found
-
-
-def _keys(traffic: Traffic, walk: ChosenWalk, transfer: Ints, stops: Ints, channel: Ints) -> NDArray[np.int64]:
-    """One number for each (phase, node, channel) of `stops`; -1 elsewhere."""
-    phase = np.searchsorted(traffic.offsets, np.arange(traffic.source.size), side="right") - 1
-    # places are numbered from 0 before channels, up to 2³¹ of them, are told apart
-    place = np.unique(phase[transfer[stops]] * walk.topology.nodes + walk.nodes[stops], return_inverse=True)[1]
-    key = np.full(channel.size, -1, np.int64)
-    key[stops] = place.reshape(-1) * (int(channel[stops].max()) + 1) + channel[stops]
-    return key
-
-
-def _taken(
-    traffic: Traffic, walk: ChosenWalk, transfer: Ints, stops: Ints, channel: Ints, key: NDArray[np.int64]
-) -> list[Violation]:
+def _taken(channels: StatedChannels) -> list[Violation]:
     """Rule `channel-taken`: once in a phase."""
-    order = stops[np.argsort(key[stops], kind="stable")]
+    traffic, walk, key = channels.traffic, channels.walk, channels.key
+    order = channels.stops[np.argsort(key[channels.stops], kind="stable")]
     again = np.flatnonzero(key[order][1:] == key[order][:-1])
     found = []
     for i in again.tolist():
         at, other = int(order[i + 1]), int(order[i])
-        k, first = int(transfer[at]), int(transfer[other])
+        k, first = int(channels.transfer[at]), int(channels.transfer[other])
         text = (
-            f"{traffic.where(k)}: channel {channel[at]} of {walk.topology.node_name(int(walk.nodes[at]))} is taken by "
-            f"transfer {traffic.place_of(first)[1]}"
+            f"{traffic.where(k)}: channel {channels.channel[at]} of {walk.topology.node_name(int(walk.nodes[at]))} is "
+            f"taken by transfer {traffic.place_of(first)[1]}"
         )
         found.append(Violation(*traffic.place_of(k), "channel-taken", text))
     return found
 
 
-def _replay(traffic: Traffic, walk: ChosenWalk) -> list[Violation]:
+def _replay(traffic: Traffic, walk: ChosenWalk, tables: Tables) -> list[Violation]:
     """Rule `linkage`: from the source's gate through the tables to the gate of the target."""
-    tables = tables_of(traffic, walk)
-    if tables is None:
-        return []
     at, ids = tables.entry.copy(), tables.transfer
     out = np.full(ids.size, -1, np.int64)
     moving = np.arange(ids.size)

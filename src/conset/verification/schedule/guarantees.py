@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from conset.machine.machine import Machine
 from conset.schedule.document import Document
 from conset.verification.schedule.chosen import ChosenWalk
-from conset.verification.schedule.connections import GATE, Tables, tables_of
+from conset.verification.schedule.connections import GATE, Tables
 from conset.verification.schedule.traffic import Groups, Ints, Traffic
 from conset.verification.schedule.walks import Walk
 from conset.verification.verification import Violation
@@ -58,8 +58,8 @@ def resource_rates(machine: Machine, method: str) -> tuple[float, float, Floats]
     return costs.port_out_Bps, costs.port_in_Bps, rates * topology.widths()
 
 
-def check_guarantees(traffic: Traffic, walk: Walk, machine: Machine) -> list[Violation]:
-    """Rules `bandwidth` and `latency`; O(hops log hops)."""
+def check_guarantees(traffic: Traffic, walk: Walk, machine: Machine, tables: Tables | None) -> list[Violation]:
+    """Rules `bandwidth` and `latency`, through the linkage tables where there are any; O(hops log hops)."""
     document = traffic.document
     if document.min_bandwidth_Bps is None and document.max_latency_s is None:
         return []
@@ -71,7 +71,7 @@ def check_guarantees(traffic: Traffic, walk: Walk, machine: Machine) -> list[Vio
     most = latencies_of(document.max_latency_s, messages)
     message = np.clip(document.transfer_message, 0, messages - 1)  # others are reported by `message-index`
     found = []
-    for ids, bandwidth, latency in _guarantees(traffic, walk, machine):
+    for ids, bandwidth, latency in _guarantees(traffic, walk, machine, tables):
         asked, limit = least[message[ids]], most[message[ids]]
         for n in np.flatnonzero(bandwidth * _ROUNDING < asked).tolist():
             k = int(ids[n])
@@ -105,9 +105,10 @@ def _misstated(document: Document) -> list[Violation]:
     return found
 
 
-def _guarantees(traffic: Traffic, walk: Walk, machine: Machine) -> Iterator[tuple[Ints, Floats, Floats]]:
+def _guarantees(
+    traffic: Traffic, walk: Walk, machine: Machine, tables: Tables | None
+) -> Iterator[tuple[Ints, Floats, Floats]]:
     """(transfers, their least bandwidth [B/s], their longest time of an element [s]), in pieces."""
-    tables = tables_of(traffic, walk) if isinstance(walk, ChosenWalk) else None
     if tables is not None and isinstance(walk, ChosenWalk):
         yield tables.transfer, *_through_tables(tables, traffic, walk, machine)
         return

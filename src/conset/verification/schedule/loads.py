@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.units import as_figure
 from conset.verification.schedule.traffic import Groups, Ints, Traffic, in_order
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Walk
 from conset.verification.verification import Violation
@@ -44,11 +45,11 @@ class Measured:
     """What was found.
 
     Attributes:
-        peaks: for each kind, shape=(groups): the largest load of any resource.
+        peaks: for each kind, shape=(groups): the largest load of any resource; floats where it is expected.
         violations: of the limits.
     """
 
-    peaks: Mapping[str, Ints]
+    peaks: Mapping[str, Ints | NDArray[np.float64]]
     violations: list[Violation]
 
 
@@ -80,11 +81,11 @@ def measure(traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, A
     return Measured(peaks, [violation for found in in_order(check, chunks) for violation in found])
 
 
-def true_figures(peaks: Mapping[str, Ints], phases: int, phase_bytes: int) -> dict[str, Any]:
+def true_figures(peaks: Mapping[str, Ints | NDArray[np.float64]], phases: int, phase_bytes: int) -> dict[str, Any]:
     """`phases`, `load` and `phase_bytes` as a schedule file states them."""
-    load = {kind: int(peaks[kind].max(initial=0)) for kind in KINDS}
+    load = {kind: as_figure(peaks[kind].max(initial=0)) for kind in KINDS}
     largest = np.maximum(np.maximum(peaks["send"], peaks["receive"]), peaks["link"])
-    return {"phases": phases, "load": {**load, "sum": int(largest.sum())}, "phase_bytes": phase_bytes}
+    return {"phases": phases, "load": {**load, "sum": as_figure(largest.sum())}, "phase_bytes": phase_bytes}
 
 
 def _width(traffic: Traffic, kind: str) -> Any:

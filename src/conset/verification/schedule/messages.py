@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.schedule.document import Document, IntArray
+from conset.units import count_of
 from conset.verification.schedule.traffic import Ints, Mask, Traffic, in_order
 from conset.verification.verification import Violation
 
@@ -203,6 +204,8 @@ def _check_parts(traffic: Traffic, known: Mask | None, seen: Ints) -> list[Viola
     for g in np.flatnonzero(wrong).tolist():
         m, k = int(message[start[g]]), int(ids[last[g]])
         carried = sum(size[start[g] : last[g] + 1].tolist())
-        text = f"{traffic.where(k)}: the {seen[m]} transfers of {_message(d, m)} carry {carried} B together"
+        verb = "carries" if seen[m] == 1 else "carry"
+        parts = f"the {count_of(int(seen[m]), 'transfer')} of {_message(d, m)}"
+        text = f"{traffic.where(k)}: {parts} {verb} {carried} B together"
         found.append(Violation(*traffic.place_of(k), "message-bytes", text))
     return found

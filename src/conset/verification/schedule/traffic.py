@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from conset.machine.machine import Machine
 from conset.network.topology import Topology
 from conset.schedule.document import Document
+from conset.units import count_of
 from conset.verification.verification import Violation
 
 Part = TypeVar("Part")
@@ -156,12 +157,21 @@ def _check_ranks(document: Document, machine: Machine) -> list[Violation]:
     if document.placement is None:
         if ranks <= topology.endpoints:
             return []
-        text = f"{ranks} ranks without a placement on the {topology.endpoints} nodes of {machine.name}"
+        text = (
+            f"{count_of(ranks, 'rank')} without a placement on {count_of(topology.endpoints, 'node')} of {machine.name}"
+        )
         return [Violation(None, None, "ranks", text)]
     place = document.placement
     found = []
     if place.size != ranks:
-        found.append(Violation(None, None, "placement", f"the placement has {place.size} nodes for {ranks} ranks"))
+        found.append(
+            Violation(
+                None,
+                None,
+                "placement",
+                f"the placement has {count_of(place.size, 'node')} for {count_of(ranks, 'rank')}",
+            )
+        )
     for rank in np.flatnonzero((place < 0) | (place >= topology.endpoints)).tolist():
         text = f"placement[{rank}] = {place[rank]}: must be a node from 0 to {topology.endpoints - 1}"
         found.append(Violation(None, None, "placement", text))

@@ -82,7 +82,7 @@ class CheckContext:
         """What messages share."""
         routes = self.routes
         return Resources.of(
-            self.workload, self.machine, self.settings, self.model, routes.offsets, routes.links
+            self.workload, self.machine, self.settings, self.model, routes.offsets, routes.links, routes.spread
         )  # fmt: skip
 
     @cached_property

@@ -55,7 +55,7 @@ def check_life(e: CheckContext) -> list[Violation]:
 
 def _at_once(e: CheckContext) -> list[Violation]:
     """What is paid for before its bytes is delivered with the last of them."""
-    if e.left is None or e.costs.receive != "before" or e.model == "flit":
+    if e.left is None or e.costs.receive != "before" or e.costs.jitter_s or e.model == "flit":
         return []
     paid = e.workload.crosses & ~e.needs.buffered
     return e.not_before("latency", np.where(paid, e.end, -inf), e.left, "last byte, with which it is delivered,")

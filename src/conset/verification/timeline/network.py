@@ -111,10 +111,13 @@ def _overloads(e: CheckContext, changes: tuple[Ints, Floats, Floats], chosen: ND
     hops = np.diff(e.resources.offsets)[message]
     row = np.repeat(np.arange(message.size), hops)
     inside = np.arange(row.size) - np.repeat(np.cumsum(hops) - hops, hops)
-    resource = items[e.resources.offsets[message][row] + inside]
-    row, resource = row[resource >= 0], resource[resource >= 0]
+    use = e.resources.offsets[message][row] + inside
+    resource = items[use]
+    # at nodes the weights of exchanges come and go with their bytes, which `changes` say
+    part = np.where(resource < e.machine.topology.link_slots, e.resources.weight[use], 1.0)
+    row, part, resource = row[resource >= 0], part[resource >= 0], resource[resource >= 0]
     order = np.lexsort((row, at[row], resource))
-    resource, time_s, step = resource[order], at[row][order], step[row][order]
+    resource, time_s, step = resource[order], at[row][order], (step[row] * part)[order]
     total = np.cumsum(step)
     new = np.append(True, resource[1:] != resource[:-1])[: resource.size]
     total -= np.repeat((total - step)[new], np.diff(np.append(np.flatnonzero(new), resource.size)))
@@ -176,7 +179,9 @@ def check_lanes(e: CheckContext) -> list[Violation]:
     # a header asks for the next channel a hop after it has got one
     ahead = e.routes.offsets[1:][message] - np.arange(message.size)
     from_s, to_s = begin[message] - ahead * e.needs.hop[message], end[message] - e.slack
-    pools = e.machine.topology.dimensions + 1 if e.model == "wormhole" else 1
+    pools = 1
+    if e.model == "wormhole":
+        pools += e.machine.topology.dimensions or int(e.routes.pool.max(initial=0))
     key = e.routes.links.astype(np.int64) * pools + np.minimum(e.routes.pool, pools - 1)
     chosen = np.flatnonzero(sure[message] & (to_s > from_s))
     key, rows = np.tile(key[chosen], 2), np.tile(message[chosen], 2)
@@ -240,7 +245,8 @@ def _without_bottleneck(e: CheckContext, now: Floats, weight: Floats) -> Ints:
     message = np.repeat(np.arange(now.size), np.diff(r.offsets))
     # a byte of an exchange counts less only while both its messages flow
     both = (r.partner >= 0) & (now[np.maximum(r.partner, 0)] > 0)
-    counted = now[message] * np.where(both[message], r.weight, 1.0)
+    of_link = r.items < e.machine.topology.link_slots
+    counted = now[message] * np.where(both[message] | of_link, r.weight, 1.0)
     used = np.bincount(r.items, counted, r.capacity.size)
     level = (now / weight)[message]
     largest = np.zeros(r.capacity.size)

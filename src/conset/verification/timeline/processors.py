@@ -182,7 +182,7 @@ def _in_turn(e: CheckContext) -> list[Violation]:
     turns: list[tuple[Ints, NDArray[np.int32], Floats, Floats]] = []
     sends = np.flatnonzero((needs.send > 0) & (needs.asking <= 0))
     turns.append((sends, e.senders[sends], e.start[sends], e.sent[sends] - needs.send[sends]))
-    if e.left is not None:
+    if e.left is not None and not e.costs.jitter_s:  # chance comes after the work and hides when that began
         comes = np.flatnonzero((needs.after > 0) & ~needs.buffered)
         turns.append((comes, e.receivers[comes], e.left[comes], e.end[comes] - needs.after[comes]))
     if e.costs.one_processor and not e.costs.preempts:
