@@ -3,7 +3,7 @@
 from conset.comparison.curve import Curve, CurvePoint, serial_steps, trace_curve, trace_curves
 from conset.comparison.policies import Policies, parse_policies
 from conset.comparison.regions import Cell, Regions, chart_exchanges, chart_regions
-from conset.comparison.rows import Comparison, compare, compare_all
+from conset.comparison.rows import Comparison, compare, compare_pairs, merged
 from conset.comparison.times import Timing, check_by, time_schedule
 
 __all__ = [
@@ -18,7 +18,8 @@ __all__ = [
     "chart_regions",
     "check_by",
     "compare",
-    "compare_all",
+    "compare_pairs",
+    "merged",
     "parse_policies",
     "serial_steps",
     "time_schedule",

@@ -39,6 +39,7 @@ from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
+from conset.progress import counted
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.simulation.settings import Settings
@@ -214,7 +215,7 @@ def trace_curves(
     naive = compile_pattern(pattern, machine, replace(options, method="naive"))
     model, stands_in = deciding(machine, by, pattern.messages, options.effort)
     curves = []
-    for size in sizes or (None,):
+    for size in counted(sizes or (None,)):
         resized = pattern if size is None else replace(pattern, size=np.broadcast_to(np.int64(size), pattern.messages))
         costs = machine.costs_for("bounded")
         largest = int(resized.size.max(initial=0))
@@ -230,7 +231,7 @@ def trace_curves(
 def _pairs(pattern: Pattern, machine: Machine, options: CompileOptions, watching: Watch) -> Iterator[Pair]:
     """Every contention that makes fewer phases, with every power of two of phases between barriers, up to all."""
     fewest = None
-    for contention in _contentions(max(machine.topology.sides, default=1)):
+    for contention in counted(_contentions(max(machine.topology.sides, default=1))):
         with watching(f"scheduling at contention {contention}"):
             schedule = compile_pattern(pattern, machine, replace(options, contention=contention))
         if fewest is not None and schedule.phases >= fewest:
@@ -286,7 +287,7 @@ def _curve(
 
     points: list[CurvePoint] = []
     with workers(THREADS) as executor:
-        for first in range(0, len(pairs), THREADS):
+        for first in counted(range(0, len(pairs), THREADS)):
             with watching(f"{base.size:,} B: pair {first + 1} of {len(pairs)} by {base.by}"):
                 points += executor.map(point, pairs[first : first + THREADS])
     naive_s, _ = _time(under(replace(naive, pattern=pattern), "none"), posted_by, None, most)

@@ -24,9 +24,9 @@ from conset.pattern.pattern import Pattern
 from conset.program import Program, bound_program, chained, predict_program
 from conset.program.compile import ProgramPrediction
 from conset.program.guarantees import program_guarantees
-from conset.program.switches import simulated_switches
-from conset.program.switching import Switching, switching
-from conset.schedule.linkage import guarantees
+from conset.program.phases_over_time import Switching, switching
+from conset.program.switch_parts import simulated_switches
+from conset.schedule.linkage import Guarantees, guarantees
 from conset.schedule.manifest import Manifest, sha256_of
 from conset.schedule.schedule import Schedule
 from conset.simulation.usage import least_time
@@ -52,6 +52,7 @@ class FileFindings:
         facts: as `report --json` prints them.
         timing: by the machine's model; None: of timelines, and of blocks that execute too much.
         switching: of blocks over time, else None.
+        guarantees: of blocks, for each schedule what its connections get, else None.
         prediction: of a program, by formula, else None.
         simulated: the timelines that were made from this file.
     """
@@ -62,6 +63,7 @@ class FileFindings:
     facts: Mapping[str, Any]
     timing: Timing | None = None
     switching: Switching | None = None
+    guarantees: Sequence[Guarantees] | None = None
     prediction: ProgramPrediction | None = None
     simulated: tuple[FileFindings, ...] = field(default=())
 
@@ -177,14 +179,14 @@ def _program(path: Path) -> FileFindings:
     }  # fmt: skip
     facts["stages"] = [_stage(program, prediction, k) for k in range(len(program.stages))]
     over_time = switching(program) if own is None else None
-    if over_time is not None:
-        given = program_guarantees(program)
+    given = None if over_time is None else program_guarantees(program)
+    if given is not None and over_time is not None:
         facts["switch"] = over_time.parts.to_object()
         for stage in facts["stages"]:
             stage["guaranteed"] = given[stage["schedule"]].to_object()
     if own is not None and timing is not None:
         facts |= _timed(timing)
-    return FileFindings(path, kind, program, facts, timing, over_time, prediction)
+    return FileFindings(path, kind, program, facts, timing, over_time, given, prediction)
 
 
 def _stage(program: Program, prediction: ProgramPrediction, k: int) -> dict[str, Any]:

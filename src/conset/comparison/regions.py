@@ -35,6 +35,7 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
+from conset.progress import counted
 from conset.schedule.schedule import Schedule
 
 SIZES = tuple(1 << k for k in range(4, 18))
@@ -188,7 +189,7 @@ def chart_regions(
     model, stands_in = deciding(machine, rank_by, densest.messages, options.effort)
 
     def drawn() -> Iterator[Row]:
-        for degree in degrees:
+        for degree in counted(degrees):
             yield Row(f"degree {degree}", degree, machine, _drawings(generator, machine, options, degree))
 
     common = RegionOptions(options, (), model, reuse, own=rank_by is None and model != FORMULA)
@@ -217,7 +218,7 @@ def chart_exchanges(
     model, stands_in = deciding(largest, rank_by, whole.messages, options.effort)
 
     def exchanges() -> Iterator[Row]:
-        for machine in machines:
+        for machine in counted(machines):
             count = machine.topology.endpoints * options.ranks_per_node
             pattern = parse_pattern("alltoall:size=1", topology=machine.topology, ranks=count)
             yield Row(machine.name, count - 1, machine, [pattern])
@@ -250,7 +251,7 @@ def _chart(
     done: list[tuple[Row, list[dict[str, Timed]]]] = []
     for row in rows:
         times: list[dict[str, Timed]] = [{} for _ in sizes]
-        for method in tuple(left):
+        for method in counted(tuple(left)):
             options = replace(common.options, method=method)
             ways = replace(common, options=options, policies=_policies_of(policies, method))
             with watching(f"{row.name} by {method}"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conset.combining.choose import compile_combined
 from conset.combining.summary import summarize_combination
@@ -28,7 +28,11 @@ from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.prediction import predict
 from conset.program import Program
+from conset.progress import counted
 from conset.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Watch = Callable[[str], AbstractContextManager[None]]
 """Called with what is done next; entered for as long as that takes."""
@@ -69,6 +73,16 @@ class Comparison:
             self, rows=[self.rows[k] for k in order], terms=[self.terms[k] for k in order],
             schedules=[self.schedules[k] for k in order], programs=[self.programs[k] for k in order],
         )  # fmt: skip
+
+    def to_pandas(self) -> DataFrame:
+        """The rows as a tidy frame: one row for each method and policy, one value a cell (`comparison.tidy`).
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        from conset.comparison.tidy import to_pandas
+
+        return to_pandas(self.rows)
 
 
 def _rank(row: dict[str, Any]) -> tuple[float, float]:
@@ -113,7 +127,7 @@ def compare(
     model, stands_in = deciding(machine, by, pattern.messages, options.effort)
     result = Comparison(by=model, stands_in=stands_in)
     first: ConsetError | None = None
-    for k, (name, policies) in enumerate(methods.items(), 1):
+    for k, (name, policies) in enumerate(counted(methods.items()), 1):
         if not named and name in SEARCHING and pattern.messages > LARGE * options.effort:
             result.skipped.append({"method": name, "reason": _too_long(name, pattern, options)})
             continue
@@ -138,7 +152,7 @@ def compare(
     return replace(result, by=decided or model).sorted()
 
 
-def compare_all(
+def compare_pairs(
     pairs: Sequence[tuple[Pattern, Machine]],
     options: CompileOptions,
     methods: Mapping[str, Sequence[str]],
@@ -147,8 +161,9 @@ def compare_all(
     by: str | None = None,
     named: bool = True,
     combines: Sequence[str] = (),
-) -> Comparison:
-    """The rows of `compare` for several patterns and machines, pair after pair; each names its pattern.
+    watch: Watch | None = None,
+) -> list[Comparison]:
+    """`compare` for several patterns and machines, pair after pair.
 
     Args:
         pairs: patterns, each on its machine.
@@ -158,36 +173,51 @@ def compare_all(
         by: what says a row's time; None: each machine's model.
         named: whether somebody asked for these very methods.
         combines: words of `--combine`.
+        watch: called with what is done next.
 
     Returns:
-        Rows and skipped methods with the keys `pattern_name` and `machine`; `by` and `stands_in` name all that occur.
+        One for each pair, in their order; rows and skipped methods name it by `pattern_name` and `machine`. Where no
+        method applies there are no rows, and `skipped` says why.
 
     Raises:
         As `compare`; InputError, NoScheduleError: where no method applies to any pair.
     """
-    all_rows = Comparison()
-    decided: dict[str, None] = {}
-    replaced: dict[str, None] = {}
+    found = []
     first: ConsetError | None = None
-    for pattern, machine in pairs:
+    for k, (pattern, machine) in enumerate(pairs, 1):
         place = {"pattern_name": pattern.name, "machine": machine.name}
+        where = f"{pattern.name} on {machine.name} ({k} of {len(pairs)}): " if len(pairs) > 1 else ""
         try:
             result = compare(
-                pattern, machine, options, methods, models=models, by=by, named=named, combines=combines
+                pattern, machine, options, methods, models=models, by=by, named=named, combines=combines,
+                watch=_under_name(watch or quiet, where),
             )  # fmt: skip
         except (InputError, NoScheduleError) as error:
             first = first or error
-            all_rows.skipped.append({**place, "method": ", ".join(methods), "reason": str(error)})
-            continue
-        all_rows.rows.extend({**row, **place} for row in result.rows)
-        all_rows.terms.extend(result.terms)
-        all_rows.schedules.extend(result.schedules)
-        all_rows.programs.extend(result.programs)
-        all_rows.skipped.extend({**place, **skipped} for skipped in result.skipped)
-        decided[result.by] = replaced[result.stands_in] = None
-    if first is not None and not all_rows.rows:
+            result = Comparison(skipped=[{"method": ", ".join(methods), "reason": str(error)}])
+        rows = [{**row, **place} for row in result.rows]
+        found.append(replace(result, rows=rows, skipped=[{**place, **each} for each in result.skipped]))
+    if first is not None and not any(result.rows for result in found):
         raise first
-    return replace(all_rows, by=", ".join(decided) or FORMULA, stands_in="; ".join(filter(None, replaced)))
+    return found
+
+
+def _under_name(watch: Watch, name: str) -> Watch:
+    return lambda what: watch(f"{name}{what}")
+
+
+def merged(results: Sequence[Comparison]) -> Comparison:
+    """All rows of several, one after the other; `by` and `stands_in` name all that occur."""
+    timed = [result for result in results if result.rows]
+    return Comparison(
+        rows=[row for result in results for row in result.rows],
+        terms=[terms for result in results for terms in result.terms],
+        schedules=[schedule for result in results for schedule in result.schedules],
+        programs=[program for result in results for program in result.programs],
+        skipped=[each for result in results for each in result.skipped],
+        by=", ".join(dict.fromkeys(result.by for result in timed)) or FORMULA,
+        stands_in="; ".join(dict.fromkeys(result.stands_in for result in timed if result.stands_in)),
+    )
 
 
 def _too_long(name: str, pattern: Pattern, options: CompileOptions) -> str:
@@ -197,7 +227,8 @@ def _too_long(name: str, pattern: Pattern, options: CompileOptions) -> str:
 
 def _add_times(result: Comparison, by: str | None, models: Sequence[str], effort: int, watching: Watch) -> None:
     """What decides (`by`; None: the machine's model of each method), and what stands beside it, simulated once."""
-    for k, (row, schedule) in enumerate(zip(result.rows, result.schedules, strict=True), 1):
+    pairs = list(zip(result.rows, result.schedules, strict=True))
+    for k, (row, schedule) in enumerate(counted(pairs), 1):
         what = f"{schedule.method} under {schedule.sync} ({k} of {len(result.rows)})"
         if models:
             with watching(f"simulating {what} by {', '.join(models)}"):

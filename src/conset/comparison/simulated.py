@@ -26,7 +26,9 @@ from conset.simulation.settings import Settings
 from conset.simulation.table import find_model
 from conset.simulation.workload import Workload
 
-LARGEST: Mapping[str, int] = MappingProxyType({"flow": 1 << 17, "wormhole": 1 << 20, "circuit": 1 << 20})
+LARGEST: Mapping[str, int] = MappingProxyType(
+    {"flow": 1 << 17, "wormhole": 1 << 20, "circuit": 1 << 20, "packet": 1 << 17}
+)
 """Most messages a model takes here; `conset simulate` has no bound."""
 LARGEST_FLITS = 1 << 24
 """Most flits `flit` and `connections` take here: their work does not go by messages."""
@@ -108,7 +110,7 @@ def reference_of(rows: Sequence[Row], machine: Machine) -> str:
     """What errors are against: `measured`, a model, or "" where there is nothing beside the prediction."""
     if any(row.get(MEASURED) for row in rows):
         return MEASURED
-    detailed = ("connections", "wormhole", "circuit", "flow", "flit")
+    detailed = ("connections", "packet", "wormhole", "circuit", "flow", "flit")
     if routers_are_all(machine):
         detailed = ("flit", *detailed[:-1])
     return next((model for model in detailed if any(model in row["simulated"] for row in rows)), "")

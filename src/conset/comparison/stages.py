@@ -26,6 +26,7 @@ from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.program import Paths
+from conset.progress import counted
 from conset.schedule.manifest import Manifest
 from conset.units import count_of
 
@@ -99,7 +100,7 @@ def compare_stages(
     with watching("placing"):
         placement = placement_of(pattern, machine, options)
     rows = []
-    for size in sorted(set(sizes)) or SIZES:
+    for size in counted(sorted(set(sizes)) or SIZES):
         resized = with_largest(pattern, size)
         bound_s = bound_stages(resized, machine, placement=placement).time_s
         for name, combine, paths in _ways(resized, machine, placement, combines):

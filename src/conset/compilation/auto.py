@@ -7,7 +7,10 @@ trial is faster. Then the methods of a literal list (`CANDIDATES`), as far as th
 several contentions and under every policy, and posting everything in several orders, ordered by formula (`Search`);
 then the best of them with fewer sends in flight. Of trials that the model can hardly tell apart the one that needs the
 least to go as simulated is taken (`robust_choice`).
-Guarantee: not slower by the deciding model than posting everything, nor than any trial that was simulated.
+Guarantee: not slower by the deciding model than posting everything, nor than any trial that was simulated; where the
+machine's numbers were measured (`is_measured`), by no more than `error_of` its model: there posting everything stands.
+Losses: where links lose messages beyond their `tolerance` (`flow` with `blocking`) the formula's loss multiplies what
+the model says of a trial.
 Stop: where the best is what no schedule over the machine's routes can beat (`conset.bounds`), nothing else is tried.
 Effort is counted in work of the models and bounded by the size of the pattern, never timed, so that the same input
 gives the same choice. Above `MAX_MESSAGES` the formula stands in. The verdict says that, and what was left out.
@@ -47,6 +50,7 @@ from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_m
 from conset.errors import NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
+from conset.progress import Work, work
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.stopping import workers
@@ -87,8 +91,10 @@ def choose_schedule(
         maker = _Maker(make, pattern, machine, options, refuse, executor)
         if options.objective == "phases":
             maker.keep_fewest_phases()
-        verdict = _choose_by_formula(maker, stands_in) if model == FORMULA else _choose_by_model(maker, model)
-    return verdict.to_schedule()
+        if model == FORMULA:
+            return _choose_by_formula(maker, stands_in).to_schedule()
+        with work(_STAGES) as stages:
+            return _choose_by_model(maker, model, stages).to_schedule()
 
 
 class _Maker:
@@ -122,8 +128,8 @@ class _Maker:
         """Only candidates with the fewest phases, of these with the least sum over phases of the largest load."""
         bases = self.others() if self.naive is None else [self.naive, *self.others()]
 
-        def figures_of(base: Base) -> tuple[int, int]:
-            return base.schedule.phases, int(phase_loads(base.schedule).largest.sum())
+        def figures_of(base: Base) -> tuple[int, float]:
+            return base.schedule.phases, phase_loads(base.schedule).total
 
         fewest = min(map(figures_of, bases), default=None)
         kept = [base for base in bases if figures_of(base) == fewest]
@@ -165,7 +171,12 @@ def _floor_s(maker: _Maker, naive: Base) -> float:
     return least_time(maker.pattern, maker.machine, naive.schedule) if maker.pattern.messages <= LARGE else 0.0
 
 
-def _choose_by_model(maker: _Maker, model: str) -> Verdict:
+_STAGES = 5
+"""Of a choice, of the same order of length: candidates are made; the first, what is left, then variants of the best are
+tried; other models are asked."""
+
+
+def _choose_by_model(maker: _Maker, model: str, stages: Work) -> Verdict:
     """The least simulated time; by formula where a stop came before any simulation ended."""
     own = maker.options.rank_by is None
     budget = max(
@@ -178,17 +189,22 @@ def _choose_by_model(maker: _Maker, model: str) -> Verdict:
     too_long = False
     try:
         if maker.naive is not None and posted is not None:
-            search.floor_s = _floor_s(maker, maker.naive)
+            if maker.machine.routing.knowledge != "hashed":  # whose bound is of an expectation, no sample's
+                search.floor_s = _floor_s(maker, maker.naive)
             search.run([replace(posted, time_s=inf)], share=POSTED_SHARE, single=POSTED_SHARE)
             too_long = bool(search.skipped)
         bases = maker.others()
         orders = [] if maker.naive is None or too_long else [maker.naive, *naive_orders(maker.naive)]
+        stages.done += 1
         trials = all_trials([*orders, *bases], maker.sync, search)
         search.run(first_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
         search.run(second_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
+        stages.done += 1
         search.run(corrected_trials(search, trials), slack=SLACK, share=FIRST_SHARE)
+        stages.done += 1
         search.run(refined_trials(search, bases, orders, maker.sync))
         search.run(robust_trials(search, trials), slack=EQUAL, equals=True)
+        stages.done += 1
     except KeyboardInterrupt:
         if search.best is None and not bases and maker.naive is None:
             raise

@@ -19,6 +19,7 @@ from conset.errors import ConsetError, InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.methods.table import table
 from conset.pattern.pattern import Pattern
+from conset.progress import counted
 from conset.schedule.loads import phase_loads
 from conset.schedule.posting import ORDERS, order_messages
 from conset.schedule.schedule import Schedule
@@ -119,7 +120,11 @@ def contentions(
         crowding: the most messages of a link over the most of a port.
     """
     topology = machine.topology
-    if not topology.link_slots or "link" not in table()[candidate.method].adjustable_limits:
+    if (
+        not machine.routing.is_known
+        or not topology.link_slots
+        or "link" not in table()[candidate.method].adjustable_limits
+    ):
         return (None,)
     harmless = machine.costs.tolerance
     small = pattern.messages <= SMALL
@@ -204,7 +209,7 @@ def make_others(
     ]
     made: list[Base] = [] if naive is None else [naive]
     error: ConsetError | None = None
-    for future in submitted:
+    for future in counted(submitted):
         if made and _core.stop_asked():
             future.cancel()
             continue

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast, get_args
 
-from conset.errors import UsageError, unknown_name
+from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.methods.connection_routers.table import find_router
-from conset.methods.method import Method
+from conset.methods.method import Method, refuse_unknown_routes
 from conset.methods.problem import Objective, Routes, SearchOptions
 from conset.methods.table import find_method, table
 from conset.methods.timetables import find_timetable
@@ -21,7 +21,7 @@ AUTO = "auto"
 """The word for what the chooser decides: method, contention and policy, the policy alone, or the placement."""
 FORMULA = "formula"
 """The word for choosing by predicted time; the other rankings are models."""
-RANKING_MODELS = ("flow", "wormhole", "circuit")
+RANKING_MODELS = ("flow", "wormhole", "circuit", "packet")
 """Models that may rank."""
 OF_CONNECTIONS = ("router", "min_bandwidth", "max_latency", "phases")
 """Options of method `connections`, which they make the method."""
@@ -211,12 +211,40 @@ def effective_limits(
         options: what a user asked for.
         contention: a limit of links in place of the method's own that nobody asked for; hard limits remain.
 
+    Where the machine does not know its routes no limit of links or channels can be kept: a method that is for order on
+    links does not apply unless options take the limit off, any other one keeps its limits of ports.
+
     Raises:
-        InputError: the method cannot keep what is asked or what the machine demands.
+        InputError: the method cannot keep what is asked or what the machine demands, or nobody can on the machine.
     """
     own = method.limits(machine.topology)
     own = own if contention is None else replace(own, link=contention)
+    if not machine.routing.is_known:
+        own = _ports_alone(method, machine, options, own)
     user_limits = options.user_limits(own)
     if user_limits is not None:
         return method.limits_for(machine.topology, user_limits), True
     return method.limits_for(machine.topology, own.tightened(machine.hard_limits(method.name))), False
+
+
+def _ports_alone(method: Method, machine: Machine, options: CompileOptions, own: Limits) -> Limits:
+    """The limits of a method that can be kept where routes are not known.
+
+    Raises:
+        InputError: options limit links, routes are to be chosen or a table of times on links to be made, or order on
+            links is what the method is for and no option takes its limit of links off.
+    """
+    if (stated := options.user_limits(Limits())) and (refusal := machine.why_not_kept(stated)):
+        raise InputError(refusal)
+    asked = options.user_limits(own)
+    takes_off = asked is not None and asked.link is None and own.link is not None
+    if options.timetable is not None or options.routes == "free":
+        what = "timetable" if options.timetable is not None else "routes free"
+        raise InputError(
+            f"{what}: {machine.name} has routing {machine.routing.rule}: senders choose no routes there, and nobody "
+            "knows what meets on a link; state routes that are known (routing=dmodk, minimal or a table)",
+            options=[what],
+        )
+    if method.orders_links and not takes_off and machine.topology.link_slots:
+        raise InputError(refuse_unknown_routes(machine, method.name), options=["limits link=none"])
+    return replace(own, link=None, channels=None)

@@ -25,6 +25,7 @@ from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
+from conset.methods.over_planes import folded, schedule_over_planes
 from conset.methods.problem import Phases, Problem
 from conset.methods.table import find_method
 from conset.methods.timetables import add_timetable
@@ -108,7 +109,8 @@ def why_not(name: str, pattern: Pattern, machine: Machine, options: CompileOptio
         problem, _ = _problem_of(name, pattern, machine, options, placement)
     except InputError as reason:
         return str(reason)
-    return find_method(name).applies(problem)
+    method = find_method(name)
+    return method.applies(folded(method, problem))
 
 
 def compile_by(
@@ -142,7 +144,7 @@ def compile_by(
         problem = replace(problem, search=replace(problem.search, effort=effort))
     problem.source_node, problem.target_node  # noqa: B018  placing is not scheduling
     start = time.perf_counter()
-    phases = find_method(name).schedule(problem)
+    phases = schedule_over_planes(find_method(name), problem)
     if options.timetable is not None:
         phases = add_timetable(problem, phases, options.timetable, method=name)
     report = CompileReport(time.perf_counter() - start, phases.stopped_early, note=phases.note)
@@ -203,14 +205,14 @@ class PlacementScore:
 
     time_s: float
     phases: int
-    load_sum: int
+    load_sum: float
 
     @staticmethod
     def of(schedule: Schedule) -> PlacementScore:
         """The merit of a schedule under its own policy."""
         simulated_s = None if schedule.report is None else schedule.report.simulated_s
         time_s = predict(schedule).time_s if simulated_s is None else simulated_s
-        return PlacementScore(time_s, schedule.phases, int(phase_loads(schedule).largest.sum(dtype=np.int64)))
+        return PlacementScore(time_s, schedule.phases, phase_loads(schedule).total)
 
     def dominates(self, other: PlacementScore) -> bool:
         """No more phases, no more time."""

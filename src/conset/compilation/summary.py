@@ -16,10 +16,12 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     """What `compile --json` says of a schedule; verifies it unless `verified` states the outcome already.
 
     Keys: method, auto (whether `auto` chose method or policy), why (in one sentence), rank_by (by what), model (the
-    machine's), verdict (what each model says of the choice), note, pattern, machine, limits, phases, load, phase_bytes,
+    machine's), verdict (what each model says of the choice), note,
+    warnings (of the machine's routes, where they are taken), pattern, machine, limits, phases, load, phase_bytes,
     bound, gap, sync, in_flight (sends a rank keeps open, or `all`), posting (the order in which they are posted),
     predicted_s, simulated_s (by `rank_by`, where that is a model), compile_s, stopped_early, placement (its name),
-    verified, units, guaranteed. Sizes in [B], times in [s]; a gap is at least 1.
+    verified, units, guaranteed; where routes are not known, routes (what that means for order). Sizes
+    in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
     from conset.prediction import predict
@@ -35,6 +37,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         prediction = predicted.result()
         verified = pending.result() if pending is not None else verified
     pattern, report = schedule.pattern, schedule.report or CompileReport()
+    unknown = schedule.machine.routes_unknown
     return {
         "method": schedule.method,
         "auto": bool(report.reason),
@@ -43,6 +46,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "model": schedule.machine.costs_for(schedule.method).model,
         "verdict": None if report.verdict is None else dict(report.verdict),
         "note": report.note or None,
+        "warnings": list(schedule.machine.warnings) if schedule.route_offsets is None else [],
         "pattern": {name: getattr(pattern, name) for name in ("ranks", "messages", "bytes", "local_bytes")},
         "machine": schedule.machine.name,
         "limits": schedule.limits.to_object(),
@@ -67,6 +71,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
         "verified": verified,
         "units": half_duplex_units(schedule) if schedule.machine.costs.half_duplex else None,
         "guaranteed": None if schedule.channels is None else guarantees(schedule).to_object(),
+        **({"routes": unknown} if unknown else {}),
     }  # fmt: skip
 
 

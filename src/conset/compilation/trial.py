@@ -17,6 +17,7 @@ from typing import Any
 
 from conset.compilation.options import FORMULA
 from conset.machine.limits import Limits
+from conset.machine.machine import Machine
 from conset.prediction import predict
 from conset.schedule.posting import InFlight, most_posted
 from conset.schedule.schedule import Schedule
@@ -63,6 +64,35 @@ REL_TOL = 1 + 1e-9
 """Times closer than this are one time: sums in another order."""
 
 
+def loses(machine: Machine, method: str) -> bool:
+    """Whether links lose messages beyond their `tolerance`, which the machine's model does not show: `flow` shares."""
+    costs = machine.costs_for(method)
+    return costs.model == "flow" and costs.blocking > 0
+
+
+def loss_of(schedule: Schedule, sync: str) -> float:
+    """What losses multiply the time of a schedule by: the formula with `blocking` over the formula without; 1: nothing.
+
+    No model shows how messages are lost and sent again; the formula's loss was measured where the machine was. Under
+    `local` and `ready` messages of two phases may meet, so half of the tolerance is left to each.
+    """
+    if not loses(schedule.machine, schedule.method):
+        return 1.0
+    costs = schedule.machine.costs_for(schedule.method)
+    meet = 2 if parse_sync(sync).kind in ("local", "ready") else 1
+    tolerance = max(costs.tolerance // meet, 1)
+    fair_s = predict(_with_costs(schedule, blocking=0.0), sync=sync).time_s
+    lossy_s = predict(_with_costs(schedule, tolerance=tolerance), sync=sync).time_s
+    return lossy_s / fair_s if fair_s > 0 else 1.0
+
+
+def _with_costs(schedule: Schedule, **changes: Any) -> Schedule:
+    machine = schedule.machine
+    own = {name: replace(costs, **changes) for name, costs in machine.method_costs.items()}
+    changed = replace(machine, costs=replace(machine.costs, **changes), method_costs=own)
+    return replace(schedule, machine=changed)
+
+
 @dataclass(frozen=True, eq=False)
 class Base:
     """A schedule whose own policy does not count; what all its trials share."""
@@ -73,6 +103,16 @@ class Base:
     def workload(self) -> Workload:
         """What simulators play."""
         return Workload.of_schedule(self.schedule)
+
+    def loss(self, sync: str) -> float:
+        """`loss_of` under a policy, computed once."""
+        if sync not in self._losses:
+            self._losses[sync] = loss_of(self.schedule, sync)
+        return self._losses[sync]
+
+    @cached_property
+    def _losses(self) -> dict[str, float]:
+        return {}
 
     @property
     def is_naive(self) -> bool:

@@ -20,8 +20,8 @@ from typing import Any
 from conset import _core
 from conset.compilation.options import FORMULA
 from conset.compilation.ranking import EQUAL, SLACK, allowed_work, end_time, settings_of
-from conset.compilation.search import Search
-from conset.compilation.trial import REL_TOL, Trial, keeps_in_flight
+from conset.compilation.search import Search, error_of, is_measured
+from conset.compilation.trial import REL_TOL, Trial, keeps_in_flight, loses
 from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.prediction import predict
@@ -29,6 +29,7 @@ from conset.schedule.schedule import Schedule
 from conset.units import format_time
 
 MEASURE = "decide by measuring (`conset run`, `conset calibrate`)"
+MEASURE_LOSSES = "decide by measuring (`conset campaign`)"
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,29 @@ class Verdict:
     def text(self) -> str:
         """What the models say beside each other; "" where they have nothing to compare."""
         said = [text for name, times in self.model_times.items() if (text := _describe(self, name, times))]
+        said += [self.no_gain] if self.no_gain else []
+        if self.losses:
+            return "; ".join([*said, f"{self.losses}: {MEASURE_LOSSES}"])
         if not said:
             return ""
         return "; ".join(said) if self.agree else f"{'; '.join(said)}: {MEASURE}"
+
+    @property
+    def no_gain(self) -> str:
+        """On a machine whose numbers were measured, that no order pays, where that is so; else ""."""
+        if not (self.chosen.posts_everything and is_measured(self.chosen)) or self.optimal or self.model == FORMULA:
+            return ""
+        error = f"{error_of(self.model) - 1:.0%}"
+        return f"no order pays here: none is faster by more than the {error} to which {self.model} is right"
+
+    @property
+    def losses(self) -> str:
+        """That links lose messages, which no model shows, where that is so; else ""."""
+        schedule = self.chosen.base.schedule
+        if not loses(schedule.machine, schedule.method):
+            return ""
+        most = schedule.machine.costs_for(schedule.method).tolerance
+        return f"links lose messages beyond {most}, which no model covers: the formula's estimate of it stands in"
 
     @property
     def drift(self) -> str:
@@ -139,6 +160,11 @@ class Verdict:
             f"under {self.chosen.sync} ranks may be in different phases at once: {self.chosen.base.schedule.limits} "
             "holds in every phase, not over all that is in flight (--sync barrier keeps it there too)"
         )
+
+    @property
+    def routes(self) -> str:
+        """That order on links cannot be scheduled here, in one sentence, or ""."""
+        return self.chosen.base.schedule.machine.routes_unknown
 
     def to_object(self) -> dict[str, Any]:
         """As in `compile --json`."""
@@ -151,6 +177,7 @@ class Verdict:
             "text": self.text or None,
             "drift": self.drift or None,
             "cut": list(self.cut),
+            **({"routes": self.routes} if self.routes else {}),
         }
 
     def to_schedule(self) -> Schedule:
@@ -264,6 +291,8 @@ def _others_by(search: Search, model: str) -> str:
 
 def other_models(machine: Machine, model: str) -> tuple[str, ...]:
     """The models that are asked beside the one that decides: fair sharing, and what shows blocking on this machine."""
+    if machine.routing.knowledge == "adaptive":
+        return tuple(name for name in ("flow",) if name != model)  # the others hold channels of one route
     blocking = "circuit" if "circuit" in machine.models else "wormhole"
     return tuple(name for name in ("flow", blocking) if name != model)
 

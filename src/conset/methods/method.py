@@ -13,6 +13,7 @@ import numpy as np
 
 from conset.errors import InputError
 from conset.machine.limits import Limits
+from conset.machine.machine import Machine
 from conset.methods.problem import Phases, Problem
 from conset.network.topology import Topology
 
@@ -38,6 +39,8 @@ class Method:
         complexity: time, then memory.
         reference: where it comes from.
         free_routes: whether it can choose routes (`--routes free`); else it keeps the machine's.
+        orders_links: whether order on links is what it is for: it is none of a machine that does not know its routes.
+            A method that keeps "any limits" keeps those of ports there.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Method:
     complexity: str
     reference: str
     free_routes: bool = False
+    orders_links: bool = False
 
     def limits_for(self, topology: Topology, user_limits: Limits | None) -> Limits:
         """The limits of a compile: the row's own, or what options asked for.
@@ -72,6 +76,15 @@ class Method:
                 f"method {self.name} keeps {name} {kept or 'unlimited'}: {name}={value} was asked; first-fit keeps any"
             )
         return user_limits
+
+
+def refuse_unknown_routes(machine: Machine, method: str) -> str:
+    """`method` is for order on links, which nobody can keep on `machine`; in one line."""
+    return (
+        f"method {method} orders messages on links: {machine.name} has routing {machine.routing.rule}, by which only "
+        "ports can be ordered: take a method of ports (coloring, rs-n, first-fit), limit send and receive alone "
+        "(limits link=none), or state routes that are known (routing=dmodk, minimal, shortest-path or a table)"
+    )
 
 
 def applies_anywhere(problem: Problem) -> None:

@@ -88,6 +88,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="none; about d + 3 to d + 7 phases on the 6-cube where all send and receive d",
         complexity="O(messages · phases · hops) at worst, O(messages + links)",
         reference=f"{WANG_RANKA}, Section 5, Figure 4, with PATHS reset in every permutation",
+        orders_links=True,
     ),
     Method(
         name="coloring",
@@ -179,6 +180,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="n³/4 phases for a complete exchange, the bisection bound",
         complexity="O(messages), O(n⁴)",
         reference=f"{SCOTT}, as Bokhari and Nicol use it, Section 4",
+        orders_links=True,
     ),
     Method(
         name="bounded",
@@ -192,6 +194,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found",
         complexity="O(messages) by construction, a fixed number of sweeps more by search; O(messages)",
         reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5",
+        orders_links=True,
     ),
     Method(
         name="negotiated",
@@ -206,6 +209,7 @@ ROWS: tuple[Method, ...] = (
         complexity="O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)",
         reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
         free_routes=True,
+        orders_links=True,
     ),
     Method(
         name="half-duplex",
@@ -258,6 +262,7 @@ ROWS: tuple[Method, ...] = (
         guarantee="no transfer waits while its ports and links are free",
         complexity="O(restarts · messages · degree · hops), O(messages · hops)",
         reference="list scheduling, Gonzalez, Sahni, doi:10.1145/321978.321985",
+        orders_links=True,
     ),
     Method(
         name="connections",
@@ -272,6 +277,7 @@ ROWS: tuple[Method, ...] = (
         complexity="that of the routers: sequential, negotiated, orbits, closed-form",
         reference="Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp, Section 4.4.1",
         free_routes=True,
+        orders_links=True,
     ),
 )
 """All methods, in the order of the documentation."""

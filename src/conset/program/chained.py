@@ -132,9 +132,7 @@ def _passes(program: Program) -> list[tuple[int, bool]]:
     if times > MAX_CHAINED:
         raise InputError(f"the program runs {times:,} stages, as one schedule at most {MAX_CHAINED:,}")
     return [
-        (stage.schedule, stage.turns and repetition % 2 == 1)
-        for stage in program.stages
-        for repetition in range(stage.repeat)
+        (stage.schedule, stage.backwards(repetition)) for stage in program.stages for repetition in range(stage.repeat)
     ]
 
 

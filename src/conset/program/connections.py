@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from conset.machine.limits import Limits
 from conset.network.routes import route_links
+from conset.schedule.linkage import shared
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 
@@ -45,11 +46,10 @@ class Connections:
         self._limits = reduce(Limits.tightened, (schedule.limits for schedule in schedules))
         self._capacity = self._capacities()
         self._method = _method_of(schedules)
-        self._rates: dict[str, NDArray[np.float64]] = {}
         self._number: dict[tuple[int, int, bytes, int], int] = {}
         self._asked: list[tuple[float, float]] = []
         self._ends: list[tuple[int, int]] = []
-        self._hops: list[int] = []
+        self._own_links: list[NDArray[np.int32]] = []
         self._resources: list[NDArray[np.int64]] = []
         self._links: dict[int, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
         self._phases: dict[tuple[int, int], list[int]] = {}
@@ -69,8 +69,7 @@ class Connections:
         if not ids:
             return True
         order = sorted(ids)
-        taken = self._taken(order)
-        if not (taken <= self._capacity).all() or not self._keep(order, taken):
+        if not (self._taken(order) <= self._capacity).all() or not self._keep(order):
             return False
         return self._limits.duplex == "full" or self._exchange(ids)
 
@@ -79,50 +78,32 @@ class Connections:
 
         Under what the machine charges `method`.
         """
-        return self._shares(ids, self._taken(ids), method)
+        return self._shares(ids, method)
 
     def _taken(self, ids: Sequence[int]) -> NDArray[np.intp]:
         """shape=(resources): how many of `ids` use each."""
         used = np.concatenate([np.zeros(0, np.int64), *(self._resources[k] for k in ids)])
         return np.bincount(used, minlength=self._capacity.size)
 
-    def _keep(self, ids: Sequence[int], taken: NDArray[np.intp]) -> bool:
+    def _keep(self, ids: Sequence[int]) -> bool:
         """Whether all have what is asked for them."""
         if not self._demanding:
             return True
         asked = np.array([self._asked[k] for k in ids])
-        bandwidth, latency = self._shares(ids, taken, self._method)
+        bandwidth, latency = self._shares(ids, self._method)
         return bool((bandwidth * ROUNDING >= asked[:, 0]).all() and (latency <= asked[:, 1] * ROUNDING).all())
 
     @cached_property
     def _demanding(self) -> bool:
         return any(s.min_bandwidth_Bps is not None or s.max_latency_s is not None for s in self._schedules)
 
-    def _shares(
-        self, ids: Sequence[int], taken: NDArray[np.intp], method: str
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-        if not len(ids):
-            return np.zeros(0), np.zeros(0)
-        first = np.cumsum([0, *(self._resources[k].size for k in ids[:-1])])
-        at = np.concatenate([self._resources[k] for k in ids])
-        share = self._resource_rates(method)[at] / taken[at]
-        costs, nodes = self._schedules[0].machine.costs_for(method), self._topology.nodes
-        ports = np.flatnonzero(at < 2 * nodes)
-        node = at[ports] % nodes  # its ports share a rate
-        share[ports] = np.minimum(share[ports], costs.node_Bps / (taken[node] + taken[nodes + node]))
-        hops = np.array([self._hops[k] for k in ids])
-        latency = hops * float(costs.hop.at(costs.flit_B)) + np.add.reduceat(1 / share, first) * costs.flit_B
-        return np.minimum.reduceat(share, first), latency
-
-    def _resource_rates(self, method: str) -> NDArray[np.float64]:
-        """What all users of a resource have together [B/s]; channels have no rate of their own."""
-        if method in self._rates:
-            return self._rates[method]
-        costs, topology = self._schedules[0].machine.costs_for(method), self._topology
-        link = topology.widths() * (costs.link_Bps if topology.link_rate_Bps is None else topology.link_rate_Bps)
-        ends = [np.full(topology.nodes, rate) for rate in (costs.port_out_Bps, costs.port_in_Bps, np.inf)]
-        self._rates[method] = np.concatenate([*ends, link])
-        return self._rates[method]
+    def _shares(self, ids: Sequence[int], method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        source, target = np.array([self._ends[k] for k in ids], np.int32).reshape(-1, 2).T
+        offsets = np.cumsum([0, *(self._own_links[k].size for k in ids)], dtype=np.int64)
+        routes = offsets, np.concatenate([np.zeros(0, np.int32), *(self._own_links[k] for k in ids)])
+        costs, together = self._schedules[0].machine.costs_for(method), np.zeros(len(ids), np.int32)
+        found = shared(self._topology, costs, together, source, target, routes)
+        return found.bandwidth_Bps, found.latency_s
 
     def _capacities(self) -> NDArray[np.float64]:
         limits, nodes = self._limits, self._topology.nodes
@@ -175,7 +156,7 @@ class Connections:
         self._number[key] = len(self._ends)
         self._ends.append((source, target))
         self._asked.append((0.0, np.inf))
-        self._hops.append(links.size)
+        self._own_links.append(links)
         self._resources.append(resources.astype(np.int64))
         return self._number[key]
 

@@ -45,6 +45,10 @@ class Stage:
             rule = "must be at least 1" if self.repeat < 1 else f"must be at most {MAX_REPEAT}"
             raise InputError(f"stage '{self.name}': repeat = {self.repeat}: {rule}")
 
+    def backwards(self, repetition: int) -> bool:
+        """Whether a repetition, counted from 0, runs the phases backwards."""
+        return self.turns and repetition % 2 == 1
+
 
 @dataclass(frozen=True, eq=False)
 class Program(ValueObject):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.execution.job import Ratio
+from conset.execution.ratio import Ratio
 
 POSTING, DETECT = "naive", "send-detect-receive"
 """What posts everything; what sends everything and looks for what comes."""

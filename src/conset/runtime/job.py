@@ -14,13 +14,21 @@ import numpy as np
 from conset.errors import InputError, UsageError
 from conset.execution.job import count_cores
 from conset.execution.launcher import find_launcher
-from conset.execution.measured_job import check_measuring, in_job, measure_in_own_job, measure_in_this_job
+from conset.execution.measured_job import (
+    JobResult,
+    check_measuring,
+    in_job,
+    job_facts,
+    measure_in_own_job,
+    measure_in_this_job,
+)
 from conset.execution.plan import MAX_BYTES
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.runtime.costs import RunTimeCosts, RunTimeRow
 from conset.runtime.row import MESSAGES, RankRow, save_messages
 from conset.runtime.words import check_methods, machine_word
+from conset.units import count_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,46 +40,35 @@ _ENTRY = ("-m", "conset.runtime.rank")
 
 
 @dataclass(frozen=True)
-class RunTimeResult:
+class RunTimeResult(JobResult):
     """What scheduling at run time costs: measured in a job, predicted for other numbers of ranks.
 
     Attributes:
         measured: in the job; None: none was started.
         predicted: a table for each number of ranks.
         repeat: repetitions that were timed; 0: no job.
-        cores: that the ranks of a machine share.
-        local_ranks: ranks on that machine.
-        one_machine: whether these are all.
-        bytes_checked: received bytes compared, over ranks, variants, executions and repetitions.
-        mismatches: of these.
-        wrong: the first wrong byte of each rank that has one, in words.
-        elapsed_s: the whole, start-up included [s].
     """
 
     measured: RunTimeCosts | None
     predicted: tuple[RunTimeCosts, ...] = ()
     repeat: int = 0
-    cores: int = 0
-    local_ranks: int = 0
-    one_machine: bool = True
-    bytes_checked: int = 0
-    mismatches: int = 0
-    wrong: tuple[str, ...] = ()
-    elapsed_s: float = 0.0
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the times do and do not say, in sentences."""
         notes = []
         if self.measured is not None and self.one_machine:
-            notes.append("On one machine there is no network to contend for; posting everything is usually fastest.")
+            notes.append(
+                "On one machine there is no network to contend for, unless namespaces make one: posting everything is "
+                "usually fastest."
+            )
         if self.local_ranks > self.cores:
             notes.append(
                 f"{self.local_ranks} ranks share {count_cores(self.cores)}: where every rank computes, a core computes "
                 "several times over, and waiting measures the operating system's scheduler."
             )
         if self.measured is not None and not self.one_machine:
-            notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")
+            notes.append("On several hosts: where they have no common clock, a time is the longest of the ranks' own.")
         return tuple(notes)
 
     def to_object(self) -> dict[str, Any]:
@@ -151,22 +148,14 @@ def measure_job(
         rows=tuple(_row(row) for row in found["rows"]),
         skipped=tuple((method, reason) for method, reason in found["skipped"]),
     )
-    return RunTimeResult(
-        costs,
-        repeat=repeat,
-        cores=int(found["cores"]),
-        local_ranks=int(found["local_ranks"]),
-        one_machine=bool(found["one_machine"]),
-        bytes_checked=int(found["bytes_checked"]),
-        mismatches=int(found["mismatches"]),
-        wrong=tuple(found["wrong"]),
-        elapsed_s=time.monotonic() - began,
-    )
+    return RunTimeResult(costs, repeat=repeat, **job_facts(found, began))
 
 
 def _check(pattern: Pattern, machine: Machine) -> None:
     if pattern.ranks > machine.topology.endpoints:
-        raise InputError(f"{pattern.ranks} ranks on the {machine.topology.endpoints} nodes of {machine.name}")
+        raise InputError(
+            f"{count_of(pattern.ranks, 'rank')} on the {count_of(machine.topology.endpoints, 'node')} of {machine.name}"
+        )
     if pattern.before is not None:
         raise InputError(f"{pattern.name} has an order of messages: rows of ranks have none")
     for what, ends in (("send", pattern.source), ("receive", pattern.target)):

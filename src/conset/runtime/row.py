@@ -39,7 +39,7 @@ class RankRow(ValueObject):
     @staticmethod
     def load(path: Path, rank: int) -> RankRow:
         """The row of `rank` in a file of `save_messages`; the rest of the pattern is forgotten."""
-        with np.load(path) as file:
+        with np.load(path, allow_pickle=False) as file:
             source, target, size = (file[name] for name in ("source", "target", "size"))
             return RankRow.of(source, target, size, int(file["ranks"]), rank)
 
@@ -62,6 +62,11 @@ class RankRow(ValueObject):
         return np.cumsum(self.recvcounts) - self.recvcounts
 
     @property
+    def sends(self) -> PairRanges:
+        """What is sent, by target."""
+        return _ranges(self.sendcounts, self.sdispls)
+
+    @property
     def receives(self) -> PairRanges:
         """What is received, by source."""
         return _ranges(self.recvcounts, self.rdispls)
@@ -70,8 +75,7 @@ class RankRow(ValueObject):
         """(send buffer, what the receive buffer must be after an exchange), uint8."""
         from conset.execution.measure import fill_buffer  # begins MPI: who starts a job must not
 
-        sends = _ranges(self.sendcounts, self.sdispls)
-        send = fill_buffer(sends, int(self.sendcounts.sum()), self.rank, sending=True)
+        send = fill_buffer(self.sends, int(self.sendcounts.sum()), self.rank, sending=True)
         return send, fill_buffer(self.receives, int(self.recvcounts.sum()), self.rank, sending=False)
 
 

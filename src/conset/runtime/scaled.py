@@ -11,6 +11,8 @@ from math import prod
 from conset.errors import UsageError
 from conset.machine.machine import Machine
 from conset.machine.spec import is_spec, parse_machine
+from conset.network.families.table import FAMILIES
+from conset.units import count_of
 
 _IN_DIMENSIONS = "hypercube"
 """Of the networks the one whose number is not that of its nodes."""
@@ -29,9 +31,15 @@ def scaled_machine(machine: Machine, ranks: int) -> Machine:
     if nodes == ranks:
         return machine
     if not is_spec(machine.name):
-        raise UsageError(f"predict {ranks}: {machine.name} has {nodes} nodes and is no spec that could grow")
+        raise UsageError(
+            f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')} and is no spec that could grow"
+        )
     head, comma, options = machine.name.partition(",")
     name, _, size = head.partition(":")
+    if name in FAMILIES:
+        raise UsageError(
+            f"predict {ranks}: {machine.name} has {count_of(nodes, 'node')}; its words say how a {name} grows"
+        )
     if name == _IN_DIMENSIONS:
         if ranks.bit_count() != 1:
             raise UsageError(f"predict {ranks}: a hypercube has a power of two nodes", options=["predict"])
@@ -40,7 +48,9 @@ def scaled_machine(machine: Machine, ranks: int) -> Machine:
         grown = "x".join(map(str, grown_sides([int(side) for side in size.split("x")], ranks)))
     found = parse_machine(f"{name}:{grown}{comma}{options}")
     if found.topology.endpoints != ranks:
-        raise UsageError(f"predict {ranks}: {found.name} has {found.topology.endpoints} nodes", options=["predict"])
+        raise UsageError(
+            f"predict {ranks}: {found.name} has {count_of(found.topology.endpoints, 'node')}", options=["predict"]
+        )
     return found
 
 
@@ -59,7 +69,8 @@ def grown_sides(sides: list[int], nodes: int) -> list[int]:
     if left or not growth:
         given = "x".join(map(str, sides))
         raise UsageError(
-            f"predict {nodes}: must be a multiple of the {prod(sides)} nodes of {given}", options=["predict"]
+            f"predict {nodes}: must be a multiple of the {count_of(prod(sides), 'node')} of {given}",
+            options=["predict"],
         )
     grown, factor, factors = list(sides), 2, []
     while growth > 1:

@@ -19,8 +19,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.errors import InputError, NoScheduleError
-from conset.execution.measure import Tamper, describe_wrong, library_name, times_over_ranks
-from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
+from conset.execution.measure import ByteCheck, MeasuredRank, Tamper, times_over_ranks
 from conset.runtime.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.runtime.detect import SendDetectReceive
 from conset.runtime.init import alltoallv_init
@@ -74,64 +73,49 @@ def variants_of(methods: list[str]) -> list[Variant]:
 class Trial:
     """What a rank keeps over all repetitions."""
 
-    def __init__(self, comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], init: Init) -> None:
-        cores, local, self.one_machine = cores_and_ranks(comm)
-        self.cores, self.local_ranks = cores, local
+    def __init__(
+        self, comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], init: Init, tamper: Tamper | None
+    ) -> None:
         self.comm, self.row, self.orders, self.init = comm, row, orders, init
-        self.waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, orders["timeout_s"])
-        self.send, self.expected = row.filled()
-        self.received = np.empty_like(self.expected)
-        self.checked = self.mismatches = 0
-        self.first_wrong = ""
+        send, expected = row.filled()
+        check = ByteCheck(expected, row.receives, comm.rank, tamper)
+        self.own = MeasuredRank.with_buffers(comm, orders["timeout_s"], row.sends, send, check)
 
     def open(self, variant: Variant) -> Any:
         """An exchange from the rows; collective."""
+        own, row = self.own, self.row
         if variant.method == DETECT:
-            return SendDetectReceive(self.comm, self.row, self.send, self.waiter)
-        known = (self.received, self.row.recvcounts, self.row.rdispls) if variant.sources_known else (None, None, None)
+            return SendDetectReceive(self.comm, row, own.send, own.waiter)
+        known = (own.received, row.recvcounts, row.rdispls) if variant.sources_known else (None, None, None)
         return self.init(
-            self.comm, self.send, self.row.sendcounts, self.row.sdispls, *known, machine=self.orders["machine"],
+            self.comm, own.send, row.sendcounts, row.sdispls, *known, machine=self.orders["machine"],
             method=variant.method, sync=variant.sync, timeout_s=self.orders["timeout_s"], seed=self.orders["seed"],
             compute=variant.compute,
         )  # fmt: skip
 
-    def measure(self, variant: Variant, repetition: int, tamper: Tamper | None) -> tuple[Any, NDArray[np.float64]]:
+    def measure(self, variant: Variant, repetition: int) -> tuple[Any, NDArray[np.float64]]:
         """(the exchange, freed; shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times)."""
         clock = np.zeros((2, 1 + EXECUTIONS + len(PARTS)))
-        self.waiter.barrier(self.comm)
+        own = self.own
+        own.waiter.barrier(self.comm)
         clock[0, 0] = time.monotonic()
         exchange = self.open(variant)
         clock[1, 0] = time.monotonic()
         for k in range(1, 1 + EXECUTIONS):
-            received = self.received_by(variant, exchange)
-            np.bitwise_not(self.expected[: received.size], out=received)  # wrong at every place
-            self.waiter.barrier(self.comm)
+            own.check.spoil(self.received_by(variant, exchange))
+            own.waiter.barrier(self.comm)
             clock[0, k] = time.monotonic()
             exchange.exchange()
             clock[1, k] = time.monotonic()
-            received = self.received_by(variant, exchange)
-            if tamper is not None:
-                tamper(variant.name, repetition, received)
-            self.check(received, f"{variant.name}, repetition {repetition}")
+            own.check.compare(variant.name, repetition, self.received_by(variant, exchange))
         clock[1, 1 + EXECUTIONS :] = [getattr(exchange.times, part) for part in PARTS]
-        self.waiter.barrier(self.comm)
+        own.waiter.barrier(self.comm)
         exchange.close()
         return exchange, clock
 
     def received_by(self, variant: Variant, exchange: Any) -> NDArray[np.uint8]:
         """Where a variant receives: where sources are not known before the buffer is the exchange's own."""
-        return self.received if variant.sources_known else np.asarray(exchange.recvbuf).view(np.uint8)
-
-    def check(self, received: NDArray[np.uint8], where: str) -> None:
-        """Compares every byte."""
-        if received.size == self.expected.size:
-            count, text = describe_wrong(received, self.expected, self.row.receives)
-        else:
-            count, text = self.expected.size, f"received {received.size} bytes, must be {self.expected.size}"
-        self.checked += self.expected.size
-        self.mismatches += count
-        if count and not self.first_wrong:
-            self.first_wrong = f"rank {self.comm.rank}: {text} ({where})"
+        return self.own.received if variant.sources_known else np.asarray(exchange.recvbuf).view(np.uint8)
 
 
 def measure_run_time(
@@ -154,14 +138,14 @@ def measure_run_time(
     Raises:
         InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline has passed.
     """
-    trial = Trial(comm, row, orders, init)
+    trial = Trial(comm, row, orders, init, tamper)
     variants, skipped = variants_of(orders["methods"]), {}
     clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
     facts: dict[Variant, dict[str, Any]] = {}
     for repetition in range(orders["repeat"] + 1):
         for variant in variants if repetition % 2 == 0 else variants[::-1]:
             try:
-                exchange, clock = trial.measure(variant, repetition, tamper)
+                exchange, clock = trial.measure(variant, repetition)
             except (InputError, NoScheduleError) as reason:  # agreed: every rank comes here
                 if variant.method not in orders["methods"] or variant.method == POSTING or repetition > 0:
                     raise
@@ -170,35 +154,18 @@ def measure_run_time(
             clocks[variant].append(clock)
             facts[variant] = {"method": exchange.method, "sync": str(exchange.sync), "phases": exchange.phases}
         variants = [variant for variant in variants if variant.method not in skipped]
-    rows = [
-        _row(comm, variant, facts[variant], np.array(clocks[variant][1:]), trial.one_machine) for variant in variants
-    ]
-    found = comm.gather((trial.checked, trial.mismatches, trial.first_wrong))
-    if found is None:
-        return None
-    return {
-        "mpi": library_name(),
-        "ranks": comm.size,
-        "cores": trial.cores,
-        "local_ranks": trial.local_ranks,
-        "one_machine": trial.one_machine,
-        "rows": rows,
-        "skipped": [*skipped.items()],
-        "bytes_checked": sum(size for size, _, _ in found),
-        "mismatches": sum(count for _, count, _ in found),
-        "wrong": [text for _, _, text in found if text],
-    }
+    rows = [_row(trial.own, variant, facts[variant], np.array(clocks[variant][1:])) for variant in variants]
+    found = trial.own.gather_facts()
+    return None if found is None else {**found, "rows": rows, "skipped": [*skipped.items()]}
 
 
-def _row(
-    comm: MPI.Intracomm, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64], one_machine: bool
-) -> dict[str, Any]:
+def _row(own: MeasuredRank, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64]) -> dict[str, Any]:
     """The times of a variant over all ranks; `clock` of this rank, shape=(repetitions, 2, columns)."""
     timed = 1 + EXECUTIONS
-    times = times_over_ranks(comm, np.ascontiguousarray(clock[:, :, :timed].swapaxes(0, 1)), one_machine)
+    times = times_over_ranks(own.comm, clock[:, :, :timed].swapaxes(0, 1), own.one_machine, own.waiter)
     told = np.ascontiguousarray(clock[:, 1, timed:])
     longest = np.empty_like(told)
-    comm.Allreduce(told, longest, MPI.MAX)
+    own.comm.Allreduce(told, longest, MPI.MAX)
     return {
         **facts,
         "asked_method": variant.method,

@@ -46,7 +46,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import InputError
+from conset.machine.costs import Costs
+from conset.machine.times import link_rates
 from conset.network.routes import route_hops, route_links
+from conset.network.topology import Topology
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 
@@ -191,15 +194,36 @@ class Guarantees:
 
 def guarantees(schedule: Schedule) -> Guarantees:
     """Least bandwidth and worst latency of every transfer while its phase is open; O(sum of hops log)."""
-    costs, topology = schedule.machine.costs_for(schedule.method), schedule.machine.topology
-    source, target, phase = schedule.source_node, schedule.target_node, schedule.phase_of
+    machine, source, target = schedule.machine, schedule.source_node, schedule.target_node
     if schedule.route_offsets is None:
-        offsets, links = route_links(topology, schedule.machine.routing, source, target)
+        routes = route_links(machine.topology, machine.routing, source, target)
     else:
-        offsets, links = chosen_links(schedule)
+        routes = chosen_links(schedule)
+    return shared(machine.topology, machine.costs_for(schedule.method), schedule.phase_of, source, target, routes)
+
+
+def shared(
+    topology: Topology,
+    costs: Costs,
+    phase: NDArray[np.int32],
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    routes: tuple[NDArray[np.int64], NDArray[np.int32]],
+) -> Guarantees:
+    """What connections get that are open together with all others of their phase; see the module.
+
+    Args:
+        topology: the network.
+        costs: rates, hop and flit.
+        phase: shape=(connections), which are open together.
+        source: shape=(connections), nodes.
+        target: shape=(connections), nodes.
+        routes: (offsets, links), links of each.
+    """
+    offsets, links = routes
     leaves = source != target
-    per_flit = np.zeros(schedule.transfers)
-    least = np.full(schedule.transfers, np.inf)
+    per_flit = np.zeros(source.size)
+    least = np.full(source.size, np.inf)
     both = _load(np.tile(phase[leaves], 2), np.concatenate([source[leaves], target[leaves]]), topology.nodes)
     for k, (ends, rate) in enumerate(((source, costs.port_out_Bps), (target, costs.port_in_Bps))):
         share = rate / _load(phase[leaves], ends[leaves], topology.nodes)
@@ -208,11 +232,8 @@ def guarantees(schedule: Schedule) -> Guarantees:
         per_flit[leaves] += 1 / share
     hops = np.diff(offsets)
     if links.size:
-        transfer = np.repeat(np.arange(schedule.transfers), hops)
-        rates = np.full(1, costs.link_Bps) if topology.link_rate_Bps is None else topology.link_rate_Bps
-        share = (rates * topology.widths().astype(np.float64))[links] / _load(
-            phase[transfer], links, topology.link_slots
-        )
+        transfer = np.repeat(np.arange(source.size), hops)
+        share = link_rates(topology, costs)[links] / _load(phase[transfer], links, topology.link_slots)
         np.minimum.at(least, transfer, share)
         np.add.at(per_flit, transfer, 1 / share)
     return Guarantees(least, hops * costs.hop.at(costs.flit_B) + per_flit * costs.flit_B)

@@ -1,4 +1,9 @@
-"""Loads of a schedule: messages at ports, links and channels in every phase, counted by the C++ core."""
+"""Loads of a schedule: messages at ports, links and channels in every phase, counted by the C++ core.
+
+Where routes are not known (`Routing.knowledge`) those of links and channels are expectations over the hash, or the
+parts of messages that switches spread over links: fractions, and the largest of them in a phase is at most the
+expectation of the largest.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +17,36 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.network.routes import core_network, core_widths, links_of_nodes
 from conset.schedule.schedule import Schedule
+from conset.units import as_figure
 
 
 @dataclass(frozen=True, eq=False)
 class PhaseLoads:
     """The most messages at any port, link or node in each phase; all shape=(phases), int32.
 
+    Where routes are not known `link` and `channels` are float64.
+
     Attributes:
         send: leaving one node.
         receive: entering one node.
-        link: on one link, per unit of its width, rounded up.
+        link: on one link, per unit of its width, rounded up; expected: not rounded.
         channels: routes through one node, its own ends included.
+        expected: whether loads of links are expectations, or fractions.
     """
 
     send: NDArray[np.int32]
     receive: NDArray[np.int32]
-    link: NDArray[np.int32]
-    channels: NDArray[np.int32]
+    link: NDArray[np.int32] | NDArray[np.float64]
+    channels: NDArray[np.int32] | NDArray[np.float64]
+    expected: bool = False
 
     @property
-    def largest(self) -> NDArray[np.int32]:
+    def total(self) -> int | float:
+        """The sum over phases of the largest load at any port or link, ΣL."""
+        return as_figure(self.largest.sum(dtype=np.float64 if self.expected else np.int64))
+
+    @property
+    def largest(self) -> NDArray[np.int32] | NDArray[np.float64]:
         """shape=(phases): the largest load at any port or link, L_p of the ConSet text."""
         return np.maximum(np.maximum(self.send, self.receive), self.link)
 
@@ -51,6 +66,12 @@ def phase_loads(schedule: Schedule) -> PhaseLoads:
     topology = machine.topology
     width = core_widths(topology)
     offsets, links = chosen_links(schedule)
+    if not (machine.routing.is_known or offsets.size):
+        expected = _core.expect_loads(
+            core_network(topology, machine.routing), schedule.source_node, schedule.target_node,
+            schedule.phase_offsets, width,
+        )  # fmt: skip
+        return PhaseLoads(expected.send, expected.receive, expected.link, expected.channels, expected=True)
     loads = _core.count_loads(
         core_network(topology, machine.routing), schedule.source_node, schedule.target_node,
         offsets, links, schedule.phase_offsets, width,
@@ -67,9 +88,14 @@ def largest_sizes(schedule: Schedule) -> NDArray[np.int64]:
     return largest
 
 
+def loads_list(loads: NDArray[np.int32] | NDArray[np.float64]) -> list[int | float]:
+    """Loads of every phase as `as_figure` states them."""
+    return loads.tolist() if loads.dtype.kind == "i" else [as_figure(load) for load in loads]
+
+
 def figures(schedule: Schedule) -> dict[str, Any]:
     """`phases`, `load` {send, receive, link, channels, sum} and `phase_bytes`, as in the schedule file."""
     loads = phase_loads(schedule)
-    load = {name: int(getattr(loads, name).max(initial=0)) for name in ("send", "receive", "link", "channels")}
-    load["sum"] = int(loads.largest.sum(dtype=np.int64))
+    load = {name: as_figure(getattr(loads, name).max(initial=0)) for name in ("send", "receive", "link", "channels")}
+    load["sum"] = loads.total
     return {"phases": schedule.phases, "load": load, "phase_bytes": int(largest_sizes(schedule).sum())}

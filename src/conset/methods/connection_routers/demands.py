@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.errors import NoScheduleError
+from conset.machine import times
 from conset.machine.costs import Costs
 from conset.machine.limits import MAX_LIMIT, Limits
 from conset.methods.connection_routers.task import Task, schedule_of
@@ -132,9 +133,7 @@ def link_rates(task: Task) -> Floats:
     links, topology = task.links[0].size, task.topology
     if topology.kind == "crossbar":
         return np.full(links, np.inf)
-    own = topology.link_rate_Bps
-    rate = task.problem.machine.costs_for("connections").link_Bps if own is None else own
-    return np.ascontiguousarray(np.broadcast_to(rate * topology.widths().astype(np.float64), links))
+    return times.link_rates(topology, task.problem.machine.costs_for("connections"))
 
 
 def refuse_impossible(task: Task) -> None:

@@ -18,7 +18,7 @@ from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.program import Program, chained, compile_program
 from conset.program.spec import BlockSpec
-from conset.program.switches import SwitchParts, simulated_switches
+from conset.program.switch_parts import SwitchParts, simulated_switches
 from conset.simulation.connections import simulate_connections
 from conset.simulation.flow import simulate_flow
 from conset.simulation.settings import Settings

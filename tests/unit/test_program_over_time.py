@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.prediction import predict
-from conset.program import Program, bound_program, compile_program, predict_program, switching
+from conset.program import Program, bound_program, compile_program, phases_over_time, predict_program
 from conset.program.guarantees import program_guarantees
 from conset.program.spec import BlockSpec
 from grid_programs import rows_then_columns
@@ -88,13 +86,13 @@ def test_a_program_over_time_is_its_phases_one_by_one(
 ) -> None:
     program = blocks(machine, *((f"block {k}", text, repeat, how) for k, (text, repeat, how) in enumerate(rows)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(switching, "KEPT", kept)
-        found = switching.switching(program)
+        patch.setattr(phases_over_time, "KEPT", kept)
+        found = phases_over_time.switching(program)
     expected = walked(program)
     assert found.parts.count == program.switches == expected["switches"]
     assert found.end_s[-1] == pytest.approx(predict_program(program).time_s, rel=1e-9)
     assert found.end_s[-1] == pytest.approx(expected["now"], rel=1e-9)
-    for name in switching.PARTS:
+    for name in phases_over_time.PARTS:
         assert getattr(found.parts, f"{name}_s") == pytest.approx(expected[name], rel=1e-9, abs=1e-15), name
     bounds = bound_program(program).whole
     assert bounds.phases <= program.phases
@@ -113,22 +111,18 @@ def test_a_program_over_time_is_its_phases_one_by_one(
 
 def test_what_forwards_has_no_switches() -> None:
     with pytest.raises(InputError, match="holds no connections open"):
-        switching.switching(rows_then_columns(parse_machine("mesh:4x4"), (4, 4)))
+        phases_over_time.switching(rows_then_columns(parse_machine("mesh:4x4"), (4, 4)))
 
 
-def test_blocks_are_drawn_with_their_switches(tmp_path: Path) -> None:
+def test_blocks_are_drawn_with_their_switches() -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
     from conset.report.picture_blocks import picture_blocks
-    from conset.report.style import save
+    from vector_pictures import drawn
 
     program = blocks(
         "iwarp:4x4", ("transpose", "alltoall,size=2KiB", 2, "connections"), ("halo", "neighbor", 300, "connections")
     )
-    first, second = tmp_path / "a.svg", tmp_path / "b.svg"
-    save(lambda: picture_blocks(program), first)
-    save(lambda: picture_blocks(program), second)
-    assert first.read_bytes() == second.read_bytes()
-    words = re.findall(r"<!-- (.*?) -->", first.read_text(encoding="utf-8"), re.DOTALL)
+    words = drawn(lambda: picture_blocks(program, phases_over_time.switching(program)))
     contexts = program.figures()["contexts"]
     assert f"2 blocks on iwarp:4x4: {program.switches} switches between {contexts} contexts" in words
     assert {"transpose, 2 × ⇄  0", "halo, 300 ×  0", "start → transpose 0", "transpose 0 → halo 0"} <= set(words)
@@ -141,7 +135,8 @@ def test_labels_of_many_blocks_do_not_lie_on_each_other() -> None:
     from conset.report.picture_blocks import picture_blocks
 
     rows = ((f"block {k}", f"shift:by={1 + k % 7}", 300 if k % 2 else 7, "connections") for k in range(60))
-    figure = picture_blocks(blocks("iwarp:4x4", *rows))
+    program = blocks("iwarp:4x4", *rows)
+    figure = picture_blocks(program, phases_over_time.switching(program))
     figure.canvas.draw()
     axes = figure.axes[0]
     for labels, side in ((axes.get_yticklabels(), 1), (axes.get_xticklabels(), 0)):

@@ -5,7 +5,7 @@ open. The last two are terms of `predict_program`, equal for every switch. Drain
 when the last element is sent until it is there at the latest: the worst latency that its connections are guaranteed in
 their context, at most the phase itself. It is inside what the phases transfer, so that the other parts add up to the
 predicted time. Entering the first context is no switch, but set up likewise. (Of what a model has played it is the time
-from when the last byte has left its sender to the last delivery, `conset.program.switches`.)
+from when the last byte has left its sender to the last delivery, `conset.program.switch_parts`.)
 
 Stages that run often are kept as their first repetitions and their last; what is left out is counted in every sum.
 Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connections at once).
@@ -26,8 +26,8 @@ from conset.errors import InputError
 from conset.prediction import predict
 from conset.program.compile import ProgramPrediction, predict_program, without_switches
 from conset.program.guarantees import program_guarantees
-from conset.program.program import Program, Stage
-from conset.program.switches import SwitchParts
+from conset.program.program import Program
+from conset.program.switch_parts import SwitchParts
 from conset.schedule.linkage import Guarantees
 from conset.schedule.schedule import Schedule
 
@@ -204,15 +204,11 @@ def _passes(program: Program) -> Iterator[_Pass]:
         kept = range(stage.repeat)
         if stage.repeat * phases > KEPT and stage.repeat > FIRST + 2:
             for repetition in range(FIRST):
-                yield _Pass(k, _backwards(stage, repetition), 1)
-            yield _Pass(k, _backwards(stage, FIRST), stage.repeat - FIRST - 1)
+                yield _Pass(k, stage.backwards(repetition), 1)
+            yield _Pass(k, stage.backwards(FIRST), stage.repeat - FIRST - 1)
             kept = range(stage.repeat - 1, stage.repeat)
         for repetition in kept:
-            yield _Pass(k, _backwards(stage, repetition), 1)
-
-
-def _backwards(stage: Stage, repetition: int) -> bool:
-    return stage.turns and repetition % 2 == 1
+            yield _Pass(k, stage.backwards(repetition), 1)
 
 
 def _drains(schedule: Schedule, given: Guarantees, transfer_s: Floats) -> Floats:
