@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from conset import _core
 from conset.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
@@ -24,6 +26,26 @@ _ERRORS: dict[_core.Code, type[ConsetError]] = {
 def error_of(code: _core.Code, text: str) -> ConsetError:
     """What the core has come to, as an error: its class by the code, in the core's words."""
     return _ERRORS.get(code, ExecutionError)(text)
+
+
+class ClosedTogether(ABC):
+    """A context manager whose `close` is collective: it is called where the block has ended well.
+
+    After an error other ranks may never come to a collective call, and what still runs cannot be freed.
+    """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Frees what MPI holds; collective."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
 
 
 @contextmanager

@@ -3,16 +3,18 @@
 - `naive`: all receives, then all sends, in rank order, one message per pair of ranks; wait for everything.
 - `alltoallv`: `MPI_Alltoallv`.
 - `neighbor_alltoallv`: `MPI_Neighbor_alltoallv` on a graph communicator of the pairs that there are.
+- `alltoall`: `MPI_Alltoall`, where all pairs of ranks exchange one size. It takes buffers of its own, with a block of
+  the rank to itself, from which the bytes received are copied outside the clock (`collect`).
 
 Beside a program they deliver its messages directly, in the same buffers: of building blocks one repetition after the
 other. Its `naive` has persistent requests as the program has, for each message one; a rank waits after each repetition.
 
-The two collectives are the library's own blocking calls: how they wait is part of what is compared.
+The collectives are the library's own blocking calls: how they wait is part of what is compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -108,22 +110,53 @@ class NeighborAlltoallv:
         self._comm.Free()
 
 
+class Alltoall:
+    """`MPI_Alltoall`: a block for every rank, its own too."""
+
+    def __init__(self, comm: MPI.Intracomm, plan: Plan, sendbuf: Bytes, recvbuf: Bytes) -> None:
+        sends, self._receives = plan.pair_ranges(comm.rank)
+        self._comm = comm.Dup()
+        self._block = int(sends.bytes[0]) if sends.bytes.size else 0
+        self._into, self._recvbuf = np.zeros(comm.size * self._block, np.uint8), recvbuf
+        self._out = np.zeros_like(self._into)
+        for peer, view in _views(sends, sendbuf):
+            self._out[peer * self._block :][: self._block] = view
+
+    def exchange(self) -> None:
+        """The collective."""
+        self._comm.Alltoall([self._out, self._block, MPI.BYTE], [self._into, self._block, MPI.BYTE])
+
+    def collect(self) -> None:
+        """Copies what has been received to where others receive it, and spoils it here."""
+        for peer, view in _views(self._receives, self._recvbuf):
+            view[:] = self._into[peer * self._block :][: self._block]
+        np.bitwise_not(self._into, out=self._into)
+
+    def close(self) -> None:
+        """Frees the communicator."""
+        self._comm.Free()
+
+
 def make_baselines(
-    comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter
-) -> dict[str, Variant]:
-    """By the name in results."""
-    if direct is None:
-        own, runs = plan, [plan.pair_ranges(comm.rank)]
-        naive: Variant = Naive(comm, plan, send, received, waiter)
-    else:
+    comm: MPI.Intracomm, plan: Plan, direct: Plan | None, send: Bytes, received: Bytes, waiter: Waiter,
+    names: Sequence[str] = ("naive", "alltoallv", "neighbor_alltoallv"),
+) -> dict[str, Variant]:  # fmt: skip
+    """By the name in results, in the order of `names`; `alltoall` takes what `paired_job.why_no_alltoall` allows."""
+    own, runs = plan, [plan.pair_ranges(comm.rank)] if direct is None else []
+    if direct is not None:
         own, phases = direct, range(direct.phases)
         runs = [(PairRanges.of(own.sends, comm.rank, k), PairRanges.of(own.receives, comm.rank, k)) for k in phases]
-        naive = make_exchange(comm, direct, send, received, waiter)
-    return {
-        "naive": naive,
-        "alltoallv": Alltoallv(comm, runs, send, received),
-        "neighbor_alltoallv": NeighborAlltoallv(comm, own, runs, send, received),
+    make: dict[str, Callable[[], Variant]] = {
+        "naive": lambda: (
+            Naive(comm, plan, send, received, waiter)
+            if direct is None
+            else make_exchange(comm, direct, send, received, waiter)
+        ),
+        "alltoallv": lambda: Alltoallv(comm, runs, send, received),
+        "neighbor_alltoallv": lambda: NeighborAlltoallv(comm, own, runs, send, received),
+        "alltoall": lambda: Alltoall(comm, own, send, received),
     }
+    return {name: make[name]() for name in names}
 
 
 def make_exchange(comm: MPI.Intracomm, plan: Plan, send: Bytes, received: Bytes, waiter: Waiter) -> Exchange:

@@ -20,9 +20,9 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset import _core
 from conset.execution.baselines import Bytes
 from conset.execution.connection import Direction
+from conset.execution.core_program import read_part
 from conset.execution.open_program import CREDITS, PACKET_BYTES, OpenProgram
 from conset.execution.plan import PairRanges
 
@@ -34,8 +34,7 @@ def open_plan_file(path: Path) -> Opening:
     """Opens what stands in a plan file; like `program_open`, without what 16 ranks need not import."""
 
     def opening(comm: MPI.Intracomm, timeout_s: float | None) -> OpenProgram:
-        part = _core.read_connections(str(path), comm.rank, comm.size)
-        return OpenProgram(comm, part, PACKET_BYTES, CREDITS, timeout_s)
+        return OpenProgram(comm, read_part(path, comm.rank, comm.size), PACKET_BYTES, CREDITS, timeout_s)
 
     return opening
 

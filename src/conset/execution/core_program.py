@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conset import _core
@@ -45,7 +46,7 @@ class CoreProgram:
         self._spools: dict[int, list[memoryview]] = {}
         mpi = library()  # whose handles are of a size that is known
         make = _NATIVE[MPI._sizeof(MPI.Comm)]
-        self._native: NativeProgram | None = self._translated(
+        self._native: NativeProgram | None = _translated(
             lambda: make(
                 mpi=mpi, comm=MPI._handleof(comm), part=part, packet_bytes=packet_bytes, credits=credits,
                 timeout_s=timeout_s,
@@ -72,7 +73,7 @@ class CoreProgram:
         native = self._native
         if native is None:
             raise _closed()
-        return self._translated(lambda: call(native))
+        return _translated(lambda: call(native))
 
     def send(self, number: int, elements: Any) -> None:
         """Sends all elements of a buffer on a connection."""
@@ -131,12 +132,21 @@ class CoreProgram:
             _give_back(memories)
         self._spools.clear()
 
-    @staticmethod
-    def _translated(call: Callable[[], Result]) -> Result:
-        try:
-            return call()
-        except _core.ProgramFailure as failure:
-            raise _error_of(failure) from None
+
+def read_part(path: Path, rank: int, ranks: int) -> _core.RankConnections:
+    """What a plan file has for one rank.
+
+    Raises:
+        InputError: no such file, none of connections, broken, or of another number of ranks.
+    """
+    return _translated(lambda: _core.read_connections(str(path), rank, ranks))
+
+
+def _translated(call: Callable[[], Result]) -> Result:
+    try:
+        return call()
+    except _core.ProgramFailure as failure:
+        raise _error_of(failure) from None
 
 
 def _closed() -> ExecutionError:

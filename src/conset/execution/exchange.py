@@ -14,13 +14,12 @@ Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from conset.errors import ExecutionError, InputError
-from conset.execution.agreement import agreed
+from conset.execution.agreement import ClosedTogether, agreed
 from conset.execution.binding import NativeExecutor, make_native
 from conset.execution.buffers import Buffer, find_buffers
 from conset.execution.items import Layout, rank_items
@@ -38,7 +37,7 @@ _UNINTERRUPTED_S = 0.05
 """Longest time in the core [s]: between two of them Python looks for signals (Ctrl-C) and the deadline."""
 
 
-class Exchange:
+class Exchange(ClosedTogether):
     """One rank's part of a plan over MPI; a context manager that frees its requests.
 
     >>> with conset.plan(schedule, comm).exchange(sendbuf, recvbuf) as exchange:
@@ -203,16 +202,6 @@ class Exchange:
     def _failed(self, error: RuntimeError) -> ExecutionError:
         # MPICH tells its stack, a line a call
         return ExecutionError(f"rank {self.comm.rank}: {'; '.join(str(error).splitlines())}")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # after an error others may never come to a collective call, and running requests cannot be freed
-        if kind is None:
-            self.close()
 
 
 def require_ranks(comm: MPI.Comm, ranks: int, what: str) -> None:

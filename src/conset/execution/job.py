@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,23 @@ import numpy as np
 from conset.errors import InputError
 from conset.execution.connection_entries import connection_entries, keeps_order
 from conset.execution.launcher import find_launcher
-from conset.execution.measured_job import check_measuring, in_job, measure_in_own_job, measure_in_this_job
+from conset.execution.measured_job import (
+    DIRECT,
+    OPENED,
+    PLAN,
+    TimedResult,
+    check_measuring,
+    in_job,
+    measure_in_own_job,
+    measure_in_this_job,
+    timed_facts,
+)
 from conset.execution.plan import MAX_BYTES, Plan
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_baseline, plan_program, plan_schedule
+from conset.execution.ratio import Ratio
 from conset.program.program import Program
-from conset.program.switches import SwitchParts
+from conset.program.switch_parts import SwitchParts
 from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
@@ -37,7 +47,6 @@ CONNECTED = "connections"
 DEFAULT_REPEAT = 20
 """Timed repetitions unless asked otherwise."""
 
-_PLAN, _DIRECT, _OPENED = "plan.npz", "direct.npz", "connections.plan"
 _ENTRY = ("-m", "conset.execution.rank")
 
 
@@ -46,56 +55,16 @@ def count_cores(cores: int) -> str:
     return count_of(cores, "core")
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """A median of paired ratios with a bootstrap interval.
-
-    Attributes:
-        median: of time of the variant / time of naive, repetition by repetition.
-        low: 2.5th percentile of the median over resamples.
-        high: 97.5th percentile.
-    """
-
-    median: float
-    low: float
-    high: float
-
-    @property
-    def decided(self) -> bool:
-        """Whether the interval leaves out 1: otherwise nobody has won."""
-        return not self.low <= 1 <= self.high
-
-    @staticmethod
-    def of(times: Sequence[float], naive: Sequence[float], *, resamples: int = 2000) -> Ratio:
-        """The ratio of two lists of times paired by repetition; the resampling is seeded, same times, same interval."""
-        paired = np.asarray(times) / np.maximum(np.asarray(naive), 1e-9)
-        draw = np.random.default_rng(0).integers(0, paired.size, (resamples, paired.size))
-        low, high = np.percentile(np.median(paired[draw], axis=1), [2.5, 97.5])
-        return Ratio(float(np.median(paired)), float(low), float(high))
-
-    def to_object(self) -> dict[str, float]:
-        """`{"median": …, "low": …, "high": …}`."""
-        return {"median": self.median, "low": self.low, "high": self.high}
-
-
-@dataclass(frozen=True)
-class RunResult:
+@dataclass(frozen=True, kw_only=True)
+class RunResult(TimedResult):
     """Times of a schedule and its baselines in one job, and the check of every byte.
 
+    Times are by variant: `VARIANTS`, and `CONNECTED` of programs of blocks.
+
     Attributes:
-        ranks: size of the job.
-        mpi: name and version of the library.
         sync: the policy that was executed.
         in_flight: sends a rank kept open at once; None: all.
         phases: of the schedule.
-        cores: cores that the ranks on one machine share.
-        local_ranks: ranks on that machine.
-        one_machine: whether these are all ranks.
-        times_s: by variant (`VARIANTS`, and `CONNECTED` of programs of blocks), one time per repetition [s].
-        bytes_checked: received bytes compared, over ranks, variants and repetitions, the dropped one included.
-        mismatches: of these.
-        wrong: the first wrong byte of each rank that has one, in words.
-        elapsed_s: the whole job, start-up included [s].
         stages: of a program, repetitions counted; None: a schedule was run.
         work_bytes: largest work area of a rank [B], where it puts bundles together and takes them apart.
         switch: of a program of blocks run through connections: its switches in their parts, of each repetition the
@@ -103,19 +72,9 @@ class RunResult:
         unopened: why a program of blocks was not run through connections; None: it was, or is none.
     """
 
-    ranks: int
-    mpi: str
     sync: str
     in_flight: int | None
     phases: int
-    cores: int
-    local_ranks: int
-    one_machine: bool
-    times_s: dict[str, list[float]]
-    bytes_checked: int
-    mismatches: int
-    wrong: tuple[str, ...]
-    elapsed_s: float
     stages: int | None = None
     work_bytes: int = 0
     switch: SwitchParts | None = None
@@ -150,8 +109,8 @@ class RunResult:
         notes = []
         if self.one_machine:
             notes.append(
-                "On one machine there is no network to contend for; posting everything is usually fastest here; what "
-                "this proves is correctness and overhead."
+                "On one machine there is no network to contend for, unless namespaces make one: posting everything is "
+                "usually fastest here; what this proves is correctness and overhead."
             )
         if self.local_ranks > self.cores:
             notes.append(
@@ -171,7 +130,7 @@ class RunResult:
         if self.unopened is not None:
             notes.append(f"Not through connections: {self.unopened}.")
         if not self.one_machine:
-            notes.append("Several machines have no common clock: a time is the longest of the ranks' own.")
+            notes.append("On several hosts: where they have no common clock, a time is the longest of the ranks' own.")
         return tuple(notes)
 
     def to_object(self) -> dict[str, Any]:
@@ -238,7 +197,7 @@ def run_schedule(
 
         schedule = read_schedule(Path(schedule))
     plan = plan_schedule(schedule, sync, in_flight=in_flight)
-    _check_buffers(plan)
+    check_buffers(plan)
     return run_plan(plan, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
 
 
@@ -263,7 +222,7 @@ def run_program(
 
         program = read_program_file(program)
     plan, direct = plan_program(program, sync, in_flight=in_flight), plan_baseline(program)
-    _check_buffers(plan)
+    check_buffers(plan)
     stages = sum(stage.repeat for stage in program.stages)
     opened = program if program.paths is None else None
     result = run_plan(plan, direct=direct, opened=opened, repeat=repeat, mpiexec=mpiexec, timeout=timeout)
@@ -304,21 +263,12 @@ def run_plan(
         found = _in_own_job(plan, direct, opened, orders, find_launcher(mpiexec), total_s, entry)
     parts = found["switch_parts"]
     return RunResult(
-        ranks=int(found["ranks"]),
-        mpi=str(found["mpi"]),
         sync=str(plan.sync),
         in_flight=plan.in_flight,
         phases=plan.phases,
-        cores=int(found["cores"]),
-        local_ranks=int(found["local_ranks"]),
-        one_machine=bool(found["one_machine"]),
-        times_s=found["times_s"],
-        bytes_checked=int(found["bytes_checked"]),
-        mismatches=int(found["mismatches"]),
-        wrong=tuple(found["wrong"]),
-        elapsed_s=time.monotonic() - began,
         switch=None if parts is None else SwitchParts.median(np.array(parts)),
         unopened=unopened,
+        **timed_facts(found, began),
     )
 
 
@@ -333,7 +283,8 @@ def exchange_deadline_s(plan: Plan) -> float:
     return 10.0 + 100 * (carried / 1e9 + plan.transfers * 20e-6 + barriers * plan.ranks * 1e-4)
 
 
-def _check_buffers(plan: Plan) -> None:
+def check_buffers(plan: Plan) -> None:
+    """Raises InputError where a rank has more bytes than `MPI_Alltoallv`, which runs beside a plan, takes."""
     for what, sizes in (("send", plan.send_bytes), ("receive", plan.receive_bytes)):
         rank = int(sizes.argmax())
         if sizes[rank] > MAX_BYTES:
@@ -349,11 +300,11 @@ def _in_own_job(
 ) -> dict[str, Any]:  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="conset-run-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        plan.save(folder / _PLAN)
+        plan.save(folder / PLAN)
         if direct is not None:
-            direct.save(folder / _DIRECT)
+            direct.save(folder / DIRECT)
         if opened is not None:
-            write_plan_file(None, folder / _OPENED, connections=connection_entries(opened))
+            write_plan_file(None, folder / OPENED, connections=connection_entries(opened))
         return measure_in_own_job(plan.ranks, orders, folder=folder, launcher=launcher, entry=entry, total_s=total_s)
 
 

@@ -119,7 +119,8 @@ def start_job(
     Raises:
         UsageError: the launcher cannot be started. KeyboardInterrupt: after the job was ended.
     """
-    command = [*launcher, "-n", str(ranks), sys.executable, *program]
+    # -P: what lies in the current directory is no module of a rank
+    command = [*launcher, "-n", str(ranks), sys.executable, "-P", *program]
     out, err = folder / "stdout", folder / "stderr"
     with out.open("wb") as out_file, err.open("wb") as err_file:
         try:
@@ -180,7 +181,8 @@ def _environment() -> dict[str, str]:
     """The own environment; ranks find this very package, and Open MPI runs as root as MPICH does."""
     environment = dict(os.environ)
     home = str(Path(__file__).resolve().parents[2])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (home, environment.get("PYTHONPATH"))))
+    # mpi4py puts the folder of a script in the place of what comes first
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (os.devnull, home, environment.get("PYTHONPATH"))))
     if os.geteuid() == 0:
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return environment

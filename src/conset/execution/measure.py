@@ -1,5 +1,7 @@
 """Measure: a plan beside its baselines in one job, paired by repetition, every received byte checked.
 
+What every measurement of a rank has stands here too (`MeasuredRank`): buffers, the clock around an exchange, the check.
+
 Payload: a byte is a function of (source, target, offset from the first byte of the pair), mixed so that a swap of
 messages, a shift by any number of bytes or a part in another's place shows; neighbouring bytes are unrelated.
 """
@@ -9,12 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.execution.baselines import Variant, make_baselines, make_exchange
+from conset.execution.baselines import Alltoall, Variant, make_baselines, make_exchange
 from conset.execution.connected import Connected, Opening, slowest_parts
 from conset.execution.exchange import require_ranks
 from conset.execution.plan import PairRanges, Plan
@@ -60,9 +63,9 @@ def describe_wrong(received: NDArray[np.uint8], expected: NDArray[np.uint8], ran
     return int(wrong.size), text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What rank 0 has after all repetitions; JSON-ready, so that it can cross between processes.
+    """What rank 0 has at the end; JSON-ready, so that it can cross between processes.
 
     Attributes:
         mpi: name and version of the library.
@@ -74,8 +77,6 @@ class Measurement:
         bytes_checked: over ranks, repetitions and variants.
         mismatches: of these.
         wrong: the first wrong byte of each rank that has one, in words.
-        switch_parts: of a program run through connections: switches, drain [s], synchronization [s] and set-up [s] of
-            the slowest rank, a list per repetition; None: it was not.
     """
 
     mpi: str
@@ -87,17 +88,28 @@ class Measurement:
     bytes_checked: int
     mismatches: int
     wrong: list[str]
-    switch_parts: list[list[float]] | None = None
 
-    def to_object(self) -> dict[str, object]:
+    def to_object(self) -> dict[str, Any]:
         """As a JSON object."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanMeasurement(Measurement):
+    """Of a plan beside its baselines.
+
+    Attributes:
+        switch_parts: of a program run through connections: switches, drain [s], synchronization [s] and set-up [s] of
+            the slowest rank, a list per repetition; None: it was not.
+    """
+
+    switch_parts: list[list[float]] | None
 
 
 def measure_plan(
     comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None,
     ordered: bool = False, repeat: int, timeout_s: float | None = None, tamper: Tamper | None = None,
-) -> Measurement | None:  # fmt: skip
+) -> PlanMeasurement | None:  # fmt: skip
     """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
 
     `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says. `opening`
@@ -110,98 +122,178 @@ def measure_plan(
     Raises:
         InputError: sizes of job and plan differ. ExecutionError: an exchange passed the time-out.
     """
-    require_ranks(comm, plan.ranks, "plan")
-    rank = comm.rank
-    cores, local, one_machine = cores_and_ranks(comm)
-    waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
-    sends, receives = (plan if direct is None else direct).pair_ranges(rank)
-    send = fill_buffer(sends, int(plan.send_bytes[rank]), rank, sending=True)
-    expected = fill_buffer(receives, int(plan.receive_bytes[rank]), rank, sending=False)
-    received = np.empty_like(expected)
-    variants: dict[str, Variant] = {"schedule": make_exchange(comm, plan, send, received, waiter)}
+    own = MeasuredRank.of(comm, plan if direct is None else direct, timeout_s, tamper)
+    buffers = own.send, own.received
+    variants: dict[str, Variant] = {"schedule": make_exchange(comm, plan, *buffers, own.waiter)}
     connected = None
     if opening is not None:
-        connected = Connected(opening(comm, timeout_s), sends, receives, send, received, ordered=ordered)
+        connected = Connected(opening(comm, timeout_s), own.sends, own.check.receives, *buffers, ordered=ordered)
         variants["connections"] = connected
-    variants |= make_baselines(comm, plan, direct, send, received, waiter)
-    check = _Check(expected, received, receives, rank, tamper)
+    variants |= make_baselines(comm, plan, direct, *buffers, own.waiter)
     clock = np.empty((2, repeat + 1, len(variants)))
     for repetition in range(repeat + 1):
         order = list(enumerate(variants.items()))
         for column, (name, variant) in order if repetition % 2 == 0 else order[::-1]:
-            np.bitwise_not(expected, out=received)  # wrong at every place
-            if connected is not None and name == "connections":
-                connected.prepare()
-            waiter.barrier(comm)
-            clock[0, repetition, column] = time.monotonic()
-            variant.exchange()
-            clock[1, repetition, column] = time.monotonic()
-            check.compare(name, repetition)
-    waiter.barrier(comm)
+            clock[:, repetition, column] = own.time(name, variant, repetition)
+    own.waiter.barrier(comm)
     parts = None if connected is None else slowest_parts(comm, connected.parts)[1:].tolist()
     for variant in variants.values():
         variant.close()
-    times = times_over_ranks(comm, clock, one_machine)
-    found = comm.gather((expected.size, check.mismatches, check.first))
-    if found is None:
+    times = times_over_ranks(comm, clock, own.one_machine, own.waiter)
+    facts = own.gather_facts()
+    if facts is None:
         return None
-    return Measurement(
-        mpi=library_name(),
-        ranks=comm.size,
-        cores=cores,
-        local_ranks=local,
-        one_machine=one_machine,
-        times_s={name: times[1:, column].tolist() for column, name in enumerate(variants)},
-        bytes_checked=sum(size for size, _, _ in found) * (repeat + 1) * len(variants),
-        mismatches=sum(count for _, count, _ in found),
-        wrong=[text for _, _, text in found if text],
-        switch_parts=parts,
-    )
+    by_name = {name: times[1:, column].tolist() for column, name in enumerate(variants)}
+    return PlanMeasurement(times_s=by_name, switch_parts=parts, **facts)
 
 
 @dataclass
-class _Check:
+class ByteCheck:
     """Wrong bytes of one rank, counted over exchanges.
 
     Attributes:
         expected: what must be received.
-        received: what is.
         receives: where it comes from.
         rank: this one.
         tamper: called before a comparison.
-        mismatches: so far.
+        checked: bytes compared so far.
+        mismatches: of these.
         first: the first wrong byte, in words.
     """
 
     expected: NDArray[np.uint8]
-    received: NDArray[np.uint8]
     receives: PairRanges
     rank: int
     tamper: Tamper | None
+    checked: int = 0
     mismatches: int = 0
     first: str = ""
 
-    def compare(self, name: str, repetition: int) -> None:
-        """Compares what an exchange has delivered."""
+    def spoil(self, received: NDArray[np.uint8]) -> None:
+        """Makes a receive buffer wrong at every place."""
+        np.bitwise_not(self.expected[: received.size], out=received)
+
+    def compare(self, name: str, repetition: int, received: NDArray[np.uint8]) -> None:
+        """Compares what an exchange has delivered, all of which is wrong where its size is."""
         if self.tamper is not None:
-            self.tamper(name, repetition, self.received)
-        count, text = describe_wrong(self.received, self.expected, self.receives)
+            self.tamper(name, repetition, received)
+        if received.size == self.expected.size:
+            count, text = describe_wrong(received, self.expected, self.receives)
+        else:
+            count, text = self.expected.size, f"received {received.size} bytes, must be {self.expected.size}"
+        self.checked += self.expected.size
         self.mismatches += count
         if count and not self.first:
             self.first = f"rank {self.rank}: {text} ({name}, repetition {repetition})"
 
 
-def times_over_ranks(comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool) -> NDArray[np.float64]:
-    """shape=(repetitions, variants) [s], over all ranks; CLOCK_MONOTONIC is one clock on one machine only."""
-    shape = clock.shape[1:]
-    first, last, longest = np.empty(shape), np.empty(shape), np.empty(shape)
+@dataclass(frozen=True)
+class MeasuredRank:
+    """One rank of a measurement: where it runs, how it waits, its buffers and their check.
+
+    Attributes:
+        comm: of all ranks.
+        cores: of this machine that its ranks may use.
+        local_ranks: on this machine.
+        one_machine: whether that are all.
+        waiter: naps where ranks exceed cores.
+        sends: what lies where in the send buffer.
+        send: the send buffer.
+        received: the receive buffer.
+        check: of what is received.
+    """
+
+    comm: MPI.Intracomm
+    cores: int
+    local_ranks: int
+    one_machine: bool
+    waiter: Waiter
+    sends: PairRanges
+    send: NDArray[np.uint8]
+    received: NDArray[np.uint8]
+    check: ByteCheck
+
+    @staticmethod
+    def of(comm: MPI.Intracomm, direct: Plan, timeout_s: float | None, tamper: Tamper | None) -> MeasuredRank:
+        """Fills the buffers of a plan that sends every message directly.
+
+        Raises:
+            InputError: sizes of job and plan differ.
+        """
+        require_ranks(comm, direct.ranks, "plan")
+        sends, receives = direct.pair_ranges(comm.rank)
+        send = fill_buffer(sends, int(direct.send_bytes[comm.rank]), comm.rank, sending=True)
+        expected = fill_buffer(receives, int(direct.receive_bytes[comm.rank]), comm.rank, sending=False)
+        return MeasuredRank.with_buffers(comm, timeout_s, sends, send, ByteCheck(expected, receives, comm.rank, tamper))
+
+    @staticmethod
+    def with_buffers(
+        comm: MPI.Intracomm, timeout_s: float | None, sends: PairRanges, send: NDArray[np.uint8], check: ByteCheck
+    ) -> MeasuredRank:
+        """Looks where the ranks run; collective."""
+        cores, local, one_machine = cores_and_ranks(comm)
+        waiter = Waiter(POLL_INTERVAL_S if local > cores else 0.0, timeout_s)
+        return MeasuredRank(
+            comm, cores, local, one_machine, waiter, sends, send, np.empty_like(check.expected), check
+        )  # fmt: skip
+
+    def time(self, name: str, variant: Variant, repetition: int) -> tuple[float, float]:
+        """(start, end) [s] of an exchange on this rank's clock; what is done before and after stands outside."""
+        self.check.spoil(self.received)
+        if isinstance(variant, Connected):
+            variant.prepare()
+        self.waiter.barrier(self.comm)
+        start_s = time.monotonic()
+        variant.exchange()
+        end_s = time.monotonic()
+        if isinstance(variant, Alltoall):
+            variant.collect()
+        self.check.compare(name, repetition, self.received)
+        return start_s, end_s
+
+    def gather_facts(self) -> dict[str, Any] | None:
+        """What a `Measurement` says but for times, on rank 0; collective."""
+        found = self.comm.gather((self.check.checked, self.check.mismatches, self.check.first))
+        if found is None:
+            return None
+        return {
+            "mpi": library_name(),
+            "ranks": self.comm.size,
+            "cores": self.cores,
+            "local_ranks": self.local_ranks,
+            "one_machine": self.one_machine,
+            "bytes_checked": sum(size for size, _, _ in found),
+            "mismatches": sum(count for _, count, _ in found),
+            "wrong": [text for _, _, text in found if text],
+        }
+
+
+def times_over_ranks(
+    comm: MPI.Intracomm, clock: NDArray[np.float64], one_machine: bool, waiter: Waiter
+) -> NDArray[np.float64]:
+    """Times over all ranks, without blocking in MPI; CLOCK_MONOTONIC is one clock on one machine only.
+
+    Args:
+        comm: of all ranks.
+        clock: shape=(2, …): starts and ends [s] of this rank.
+        one_machine: whether all ranks have one clock.
+        waiter: how to wait.
+
+    Returns:
+        shape=(…) [s]: the last end minus the first start, or the longest of the ranks' own.
+    """
+    first, last = np.empty(clock.shape[1:]), np.empty(clock.shape[1:])
+
+    def missing() -> str:
+        return f"rank {comm.rank}: times of other ranks are missing"
+
+    waiter.begin()
     if one_machine:
-        comm.Allreduce(clock[0], first, MPI.MIN)
-        comm.Allreduce(clock[1], last, MPI.MAX)
-        last -= first
-        return last
-    comm.Allreduce(clock[1] - clock[0], longest, MPI.MAX)
-    return longest
+        waiter.wait(comm.Iallreduce(np.ascontiguousarray(clock[0]), first, MPI.MIN), missing)
+        waiter.wait(comm.Iallreduce(np.ascontiguousarray(clock[1]), last, MPI.MAX), missing)
+        return last - first
+    waiter.wait(comm.Iallreduce(clock[1] - clock[0], last, MPI.MAX), missing)
+    return last
 
 
 def library_name() -> str:

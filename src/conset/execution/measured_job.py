@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,71 @@ if TYPE_CHECKING:
 
 ORDERS = "orders.json"
 """What ranks are to do, in the folder of a job."""
+PLAN, DIRECT, OPENED = "plan.npz", "direct.npz", "connections.plan"
+"""Beside it: what is executed; what its baselines send, where that is another plan; connections that are opened."""
 _RESULT = "result.json"
 _HEARD_S = 0.2
 """From what a rank says to its end of the job: Open MPI's starter drops lines that have not reached it by then [s]."""
 Result = dict[str, Any]
 """JSON-ready."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobResult:
+    """What every measurement says of its job; as it stands where none was started.
+
+    Attributes:
+        cores: cores that the ranks on one machine share.
+        local_ranks: ranks on that machine.
+        one_machine: whether these are all ranks.
+        bytes_checked: received bytes compared, over ranks, whatever is measured and repetitions, the dropped one
+            included.
+        mismatches: of these.
+        wrong: the first wrong byte of each rank that has one, in words.
+        elapsed_s: the whole job, start-up included [s].
+    """
+
+    cores: int = 0
+    local_ranks: int = 0
+    one_machine: bool = True
+    bytes_checked: int = 0
+    mismatches: int = 0
+    wrong: tuple[str, ...] = ()
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedResult(JobResult):
+    """Times of what was run in a job, one beside the other.
+
+    Attributes:
+        mpi: name and version of the library.
+        ranks: size of the job.
+        times_s: by name, one time per repetition [s].
+    """
+
+    mpi: str
+    ranks: int
+    times_s: dict[str, list[float]]
+
+
+def job_facts(found: Result, began: float) -> dict[str, Any]:
+    """The attributes of a `JobResult` out of what a job has found; it `began` then by `time.monotonic` [s]."""
+    return {
+        "cores": int(found["cores"]),
+        "local_ranks": int(found["local_ranks"]),
+        "one_machine": bool(found["one_machine"]),
+        "bytes_checked": int(found["bytes_checked"]),
+        "mismatches": int(found["mismatches"]),
+        "wrong": tuple(found["wrong"]),
+        "elapsed_s": time.monotonic() - began,
+    }
+
+
+def timed_facts(found: Result, began: float) -> dict[str, Any]:
+    """The attributes of a `TimedResult`, as `job_facts`."""
+    times = {"mpi": str(found["mpi"]), "ranks": int(found["ranks"]), "times_s": found["times_s"]}
+    return job_facts(found, began) | times
 
 
 def check_measuring(repeat: int, timeout: float | None) -> None:

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from conset import _core
 from conset.errors import UsageError, unknown_name
-from conset.execution.agreement import agreed
+from conset.execution.agreement import ClosedTogether, agreed
 from conset.execution.connection import DIRECTIONS, Connection, Direction, PhaseConnection
 from conset.execution.core_program import CoreProgram
 
@@ -72,7 +71,7 @@ class SwitchTimes:
     elements: int
 
 
-class OpenProgram:
+class OpenProgram(ClosedTogether):
     """A program whose phases this rank opens, one after the other; of `conset.program_open`. A context manager.
 
     >>> with conset.program_open("x.plan", comm) as program:
@@ -211,16 +210,6 @@ class OpenProgram:
             self._core.close()
             if not failed:  # else messages may be under way on it
                 self.comm.Free()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        # after an error others may never come to a collective call
-        if kind is None:
-            self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._core.closed else f"rank={self._core.part.rank}, ranks={self._core.part.ranks}"

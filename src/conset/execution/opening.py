@@ -10,10 +10,11 @@ import numpy as np
 
 from conset import _core
 from conset.arguments import python_interface
-from conset.errors import InputError
-from conset.execution.agreement import agreed, error_of, require_same
+from conset.execution.agreement import agreed, require_same
 from conset.execution.comm_plan import require_same_file
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
+from conset.execution.core_program import read_part
+from conset.execution.exchange import require_ranks
 from conset.execution.open_program import CREDITS, PACKET_BYTES, OpenProgram, require_packets
 from conset.program.program import Program
 from conset.schedule.schedule import Schedule
@@ -67,6 +68,8 @@ def program_open(
 
 
 def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _core.RankConnections:
+    from conset.formats.program import read_schedule_or_program
+
     file = None if isinstance(program, Schedule | Program) else Path(program)
     require_same(comm, "a noun" if file is None else f"a file '{file.name}'", "program:")
     if file is not None and file.suffix.lower() == ".plan":
@@ -76,36 +79,14 @@ def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _cor
     entries: ConnectionEntries | None = None
     with agreed(comm):
         if file is None or comm.rank == 0:
-            entries = connection_entries(program if isinstance(program, Schedule | Program) else _read(Path(program)))
-            if entries.ranks != comm.size:
-                text = f"the MPI job has {count_of(comm.size, 'rank')}, the program {entries.ranks}: must agree"
-                raise InputError(text)
+            found = program if isinstance(program, Schedule | Program) else read_schedule_or_program(program)
+            entries = connection_entries(found)
+            require_ranks(comm, entries.ranks, "program")
     if file is None:
         assert entries is not None
         return to_core(rank_entries(entries, comm.rank))
     parts = None if entries is None else [rank_entries(entries, rank) for rank in range(comm.size)]
     return to_core(comm.scatter(parts))
-
-
-def _read(path: Path) -> Schedule | Program:
-    from conset.formats.program import read_program_file
-    from conset.formats.schedule import read_schedule
-    from conset.formats.sniff import sniff
-
-    return read_program_file(path) if sniff(path).form == "program" else read_schedule(path)
-
-
-def read_part(path: Path, rank: int, ranks: int) -> _core.RankConnections:
-    """What a plan file has for one rank.
-
-    Raises:
-        InputError: no such file, none of connections, broken, or of another number of ranks.
-    """
-    try:
-        return _core.read_connections(str(path), rank, ranks)
-    except _core.ProgramFailure as failure:
-        code, text = failure.args
-        raise error_of(code, text) from None
 
 
 def rank_entries(entries: ConnectionEntries, rank: int) -> dict[str, Any]:

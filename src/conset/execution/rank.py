@@ -14,10 +14,8 @@ from mpi4py import MPI
 
 from conset.execution.connected import open_plan_file
 from conset.execution.measure import Tamper, measure_plan
-from conset.execution.measured_job import measure_as_rank
+from conset.execution.measured_job import DIRECT, OPENED, PLAN, measure_as_rank
 from conset.execution.plan import Plan
-
-PLAN, DIRECT, OPENED = "plan.npz", "direct.npz", "connections.plan"
 
 
 def run_rank(folder: Path, tamper: Tamper | None = None) -> None:

@@ -311,7 +311,7 @@ def contexts(comm: MPI.Intracomm) -> None:
 def deadline(comm: MPI.Intracomm) -> None:
     """Ranks 0, 1 and 2 wait in a cycle, 3 for one of them: every rank is told, in words."""
     rank = comm.rank
-    program = conset.program_open(one_phase(), comm, timeout_s=0.5)
+    program = conset.program_open(one_phase(), comm, timeout_s=3)
     program.instantiate(0, 0)
     peer = (rank + 1) % 3 if rank < 3 else 0
     try:
