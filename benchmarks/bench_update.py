@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import conset
 from conset import _core
-from conset.execution.job import Ratio
+from conset.execution.ratio import Ratio
 from conset.runtime.words import machine_word
 
 CASES = [

@@ -142,9 +142,9 @@ Times in clocks of 50 ns. Measured and predicted: Feldmann, Stricker, Warfel, Ta
 
 *One at a time*: a node sends on one connection and receives from one, in the order of its list, and pays 104 clocks for
 each transfer at both ends (`--in-flight 1 --receives 1`). *Interleaved*: all connections of a node at once
-(`--in-flight all --receives all`). *Free*: nothing per transfer (`--set per_transfer=0`). The schedules are those of
-`conset reproduce conset`: torus and butterfly in dimension order, the complete exchange by the text's router in
-30 phases with lists by AS, the mean of {seeds} seeds up to 2,048 words, of one seed above.
+(`--in-flight all --receives all`). *Free*: nothing per transfer (`--set per_transfer=0`). The schedules are
+those by hand of `conset reproduce conset`: torus and butterfly in dimension order, the complete exchange by the text's
+router in 30 phases with lists by AS, the mean of {seeds} seeds up to 2,048 words, of one seed above.
 
 {measured}
 

@@ -1,0 +1,73 @@
+"""Measured campaigns: jobs of real ranks, in which contenders run in turns and every byte is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conset.campaign.campaign import campaign_of
+from conset.campaign.run import read_results, run_campaign
+from conset.errors import VerificationError
+
+pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.mark.openmpi
+def test_a_measured_campaign(tmp_path: Path) -> None:
+    campaign = campaign_of(
+        {
+            "sizes": ["2KiB"],
+            "machines": [{"spec": "mesh:2x2", "name": "host"}],
+            "patterns": [{"spec": "alltoall"}, {"spec": "random:degree=2", "name": "random"}],
+            "contenders": [
+                {"method": ["first-fit", "coloring", "bounded"], "sync": ["barrier"]},
+                {"method": "first-fit", "contention": 1, "sync": "barrier"},  # the very same as without
+            ],
+            "repeat": {"least": 3, "most": 3, "drop": 0},
+        }
+    )
+    run = run_campaign(campaign, tmp_path)
+    assert run.failures == {}
+    complete, random = run.results
+    for result in run.results:
+        own = result.conditions
+        assert (own["repetitions"], own["stopped"], own["local_ranks"]) == (3, "most", 4)
+        assert own["one_machine"] is True
+        own_times = {each.name for each in result.timed if not each.same_as}
+        # three repetitions and the one that is dropped, every byte
+        assert own["bytes_checked"] == 4 * len(own_times) * result.bytes
+        assert {len(each.times_s) for each in result.timed} == {3}
+        assert all(time > 0 for each in result.timed for time in each.times_s)
+    assert complete.contest("first-fit c1 barrier").same_as == "first-fit barrier"
+    assert complete.contest("alltoall").times_s
+    assert "requires a complete exchange" in random.contest("bounded barrier").skipped
+    assert "between any two of 4 ranks (12), given 8" in random.contest("alltoall").skipped
+    assert read_results(campaign, tmp_path) == run.results
+    assert run_campaign(campaign, tmp_path).fresh == 0
+
+
+def test_wrong_bytes_end_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    from conset.campaign import measure
+    from conset.execution import paired_job
+
+    def tampered(*arguments: object, **named: object) -> object:
+        return paired_job.run_paired(*arguments, **named, entry=(str(PROGRAMS / "tampered_paired.py"),))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(measure, "run_paired", tampered)
+    campaign = campaign_of(
+        {
+            "machines": [{"spec": "mesh:1x2"}],
+            "patterns": [{"spec": "alltoall"}],
+            "contenders": [{"method": "first-fit", "sync": "ready"}],
+            "repeat": {"least": 3, "most": 3},
+            "mpi": [],
+        }
+    )
+    run = run_campaign(campaign)
+    assert run.results == []
+    (error,) = run.failures.values()
+    assert isinstance(error, VerificationError)
+    assert "1 wrong byte: rank 1: byte 0 from rank 0" in str(error)
+    assert "(auto, repetition 2)" in str(error)
