@@ -53,7 +53,7 @@ def method_text(row: Row) -> str:
 
 
 def generator_object(name: str) -> dict[str, Any]:
-    """One row; the default of an argument that is empty comes from the network."""
+    """One row; the default of sides that is empty is what their help says."""
     from conset.pattern.generators.table import GENERATORS
 
     row = GENERATORS[name]
@@ -62,14 +62,24 @@ def generator_object(name: str) -> dict[str, Any]:
         "summary": row.summary,
         "arguments": {
             word: {
-                "default": list(each.default) if isinstance(each.default, tuple) else each.default,
+                "default": _written(each.default),
                 "help": each.help,
+                **({"choices": list(each.choices)} if each.choices else {}),
             }
             for word, each in row.arguments.items()
         },
         "requires": row.requires,
         "random": row.random,
+        "sized": row.sized,
+        "example": row.example,
     }
+
+
+def _written(default: float | str | tuple[int, ...]) -> float | str | list[int]:
+    """As a spec has it; the empty sides of a default that others decide are a list."""
+    if not isinstance(default, tuple):
+        return default
+    return "x".join(map(str, default)) or []
 
 
 def generator_text(row: Row) -> str:
@@ -77,9 +87,14 @@ def generator_text(row: Row) -> str:
     lines = [f"{row['name']}  {row['summary']}"]
     for word, argument in row["arguments"].items():
         default = argument["default"]
-        text = "the network's" if default == [] else default
-        lines.append(f"  {word:<12}{argument['help']} (default: {text})")
-    return "\n".join([*lines, f"  {'requires':<12}{row['requires']}"])
+        text = "" if default == [] else f" (default: {default})"
+        lines.append(f"  {word:<12}{argument['help']}{text}")
+    if row["sized"]:
+        lines.append(f"  {'size':<12}of a message: computed; where it is given, drawn instead for the same messages")
+    lines.append(f"  {'requires':<12}{row['requires']}")
+    if row["example"]:
+        lines.append(f"  {'example':<12}{row['example']}")
+    return "\n".join(lines)
 
 
 def generators_text(rows: Sequence[Row], common: Mapping[str, str], files: Sequence[Row] = ()) -> str:
@@ -102,16 +117,16 @@ def checks_text(checks: Sequence[Row]) -> str:
     """What is installed and what is missing, with the commands that bring it; markup of rich.
 
     Args:
-        checks: `name`, `ok`, `detail`, `purpose` and `fix` of each library or program.
+        checks: `name`, `ok`, `broken`, `detail`, `purpose` and `fix` of each library or program.
     """
     from rich.markup import escape
 
     lines = []
     for check in checks:
-        mark = "[green]ok[/]     " if check["ok"] else "[red]missing[/]"
+        mark = "[green]ok[/]     " if check["ok"] else "[red]fails[/]  " if check["broken"] else "[red]missing[/]"
         purpose = f"  [dim]({check['purpose']})[/]" if check["purpose"] else ""
         lines.append(f"  {mark}  {check['name']:<15} {escape(check['detail'])}{purpose}")
     fixes = list(dict.fromkeys(check["fix"] for check in checks if not check["ok"]))
     if not fixes:
         return "\n".join([*lines, "", "Nothing is missing."])
-    return "\n".join([*lines, "", "What is missing comes with", *(f"  {escape(fix)}" for fix in fixes)])
+    return "\n".join([*lines, "", "What is missing or fails is mended by", *(f"  {escape(fix)}" for fix in fixes)])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset.report import style
+from conset.report.facts import TERM_LABELS
 from conset.report.markdown import plain, table_markdown
 from conset.units import count_of, format_size, format_time
 
@@ -170,11 +171,6 @@ def compare_markdown(rows: Sequence[Row], skipped: Sequence[Row] = (), *, title:
     return "\n".join(lines) + "\n"
 
 
-TERMS = ("transfer", "setup", "synchronization")
-_TERM_LABELS = {"transfer": "transfer", "setup": "set-up", "synchronization": "synchronization"}
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-
-
 def picture_compare(rows: Sequence[Mapping[str, Any]], *, title: str, subtitle: str = "") -> Figure:
     """Horizontal bars, methods in the order of `rows`.
 
@@ -207,13 +203,12 @@ def _draw_times(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> No
     by = deciding(rows)
     times = [deciding_time(row) for row in rows]
     top = max((time for time in times if time is not None), default=0.0)
-    factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
-    shades = dict(zip(TERMS, style.colour_map()((0.32, 0.62, 0.84)), strict=True))
+    factor, unit = style.time_unit(top)
     start = np.zeros(len(rows))
-    for term in TERMS:
+    for term, label in TERM_LABELS.items():
         value = np.array([_terms(row)[term] for row in rows]) / factor
         if value.any():
-            axes.barh(place, value, 0.62, left=start, color=shades[term], label=_TERM_LABELS[term])
+            axes.barh(place, value, 0.62, left=start, color=style.TERM_COLOURS[term], label=label)
         start = start + value
     for k, row in enumerate(rows):
         time, bound = times[k], row["bound"].get("time_s")
@@ -255,7 +250,7 @@ def _draw_phases(axes: Axes, rows: Sequence[Mapping[str, Any]], place: Any) -> N
     for k, row in enumerate(rows):
         bound = row["bound"]["phases"]
         _mark(axes, bound, k)
-        _write(axes, max(float(phases[k]), bound), k, f"{row['phases']:,} of {bound:,}")
+        _write(axes, max(float(phases[k]), bound), k, f"{row['phases']:,} (bound {bound:,})")
     axes.set_xlim(0, max(phases.max(initial=1), 1) * 1.25)
     axes.set_title("phases, and their bound", pad=24)
     axes.set_xlabel("phases")

@@ -115,7 +115,6 @@ def curves_markdown(curves: Sequence[Curve], *, title: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 TICKS = 12
 """Most numbers of groups below the axis."""
 
@@ -140,9 +139,9 @@ def picture_curve(curves: Sequence[Curve], *, title: str, subtitle: str = "") ->
 def _draw(axes: Axes, curve: Curve) -> None:
     shown = [time for point in curve.points for time in (point.time_s, point.lower_s) if time]
     top = max(shown, default=1.0)
-    factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
+    factor, unit = style.time_unit(top)
     contentions = sorted({point.contention for point in curve.points})
-    shades = style.colour_map()(np.linspace(0.3, 0.9, max(len(contentions), 2)))
+    shades = style.amount_map()(np.linspace(0.2, 0.8, len(contentions)) if len(contentions) > 1 else [0.65])
     for k, (contention, shade) in enumerate(zip(contentions, shades, strict=False)):
         width = 1.2 + 4 * (len(contentions) - 1 - k) / max(len(contentions), 3)  # lines that coincide show all
         line = [p for p in curve.points if p.contention == contention and p.time_s is not None and p.fits]
@@ -194,12 +193,11 @@ def _headed(curve: Curve) -> str:
 
 def _label(axes: Axes, curve: Curve, unit: str, top: float) -> None:
     groups = sorted({point.groups for point in curve.points}, reverse=True)
-    axes.set_xscale("log")
+    style.log_axis(axes, "x", "groups of phases between barriers")
     axes.set_xlim(max(groups) * 1.25, min(groups) / 1.25)
     spread = groups[:: -(-len(groups) // TICKS)]
     axes.set_xticks(spread, [f"{count:,}" for count in spread], size=8.4)
     axes.minorticks_off()
-    axes.set_xlabel("groups of phases between barriers")
     what = "predicted by formula" if curve.by == "formula" else f"simulated by {curve.by}"
     axes.set_ylabel(f"time {what} [{unit}]")
     axes.set_ylim(0, top * 1.12)

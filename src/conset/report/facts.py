@@ -9,12 +9,19 @@ import numpy as np
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
+from conset.network.planes import planes_of
+from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_size, format_time
+from conset.units import count_of, format_load, format_size, format_time
 
 Summary = Mapping[str, Any]
 """The keys of `compile --json`."""
+
+TERM_LABELS = {"transfer": "transfer", "setup": "set-up", "synchronization": "synchronization"}
+"""What a time is made of, and its names."""
+LOADS = ("send", "receive", "link", "channels")
+"""Kinds of loads, as they are shown."""
 
 
 class Fact(NamedTuple):
@@ -57,23 +64,34 @@ def machine_facts(machine: Machine) -> list[Fact]:
     if topology.width > 1:
         facts.append(Fact("width", f"{topology.width} parallel links each"))
     tie = f", ties {machine.routing.tie}" if _can_tie(machine) else ""
-    facts.append(Fact("routing", machine.routing.rule + tie))
+    hashed = f", hash {machine.routing.seed}" if machine.routing.knowledge == "hashed" else ""
+    facts.append(Fact("routing", machine.routing.rule + tie + hashed))
     only = f" (for {', '.join(machine.limits_methods)})" if machine.limits_methods else ""
     facts.append(Fact("hard limits", f"{machine.limits}{only}"))
     if machine.method_costs:
         facts.append(Fact("costs of its own for", ", ".join(machine.method_costs)))
     facts += [Fact("note", note) for note in machine.notes]
+    facts += [Fact("warning", line) for line in machine.warnings]
     return facts
 
 
 def describe_network(machine: Machine) -> str:
-    """`8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports`, `graph`."""
-    topology = machine.topology
+    """`8 × 8 mesh`, `hypercube of 6 dimensions`, `crossbar of 16 ports`, `fat-tree of 16 endpoints`, `graph`."""
+    return _describe(machine.topology)
+
+
+def _describe(topology: Topology) -> str:
+    planes = planes_of(topology)
+    if planes is not None:
+        return f"{count_of(planes.count, 'plane')}, each: {_describe(planes.base)}"
     if topology.kind == "hypercube":
-        return f"hypercube of {topology.dimensions} dimensions"
+        return f"hypercube of {count_of(topology.dimensions, 'dimension')}"
     if len(topology.sides) == 1:
         return f"{topology.kind} of {topology.nodes} {'ports' if topology.kind == 'crossbar' else 'nodes'}"
-    return " × ".join(str(side) for side in topology.sides) + f" {topology.kind}" if topology.sides else "graph"
+    if topology.sides:
+        return " × ".join(str(side) for side in topology.sides) + f" {topology.kind}"
+    name = topology.family.partition(":")[0]
+    return f"{name} of {count_of(topology.endpoints, 'endpoint')}" if name else "graph"
 
 
 def _switches(machine: Machine) -> str:
@@ -148,11 +166,13 @@ def schedule_facts(schedule: Schedule, summary: Summary | None = None) -> list[F
         Fact("pattern", f"{pattern_label(schedule)}{count_of(pattern.ranks, 'rank')}, {_pattern_source(pattern)}"),
         Fact("machine", schedule.machine.name),
         Fact("phases", f"{schedule.phases:,}{_against_bound(summary)}"),
-        Fact("largest load", ", ".join(f"{name} {load[name]}" for name in ("send", "receive", "link", "channels"))),
+        Fact("largest load", ", ".join(f"{name} {format_load(load[name])}" for name in LOADS)),
         Fact("largest messages", f"{format_size(figure['phase_bytes'])}, summed over phases"),
     ]  # fmt: skip
     if schedule.route_nodes is not None:
         facts.append(Fact("routes", "chosen by the compiler"))
+    elif schedule.machine.routes_unknown:
+        facts.append(Fact("routes", schedule.machine.routes_unknown))
     if summary is not None and summary.get("predicted_s") is not None:
         sync = summary.get("sync", schedule.sync)
         facts.append(Fact("predicted", f"{format_time(summary['predicted_s'])} under {sync}{_time_gap(summary)}"))
@@ -190,7 +210,7 @@ def headlines(schedule: Schedule, summary: Summary | None) -> tuple[str, str]:
     bound = (summary or {}).get("bound") or {}
     count = count_of(schedule.phases, "phase")
     if bound.get("phases") is not None:
-        count += f", bound {bound['phases']:,}"
+        count += f" (bound {bound['phases']:,})"
     pattern = schedule.pattern
     second = f"{pattern_label(schedule)}{_pattern_source(pattern)}"
     if bound.get("phases_witness"):

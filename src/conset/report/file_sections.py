@@ -10,11 +10,11 @@ import numpy as np
 
 from conset.comparison.files import FileFindings
 from conset.formats.timeline import Record
-from conset.program.guarantees import program_guarantees
+from conset.program.phases_over_time import PARTS
 from conset.program.program import Program
-from conset.program.switching import PARTS
-from conset.report.facts import Fact, cost_facts, machine_facts, schedule_facts
+from conset.report.facts import TERM_LABELS, Fact, cost_facts, machine_facts, schedule_facts
 from conset.report.files import KINDS, sent_name
+from conset.report.guarantees import guarantee_rows
 from conset.report.page import Draw, PageTable, Part, Section
 from conset.report.picture_blocks import NAMES, picture_blocks
 from conset.report.picture_schedule import picture_phase, picture_schedule
@@ -25,7 +25,7 @@ from conset.report.timeline_view import TimelineView
 from conset.schedule.linkage import Guarantees, guarantees
 from conset.schedule.loads import largest_sizes, phase_loads
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_rate, format_size, format_time
+from conset.units import count_of, format_load, format_rate, format_size, format_time
 
 ROWS = 200
 """Most rows of a table of phases."""
@@ -33,7 +33,7 @@ LEAST = 24
 """Connections with the least guarantees that are listed."""
 DRAWN = 4
 """Schedules of a program that are drawn one by one."""
-TERMS = {"synchronization": "synchronization", "setup": "set-up", "transfer": "transfer"}
+TERMS = ("synchronization", "setup", "transfer")
 
 
 def section_of(found: FileFindings) -> Section:
@@ -81,7 +81,17 @@ def _goodness(found: FileFindings) -> Part:
     ]  # fmt: skip
     if found.kind == "schedule":
         own, least = facts["load"]["sum"], bound["load_sum"]
-        rows.append(_bound_row("sum of largest loads", f"{own:,}", f"{least:,}", own, least, bound, "load_sum"))
+        rows.append(
+            _bound_row(
+                "sum of largest loads",
+                format_load(own, grouped=True),
+                format_load(least, grouped=True),
+                own,
+                least,
+                bound,
+                "load_sum",
+            )
+        )
     any_number = bound.get("any_number")
     if any_number is not None:
         rows.append(
@@ -123,7 +133,9 @@ def _durations(found: FileFindings) -> Part:
     ]
     notes += [Fact("warning", line) for line in said.get("warnings", ())]
     notes += [Fact("instead of the model", said["stands_in"])] if said.get("stands_in") else []
-    return Part("How long it takes", notes, PageTable(("by", "time", *TERMS.values()), rows, (0,)))
+    return Part(
+        "How long it takes", notes, PageTable(("by", "time", *(TERM_LABELS[term] for term in TERMS)), rows, (0,))
+    )
 
 
 def worst_phase(schedule: Schedule) -> int:
@@ -162,21 +174,10 @@ def _guaranteed(schedule: Schedule, given: Guarantees) -> list[Part]:
     """The connections with the least guarantees, where there are any."""
     if schedule.channels is None or not schedule.transfers:
         return []
-    order = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:LEAST]
-    rows = []
-    for k in order.tolist():
-        message = int(schedule.message[k])
-        rate = float(given.bandwidth_Bps[k])
-        rows.append([
-            str(schedule.phase_of[k]), f"{schedule.pattern.source[message]} → {schedule.pattern.target[message]}",
-            format_size(int(schedule.size[k])), format_rate(rate) if np.isfinite(rate) else "any",
-            format_time(float(given.latency_s[k])),
-        ])  # fmt: skip
+    columns, rows = guarantee_rows(schedule, given, LEAST)
     rest = schedule.transfers - len(rows)
-    table = PageTable(
-        ("phase", "ranks", "bytes", "bandwidth at least", "latency at most"), rows, (1,),
-        more=f"… {count_of(rest, 'connection')} with more" if rest else "",
-    )  # fmt: skip
+    rest_text = f"… {count_of(rest, 'connection')} with more" if rest else ""
+    table = PageTable(columns, rows, (columns.index("ranks"),), more=rest_text)
     bandwidth, latency = _guarantee(given.to_object())
     title = f"Guarantees of connections: bandwidth at least {bandwidth}, latency at most {latency} while open"
     return [Part(title, table=table, folded=True)]
@@ -189,7 +190,7 @@ def _phases(found: FileFindings, schedule: Schedule) -> Part:
     port = np.maximum(loads.send, loads.receive)
     times = np.zeros(schedule.phases) if found.timing is None else found.timing.phase_s
     rows = [
-        [str(p), f"{transfers[p]:,}", str(loads.link[p]), str(port[p]), str(loads.channels[p]),
+        [str(p), f"{transfers[p]:,}", format_load(loads.link[p]), str(port[p]), format_load(loads.channels[p]),
          format_size(int(largest[p])), format_size(int(carried[p])), format_time(float(times[p]))]
         for p in range(min(schedule.phases, ROWS))
     ]  # fmt: skip
@@ -203,6 +204,7 @@ def _block_parts(found: FileFindings) -> list[Part]:
     program, facts, over_time = found.noun, found.facts, found.switching
     assert isinstance(program, Program)
     assert over_time is not None
+    assert found.guarantees is not None
     figures = facts["figures"]
     switches = f"{figures['switches']:,}, {figures['switches_apart']:,} if no phase were shared"
     what = [
@@ -210,15 +212,14 @@ def _block_parts(found: FileFindings) -> list[Part]:
         Fact("executed", f"{count_of(figures['phases'], 'phase')}, {count_of(figures['messages'], 'message')}"),
         Fact("contexts", f"{figures['contexts']:,}"), Fact("switches", switches),
     ]  # fmt: skip
-    given = program_guarantees(program)
     return [
         Part("What it is", what),
         Part("Blocks", table=_stage_table(facts["stages"], blocks=True)),
         _goodness(found),
         _durations(found),
         _switches(facts),
-        Part("", draws=[partial(picture_blocks, program)]),
-        *_schedules(program, given),
+        Part("", draws=[partial(picture_blocks, program, over_time)]),
+        *_schedules(program, found.guarantees),
         _machine(program.schedules[0]),
     ]
 

@@ -63,9 +63,21 @@ def guarantees_text(schedule: Schedule, given: Guarantees | None = None, context
         given: what they get; None: what the schedule alone gives them.
         contexts: of each phase, in a program.
     """
-    given = guarantees(schedule) if given is None else given
+    columns, rows = guarantee_rows(schedule, guarantees(schedule) if given is None else given, ROWS, contexts)
+    while_open = "phase" if contexts is None else "context"
+    connections = count_of(schedule.transfers, "connection")
+    head = f"[bold]guarantees[/] of {connections} while their {while_open} is open, the least first"
+    lines = table_lines(columns, rows, left=(columns.index("ranks"),))
+    rest = schedule.transfers - len(rows)
+    return "\n".join([head, "", *lines, *([more(rest, "connections")] if rest else [])])
+
+
+def guarantee_rows(
+    schedule: Schedule, given: Guarantees, most: int, contexts: Contexts = None
+) -> tuple[list[str], list[list[str]]]:
+    """(columns, a row for each of the connections with the least guarantees, at most so many, the least first)."""
     rates, times = schedule.min_bandwidth_Bps, schedule.max_latency_s
-    worst = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:ROWS]
+    worst = np.lexsort((-given.latency_s, given.bandwidth_Bps))[:most]
     rows = []
     for k in worst.tolist():
         message = int(schedule.message[k])
@@ -82,12 +94,7 @@ def guarantees_text(schedule: Schedule, given: Guarantees | None = None, context
         )
     columns = [*_place_names(contexts), "message", "ranks", "bandwidth", *([] if rates is None else ["asked for"])]
     columns += ["latency at most", *([] if times is None else ["asked for"])]
-    while_open = "phase" if contexts is None else "context"
-    connections = count_of(schedule.transfers, "connection")
-    head = f"[bold]guarantees[/] of {connections} while their {while_open} is open, the least first"
-    lines = table_lines(columns, rows, left=(columns.index("ranks"),))
-    rest = schedule.transfers - len(rows)
-    return "\n".join([head, "", *lines, *([more(rest, "connections")] if rest else [])])
+    return columns, rows
 
 
 def _place(phase: int, contexts: Contexts) -> list[str]:

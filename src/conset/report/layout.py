@@ -97,7 +97,7 @@ def _graph(topology: Topology) -> Positions:
     if levels is not None:
         return _layered(topology, levels)
     far = _distances(topology)
-    return _turned(_separated(_majorized(_scaled(far), far)))
+    return _turned(separated(_majorized(_scaled(far), far), 0.6))
 
 
 def _levels(topology: Topology) -> NDArray[np.int64] | None:
@@ -140,8 +140,11 @@ def _layered(topology: Topology, level: NDArray[np.int64]) -> Positions:
     return place
 
 
-def _separated(place: Positions, least: float = 0.6, sweeps: int = 80) -> Positions:
-    """Pairs nearer than `least` pushed apart; twins otherwise lie on each other."""
+def separated(place: Positions, least: float, sweeps: int = 80) -> Positions:
+    """Pairs nearer than `least` pushed apart, as far as so many sweeps do it; twins otherwise lie on each other.
+
+    Memory and time of a sweep grow with the square of the nodes.
+    """
     for _ in range(sweeps):
         step = place[:, None, :] - place[None, :, :]
         apart = np.hypot(step[..., 0], step[..., 1])

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.markup import escape
 
 from conset.machine.machine import Machine
+from conset.network.planes import planes_of
 from conset.network.topology import Topology
 from conset.report import style
 from conset.report.facts import Fact, cost_facts, describe_network, machine_facts
 from conset.report.layout import positions
 from conset.report.network_drawing import draw_network
+from conset.report.network_plan import Plan, kind_of, plan_of
 from conset.report.objects import cost_rows
+from conset.report.plan_drawing import plan_extent
 from conset.report.terminal import ROWS, fact_lines, more
+from conset.units import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,19 +47,31 @@ def machine_text(machine: Machine) -> str:
     return "\n".join(lines)
 
 
-def machine_table(machine: Machine) -> Table:
-    """Every number with its tag and its source, by groups of costs."""
-    from rich.table import Table
+def machine_table(machine: Machine, structure: Sequence[tuple[str, str, str, str]] = ()) -> Table:
+    """Every number with its tag and its source, by groups of costs.
+
+    Args:
+        machine: whose costs they are.
+        structure: numbers of the network itself, where they have sources: word, value, tag, source.
+    """
+    from conset.report.terminal import FoldingTable
 
     topology = machine.topology
-    shape = "x".join(map(str, topology.sides)) or f"{topology.endpoints} endpoints"
+    shape = "x".join(map(str, topology.sides)) or count_of(topology.endpoints, "endpoint")
     routing = machine.routing.rule + (f", tie {machine.routing.tie}" if topology.wraps else "")
-    table = Table(title=f"{escape(machine.name)}: {topology.kind} {shape}, {topology.links} links, {routing}")
+    table = FoldingTable(
+        title=f"{escape(machine.name)}: {topology.kind} {shape}, {count_of(topology.links, 'link')}, {routing}"
+    )
     table.title_justify = "left"
     for column in ("cost", "value", "tag"):
         table.add_column(column, no_wrap=column != "tag")
-    table.add_column("source", overflow="fold", ratio=1)
+    table.add_column("source", ratio=1)
     rows = cost_rows(machine)
+    if structure:
+        table.add_row("[bold]network[/]", "", "", "")
+        for word, *cells in structure:
+            table.add_row(*(escape(cell) for cell in (f"  {word}", *cells)))
+        table.add_section()
     for group in dict.fromkeys(row["group"] for row in rows):
         members = [row for row in rows if row["group"] == group]
         if group not in (row["word"] for row in members):
@@ -66,16 +83,16 @@ def machine_table(machine: Machine) -> Table:
     return table
 
 
-def machine_lines(machine: Machine) -> list[str]:
-    """What stands below the table: hard limits, transfer modes, notes; markup of rich."""
+def machine_remarks(machine: Machine) -> list[tuple[str, str]]:
+    """What stands below the table: hard limits, transfer modes, notes; each with its head."""
     lines = []
     if str(machine.limits) != "none":
         methods = f" for {', '.join(machine.limits_methods)}" if machine.limits_methods else ""
-        lines.append(f"Hard limits{methods}: {machine.limits}.")
+        lines.append(("limits", f"Hard limits{methods}: {machine.limits}."))
     if machine.modes:
         own = machine.mode or "none of them"
-        lines.append(f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}.")
-    return [escape(line) for line in (*lines, *(f"- {note}" for note in machine.notes))]
+        lines.append(("modes", f"Transfer modes (--mode): {', '.join(machine.modes)}; these numbers are for {own}."))
+    return [*lines, *(("note", note) for note in machine.notes)]
 
 
 def draw_topology(topology: Topology) -> list[str]:
@@ -87,8 +104,15 @@ def draw_topology(topology: Topology) -> list[str]:
         ]
     if topology.kind == "hypercube":
         return _cube(topology)
+    planes = planes_of(topology)
+    if planes is not None:
+        joined = (
+            f"  {count_of(planes.count, 'plane')} of it; every node stands for an endpoint and its router in each plane"
+        )
+        return [*draw_topology(planes.base), joined]
     if topology.kind == "graph":
-        return _adjacency(topology)
+        small = not topology.family and topology.nodes <= ROWS
+        return _adjacency(topology) if topology.level is None or small else _by_levels(topology)
     if len(topology.sides) == 1:
         return _line(topology)
     return _planes(topology)
@@ -171,6 +195,29 @@ def _adjacency(topology: Topology) -> list[str]:
     return lines
 
 
+def _by_levels(topology: Topology) -> list[str]:
+    """A row for each level of nodes, the highest first: how many, their names, and their links up, across and down."""
+    assert topology.level is not None  # the caller has looked
+    level, (source, target) = topology.level, topology.ends
+    rows = []
+    for height in range(int(level.max()), -1, -1):
+        own = np.flatnonzero(level == height)
+        if not own.size:
+            continue
+        ways = []
+        for word, sign in (("up", 1), ("across", 0), ("down", -1)):
+            goes = np.sign(level[target] - level[source]) == sign
+            count = np.bincount(source[goes], topology.widths()[goes], topology.nodes)[own].astype(int)
+            if count.any():
+                most = "" if count.min() == count.max() else f" to {count.max()}"
+                ways.append(f"{count.min()}{most} {word}")
+        names = [topology.labels[node] if topology.labels else str(node) for node in (own[0], own[-1])]
+        what = f"{own.size:,} {kind_of(topology, int(own[0]), own.size)}"
+        rows.append((what, escape(" … ".join(dict.fromkeys(names))), ", ".join(ways)))
+    wide = [max(len(row[k]) for row in rows) for k in (0, 1)]
+    return [f"  {what.ljust(wide[0])}   {names.ljust(wide[1])}   links {ways}" for what, names, ways in rows]
+
+
 WIDTH = 10.0
 BESIDE = 18
 """Longest value that leaves room for its tag on the same line [characters]."""
@@ -180,29 +227,55 @@ def picture_machine(machine: Machine) -> Figure:
     """The network at the left, nodes, links, routing, limits and costs (with their tags) at the right."""
     figure = style.new_figure(WIDTH, _height(machine))
     style.headline(figure, machine.name, f"{describe_network(machine)}, routing {machine.routing.rule}")
-    left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
-    draw_network(left, machine)
-    write_facts(right, [("machine", _short_facts(machine)), ("costs", cost_facts(machine.costs))])
+    facts = [("machine", _short_facts(machine)), ("costs", cost_facts(machine.costs))]
+    plan = plan_of(machine.topology) if machine.topology.kind == "graph" else None
+    if plan is None or not _is_wide(plan):
+        left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
+        draw_network(left, machine)
+        write_facts(right, facts)
+        return figure
+    lines = max(len(group) for _, group in facts) + 2
+    above = figure.get_figheight() - 0.74 - 0.30 * lines
+    layout: Any = [["network", "network"], ["machine", "costs"]]
+    panels: Any = figure.subplot_mosaic(layout, height_ratios=(above, 0.30 * lines))
+    draw_network(panels["network"], machine)
+    for name, group in facts:
+        write_facts(panels[name], [(name, group)], inches=0.30 * lines)
     return figure
 
 
+def _is_wide(plan: Plan) -> bool:
+    width, height = plan_extent(plan)
+    return bool(width > 1.45 * height)
+
+
 def _short_facts(machine: Machine) -> list[Fact]:
-    """Without notes: they are sentences."""
-    return [fact for fact in machine_facts(machine) if fact.label != "note"]
+    """Without notes and warnings: they are sentences."""
+    return [fact for fact in machine_facts(machine) if fact.label not in ("note", "warning")]
 
 
 def _height(machine: Machine) -> float:
     """Between flat and square, as the drawing wants it."""
+    if machine.topology.kind == "graph":
+        plan = plan_of(machine.topology)
+        width, height = plan_extent(plan)
+        groups = [len(_short_facts(machine)), len(cost_facts(machine.costs))]
+        if _is_wide(plan):
+            return float(np.clip(0.93 * WIDTH * height / width, 1.6, 5.2) + 0.9 + 0.30 * (max(groups) + 2))
+        return float(np.clip(max(WIDTH * 0.62 * height / width + 0.9, 0.30 * (sum(groups) + 4) + 0.8), 3.2, 7.4))
     place = positions(machine.topology)
     extent = np.maximum(np.ptp(place, axis=0), 0.5) + 1
     lines = len(_short_facts(machine)) + len(cost_facts(machine.costs)) + 4
     return float(np.clip(max(WIDTH * 0.62 * extent[1] / extent[0] + 0.9, 0.30 * lines + 0.8), 3.2, 7.4))
 
 
-def write_facts(axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 26) -> None:
-    """Groups of facts as a column of text: label and value, the tag of a number in quiet type behind it."""
+def write_facts(axes: Axes, groups: list[tuple[str, list[Fact]]], limit: int = 26, inches: float | None = None) -> None:
+    """Groups of facts as a column of text: label and value, the tag of a number in quiet type behind it.
+
+    `inches` is the height of the axes; None: nearly that of the figure.
+    """
     axes.set_axis_off()
-    inches = axes.get_figure().get_figheight() - 1.0  # type: ignore[union-attr]
+    inches = inches or axes.get_figure().get_figheight() - 1.0  # type: ignore[union-attr]
     rows: list[Fact | str] = []
     for title, facts in groups:
         if facts:

@@ -6,6 +6,7 @@ each other. A link that closes a cycle leaves the drawing as a stub on either si
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from conset.machine.machine import Machine
 from conset.network.topology import Topology
 from conset.report import style
 from conset.report.layout import positions
+from conset.report.network_plan import plan_of
+from conset.report.plan_drawing import draw_plan, draw_plan_loads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +53,9 @@ class Curves:
 def draw_network(axes: Axes, machine: Machine) -> None:
     """The bare network: links as thin lines, arrows only where a link goes one way, nodes with their numbers."""
     topology = machine.topology
+    if topology.kind == "graph":
+        draw_plan(axes, plan_of(topology), machine.costs.link_Bps)
+        return
     place = positions(topology)
     frame(axes, topology, place)
     if topology.kind == "crossbar":
@@ -66,22 +72,31 @@ def _draw_bare(axes: Axes, topology: Topology, place: NDArray[np.float64], links
     both = np.isin(target * topology.nodes + source, source * topology.nodes + target)
     shown = np.where(both, source < target, True)
     curves = link_curves(topology, place, links[shown], lane=0.0)
-    colour = "#9aa3af" if curves.link.size < 3000 else "#b8bfc8"
+    colour = style.PALE if curves.link.size < 3000 else "#b8bfc8"
     width = 1.3 if topology.nodes <= 256 else 0.7 if topology.nodes <= 1500 else 0.35
     lines = LineCollection(curves.points, colors=colour, linewidths=width, zorder=1)  # type: ignore[arg-type]
     lines.set_rasterized(curves.link.size > RASTER)
+    lines.set_gid("conset-links")
     axes.add_collection(lines)
+    style.add_titles(axes, "conset-links", [topology.link_name(int(link)) for link in curves.link])
     one_way = np.isin(curves.link, links[~both])
     if one_way.any() and topology.nodes <= LABELLED:
         draw_heads(axes, curves, one_way & curves.head, style.QUIET)
 
 
 def draw_loads(
-    axes: Axes, topology: Topology, links: NDArray[Any], colours: NDArray[np.float64], width_pt: NDArray[np.float64]
-) -> None:
-    """The network in pale, and `links` on their lanes in `colours` (shape=(links, 4)) and widths [pt]."""
+    axes: Axes, topology: Topology, links: NDArray[Any], colours: NDArray[np.float64], width_pt: NDArray[np.float64],
+    titles: Sequence[str],
+) -> None:  # fmt: skip
+    """The network in pale, and `links` on their lanes in `colours` (shape=(links, 4)) and widths [pt].
+
+    `titles` say what each of `links` carries.
+    """
     from matplotlib.collections import LineCollection
 
+    if topology.kind == "graph":
+        draw_plan_loads(axes, plan_of(topology), links, colours, width_pt, titles)
+        return
     place = positions(topology)
     frame(axes, topology, place)
     lane = min(0.085, _LANE_IN / inches_per_unit(axes))
@@ -95,7 +110,9 @@ def draw_loads(
     at = order[np.searchsorted(links[order], curves.link)]
     lines = LineCollection(curves.points, colors=colours[at], linewidths=width_pt[at], zorder=2, capstyle="butt")  # type: ignore[arg-type]
     lines.set_rasterized(curves.link.size > RASTER)
+    lines.set_gid("conset-loads")
     axes.add_collection(lines)
+    style.add_titles(axes, "conset-loads", [titles[k] for k in at.tolist()])
     if topology.nodes <= LABELLED:
         draw_heads(axes, curves, curves.head, colours[at])
     draw_nodes(axes, topology, place)
@@ -202,6 +219,9 @@ def draw_nodes(axes: Axes, topology: Topology, place: NDArray[np.float64]) -> No
     radius = node_radius(axes, place)
     _discs(axes, place[: topology.endpoints], radius, square=False)
     _discs(axes, place[topology.endpoints :], radius, square=True)
+    names = [topology.node_name(node) for node in range(topology.nodes)]
+    style.add_titles(axes, "conset-endpoints", names[: topology.endpoints])
+    style.add_titles(axes, "conset-switches", names[topology.endpoints :])
     if topology.nodes > LABELLED:
         return
     size = label_size(axes, radius)
@@ -253,6 +273,7 @@ def _discs(axes: Axes, place: NDArray[np.float64], radius: float, *, square: boo
         patches, facecolors=face, edgecolors=style.INK, linewidths=0.8 if len(place) <= 256 else 0.4, zorder=4
     )
     discs.set_rasterized(len(place) > RASTER)
+    discs.set_gid("conset-switches" if square else "conset-endpoints")
     axes.add_collection(discs)
 
 
@@ -263,7 +284,7 @@ def draw_ports(axes: Axes, place: NDArray[np.float64], text: str) -> None:
 
     inner = 0.55 * place
     spokes = np.stack([place, inner], axis=1)
-    axes.add_collection(LineCollection(spokes, colors="#9aa3af", linewidths=1.1, zorder=1))  # type: ignore[arg-type]
+    axes.add_collection(LineCollection(spokes, colors=style.PALE, linewidths=1.1, zorder=1))  # type: ignore[arg-type]
     radius = float(np.hypot(*inner[0]))
     axes.add_patch(Circle((0, 0), radius, facecolor="#eef1f5", edgecolor=style.QUIET, linewidth=0.8, zorder=2))
     axes.text(0, 0, text, ha="center", va="center", color=style.QUIET, size=10, zorder=3)

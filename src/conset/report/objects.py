@@ -29,12 +29,17 @@ def machine_object(machine: Machine) -> dict[str, Any]:
             "endpoints": topology.endpoints,
             "links": topology.links,
         },
-        "routing": {"rule": routing.rule, "tie": routing.tie},
+        "routing": {
+            "rule": routing.rule,
+            "tie": routing.tie,
+            **({} if routing.is_known else {"knowledge": routing.knowledge, "hash": routing.seed}),
+        },
         "limits": {**machine.limits.to_object(), "methods": list(machine.limits_methods)},
         "mode": machine.mode,
         "modes": list(machine.modes),
         "costs": cost_rows(machine),
         "notes": list(machine.notes),
+        "warnings": list(machine.warnings),
     }
 
 
@@ -80,7 +85,7 @@ def pattern_object(pattern: Pattern) -> dict[str, Any]:
 
 def schedule_object(schedule: Schedule, summary: Summary) -> dict[str, Any]:
     """The keys of `compile --json`, and for every phase transfers, largest loads and sizes [B]."""
-    from conset.schedule.loads import largest_sizes, phase_loads
+    from conset.schedule.loads import largest_sizes, loads_list, phase_loads
 
     loads = phase_loads(schedule)
     ends = np.concatenate([[0], np.cumsum(schedule.size)])
@@ -88,8 +93,8 @@ def schedule_object(schedule: Schedule, summary: Summary) -> dict[str, Any]:
         "transfers": np.diff(schedule.phase_offsets).tolist(),
         "send": loads.send.tolist(),
         "receive": loads.receive.tolist(),
-        "link": loads.link.tolist(),
-        "channels": loads.channels.tolist(),
+        "link": loads_list(loads.link),
+        "channels": loads_list(loads.channels),
         "largest": largest_sizes(schedule).tolist(),
         "bytes": np.diff(ends[schedule.phase_offsets]).tolist(),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conset.units import count_of, format_size, format_time
+from conset.units import count_of, format_load, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conset.formats.timeline import Record
     from conset.program import Program
     from conset.program.compile import ProgramPrediction
-    from conset.program.switches import SwitchParts
+    from conset.program.switch_parts import SwitchParts
     from conset.schedule.schedule import Schedule
     from conset.verification import verification as schedule_check
     from conset.verification.timeline import check as timeline_check
@@ -50,8 +50,8 @@ def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
         *_chosen_lines(summary),
         f"  phases     [bold]{summary['phases']:,}[/], bound {bound['phases']:,} (gap {gap['phases']:.3f}): "
         f"{bound['phases_witness']}",
-        f"  load       send {load['send']}, receive {load['receive']}, link {load['link']}, "
-        f"channels {load['channels']} at most; sum of largest {load['sum']:,}",
+        f"  load       send {load['send']}, receive {load['receive']}, link {format_load(load['link'])}, "
+        f"channels {format_load(load['channels'])} at most; sum of largest {format_load(load['sum'], grouped=True)}",
         f"  predicted  [bold]{format_time(summary['predicted_s'])}[/] by formula under sync {summary['sync']}, "
         f"bound {format_time(bound['time_s'])} (gap {gap['time']:.3f}): {bound['time_witness']}",
     ]
@@ -63,6 +63,7 @@ def compile_text(schedule: Schedule, summary: Mapping[str, Any]) -> str:
         lines.append("  stopped    early: the search was interrupted, this is its best so far")
     if summary["note"]:
         lines.append(f"  note       {summary['note']}")
+    lines += [f"  warning    {line}" for line in summary.get("warnings", ())]
     return "\n".join(lines)
 
 
@@ -79,7 +80,9 @@ def combined_text(found: Combination, summary: Mapping[str, Any]) -> str:
     stages += [f"  chosen     {escape(found.why)}"] if found.why else []
     for name, stage in zip(found.program.stages, summary["stages"], strict=True):
         sent = f"{count_of(stage['pattern']['messages'], 'bundle')}, {format_size(stage['pattern']['bytes'])}"
-        stages.append(f"  {name.name}    {sent}, at most {stage['load']['sum']:,} at a port or link")
+        stages.append(
+            f"  {name.name}    {sent}, at most {format_load(stage['load']['sum'], grouped=True)} at a port or link"
+        )
     any_way = _escaped(summary["bound"]["any_number"])
     stages.append(
         f"  any way    at least {format_time(any_way['time_s'])} (gap {summary['gap']['any_number']:.3f}): "
@@ -104,6 +107,7 @@ def _chosen_lines(summary: Mapping[str, Any]) -> list[str]:
     lines = [f"  why        {summary['why']}"] if summary["auto"] else []
     verdict = summary["verdict"] or {}
     lines += [f"  models     {verdict['text']}"] if verdict.get("text") else []
+    lines += [f"  routes     {summary['routes']}"] if summary.get("routes") else []
     lines += [f"  limits     {verdict['drift']}"] if verdict.get("drift") else []
     lines += [f"  cut        {line}" for line in verdict.get("cut", ())]
     if summary["units"] is not None:
@@ -120,7 +124,8 @@ def bound_text(pattern: str, machine: str, bounds: Bounds) -> str:
             f"          class: {bounds.phases_class}",
             f"  time    at least {format_time(bounds.time_s)}: {bounds.time_witness}",
             f"          class: {bounds.time_class}",
-            f"  load    of all phases, the largest each, at least {bounds.load_sum:,}: {bounds.load_sum_witness}",
+            f"  load    of all phases, the largest each, at least {format_load(bounds.load_sum, grouped=True)}: "
+            f"{bounds.load_sum_witness}",
             f"          class: {bounds.load_sum_class}",
         )
     )
@@ -152,16 +157,16 @@ def bound_table(bounds: Bounds | StageBounds) -> Table:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD)
-    table.add_column("bound")
-    table.add_column("at least", justify="right")
-    table.add_column("witness")
+    table.add_column("bound", overflow="fold")
+    table.add_column("at least", justify="right", overflow="fold")
+    table.add_column("witness", overflow="fold")
     for candidate in bounds.candidates:
         value = format_time(candidate.value)
         if candidate.what == "volume":
             value = f"{candidate.value:.3f} of the bytes"
         elif candidate.what != "time":
             unit = {"load": "sum of loads", "sends": "sends", "phases": "phase" if candidate.value == 1 else "phases"}
-            value = f"{candidate.value:,} {unit[candidate.what]}"
+            value = f"{format_load(candidate.value, grouped=True)} {unit[candidate.what]}"
         table.add_row(candidate.name, value, escape(candidate.witness))
     return table
 
@@ -314,23 +319,22 @@ def switch_text(parts: SwitchParts) -> str:
 
 def run_table(result: RunResult) -> Table:
     """Variant, median, least, and the ratio to naive with its interval."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from conset.report.terminal import fitted_table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("variant", no_wrap=True)
-    for name in ("median", "min", "ratio to naive", "95 % interval"):
-        table.add_column(name, justify="right")
-    table.add_column("")
+    columns = ("variant", "median", "min", "ratio to naive", "95 % interval", "")
+    rows = []
     for variant in result.variants:
         times = (format_time(result.median_of(variant)), format_time(min(result.times_s[variant])))
         name = "program" if variant == "schedule" and result.stages is not None else variant
         if variant == "naive":
-            table.add_row(name, *times, "1", "", "")
+            rows.append((name, *times, "1", "", ""))
             continue
         ratio = result.ratio_of(variant)
         verdict = "" if ratio.decided else "not decided"
-        table.add_row(name, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict)
+        rows.append((name, *times, f"{ratio.median:.2f}", f"{ratio.low:.2f} … {ratio.high:.2f}", verdict))
+    table = fitted_table(columns, rows, (0, 5))
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -341,7 +345,7 @@ def violation_lines(violations: Iterable[schedule_check.Violation | timeline_che
 
 def verified_schedule_text(figures: Mapping[str, Any], messages: int) -> str:
     """`240 messages in 18 phases; largest load: send 1, receive 1, link 1, channels 6`."""
-    load = ", ".join(f"{name} {figures['load'][name]}" for name in ("send", "receive", "link", "channels"))
+    load = ", ".join(f"{name} {format_load(figures['load'][name])}" for name in ("send", "receive", "link", "channels"))
     return f"{count_of(messages, 'message')} in {count_of(figures['phases'], 'phase')}; largest load: {load}"
 
 

@@ -126,12 +126,14 @@ CELLS = 256
 
 
 def picture_pattern(pattern: Pattern) -> Figure:
-    """The matrix at the left; at the right how many messages ranks send and receive, and how large messages are."""
-    figure = style.new_figure(10, 5.6)
+    """The matrix at the left; at the right messages and bytes of ranks, and how large messages are."""
+    figure = style.new_figure(10, 6.4)
     style.headline(figure, pattern.name, _subtitle(pattern))
-    panels: Any = figure.subplot_mosaic([["matrix", "degree"], ["matrix", "size"]], width_ratios=(1.5, 1))
+    layout: Any = [["matrix", "degree"], ["matrix", "bytes"], ["matrix", "size"]]
+    panels: Any = figure.subplot_mosaic(layout, width_ratios=(1.5, 1))
     _draw_bytes(figure, panels["matrix"], pattern)
     _draw_degrees(panels["degree"], pattern)
+    _draw_rank_bytes(panels["bytes"], pattern)
     _draw_sizes(panels["size"], pattern)
     return figure
 
@@ -156,7 +158,7 @@ def _draw_bytes(figure: Figure, axes: Axes, pattern: Pattern) -> None:
 
 
 def draw_matrix(axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmic: bool = False) -> AxesImage:
-    """A rank × rank grid in the colour map, rows send, columns receive; empty cells stay white."""
+    """A rank × rank grid, dark is more, rows send, columns receive; empty cells stay white."""
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.ticker import MaxNLocator
 
@@ -165,9 +167,9 @@ def draw_matrix(axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmi
     norm: Any = LogNorm(low, high) if logarithmic else Normalize(low, high)
     if low == high:
         # one value: the colour of the bars, not an end of the map
-        norm = Normalize(low - 1, low + 2)
+        norm = Normalize(low - 2, low + 1)
     extent = (-0.5, ranks - 0.5, ranks - 0.5, -0.5)
-    image = axes.imshow(grid, cmap=style.colour_map(), norm=norm, extent=extent, interpolation="nearest")
+    image = axes.imshow(grid, cmap=style.amount_map(), norm=norm, extent=extent, interpolation="nearest")
     block = block_of(ranks, grid.shape[0])
     unit = f" (a cell is {block} × {block} ranks)" if block > 1 else ""
     axes.set_xlabel(f"target rank{unit}")
@@ -185,9 +187,10 @@ def draw_matrix(axes: Axes, grid: NDArray[np.float64], ranks: int, *, logarithmi
 
 
 def bytes_bar(figure: Figure, axes: Axes, image: AxesImage) -> None:
-    """A colour bar whose ticks are sizes."""
+    """A logarithmic colour bar whose ticks are sizes."""
     bar = figure.colorbar(image, ax=axes, shrink=0.86, pad=0.02, aspect=28)
     bar.outline.set_visible(False)
+    bar.set_label(f"bytes{style.LOGARITHMIC}")
     size_ticks(bar.ax.yaxis, *image.get_clim())
 
 
@@ -205,6 +208,13 @@ def size_ticks(axis: Any, low: float, high: float, most: int = 6) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def linear_sizes(axis: Any, top: float) -> None:
+    """Two to four ticks from 0 to at most `top` [B], written as sizes."""
+    step = 2.0 ** np.floor(np.log2(max(top, 1) / 2))
+    ticks = np.arange(0, top * 1.05, step)
+    axis.set_ticks(ticks, ["0" if tick == 0 else format_size(float(tick)) for tick in ticks])
+
+
 def _draw_degrees(axes: Axes, pattern: Pattern) -> None:
     axes.set_title("messages per rank")
     out, into = degrees(pattern)
@@ -219,6 +229,35 @@ def _draw_degrees(axes: Axes, pattern: Pattern) -> None:
     whole_ticks(axes)
     axes.margins(x=0.03, y=0.18)
     axes.legend(loc="best", ncols=2)
+
+
+def rank_bytes(pattern: Pattern) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(sent, received), shape=(ranks) each [B]: messages only, without what stays local."""
+    size = np.asarray(pattern.size, np.float64)
+    sent, received = (np.bincount(end, size, pattern.ranks) for end in (pattern.source, pattern.target))
+    return np.asarray(sent, np.float64), np.asarray(received, np.float64)
+
+
+def skew_of(values: NDArray[np.float64]) -> float:
+    """The largest over the mean; 1 where all are equal, or nothing."""
+    mean = float(values.mean()) if values.size else 0.0
+    return float(values.max()) / mean if mean else 1.0
+
+
+def _draw_rank_bytes(axes: Axes, pattern: Pattern) -> None:
+    """Bytes of every rank; below how far the largest is above the mean."""
+    sent, received = rank_bytes(pattern)
+    axes.set_title("bytes per rank")
+    axes.set_xlabel(f"rank; largest / mean: sent {skew_of(sent):.3g}, received {skew_of(received):.3g}", size=8.8)
+    axes.set_ylabel("bytes")
+    edges = np.arange(pattern.ranks + 1) - 0.5
+    axes.stairs(sent, edges, fill=True, color=style.ACCENT, alpha=0.85, linewidth=0)
+    axes.stairs(received, edges, color=style.BOUND, linewidth=1.4 if pattern.ranks <= 256 else 0.8)
+    axes.set_xlim(-0.5, pattern.ranks - 0.5)
+    top = max(float(sent.max(initial=0)), float(received.max(initial=0)), 1.0)
+    axes.set_ylim(0, 1.18 * top)
+    whole_ticks(axes)
+    linear_sizes(axes.yaxis, top)
 
 
 def whole_ticks(axes: Axes) -> None:
@@ -247,7 +286,7 @@ def _draw_sizes(axes: Axes, pattern: Pattern) -> None:
     else:
         edges = np.geomspace(low, high * (1 + 1e-9), 33).tolist()
         axes.hist(size, edges, weights=weight, color=style.ACCENT)
-        axes.set_xscale("log")
+        style.log_axis(axes, "x", "bytes")
         size_ticks(axes.xaxis, low, high, most=5)
     axes.margins(y=0.12)
     axes.yaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]

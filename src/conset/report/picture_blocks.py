@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.program.phases_over_time import PARTS, Switching
 from conset.program.program import Program
-from conset.program.switching import PARTS, Switching, switching
 from conset.report import style
-from conset.report.picture_timeline import UNITS
 from conset.units import count_of, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {"drain": "#8f99a8", "synchronization": style.BOUND, "setup": "#e9a23b"}
+COLOURS = {"drain": style.WORK, "synchronization": style.SLATE, "setup": style.AMBER}
 NAMES = {"drain": "drain", "synchronization": "synchronization", "setup": "set-up"}
 ROWS = 24
 """Rows up to which every phase is named."""
@@ -38,13 +37,8 @@ INK_BARS = 60
 """Most phases into which the numbers of contexts are written."""
 
 
-def picture_blocks(program: Program) -> Figure:
-    """Phases and switches of a program of blocks over predicted time.
-
-    Raises:
-        InputError: its stages forward: it has no contexts.
-    """
-    over_time = switching(program)
+def picture_blocks(program: Program, over_time: Switching) -> Figure:
+    """Phases and switches of a program of blocks over predicted time, as `switching` has found them."""
     rows = [program.schedules[stage.schedule].phases for stage in program.stages]
     kinds = _kinds(program, over_time)
     below = 0.75 + 0.2 * max(1, min(len(kinds), TAKEN))
@@ -55,12 +49,6 @@ def picture_blocks(program: Program) -> Figure:
     _draw_phases(axes[0], program, over_time, rows)
     _draw_parts(axes[1], kinds, TAKEN)
     return figure
-
-
-def context_colours(contexts: int) -> NDArray[np.float64]:
-    """shape=(contexts, 4): golden-ratio steps through the colour map, so that neighbours differ."""
-    step = (np.arange(contexts) * 0.6180339887) % 1
-    return np.asarray(style.colour_map()(step), np.float64).reshape(contexts, 4)
 
 
 def _headlines(program: Program, over_time: Switching) -> tuple[str, str]:
@@ -81,16 +69,23 @@ def _draw_phases(axes: Axes, program: Program, over_time: Switching, rows: list[
     low = tops[over_time.stage] + over_time.phase
     left, right = scale(over_time.begin_s), scale(over_time.end_s)
     _draw_switches(axes, over_time, scale, float(tops[-1]) - 0.5)
-    colours = context_colours(1 + int(over_time.context.max(initial=0)))[over_time.context]
+    colours = style.spread_colours(1 + int(over_time.context.max(initial=0)))[over_time.context]
     corners = ((left, low + 0.06), (right, low + 0.06), (right, low + 0.94), (left, low + 0.94))
     boxes = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
+    titles = [
+        f"{_phase_name(program, over_time, k)}: context {context}, {format_time(begin_s)} to {format_time(end_s)}"
+        for k, (context, begin_s, end_s) in enumerate(
+            zip(over_time.context.tolist(), over_time.begin_s.tolist(), over_time.end_s.tolist(), strict=True)
+        )
+    ]
     end = float(scale(np.array([over_time.prediction.time_s]))[0]) or 1.0
     edge = np.where(right - left > 0.008 * end, 0.4, 0.0).tolist()  # between phases of one context
-    axes.add_collection(
-        PolyCollection(list(boxes), facecolors=list(colours), edgecolors=style.PAPER, linewidths=edge, zorder=3)
-    )
+    phases = PolyCollection(list(boxes), facecolors=list(colours), edgecolors=style.PAPER, linewidths=edge, zorder=3)
+    phases.set_gid("conset-phases")
+    axes.add_collection(phases)
+    style.add_titles(axes, "conset-phases", titles)
     if over_time.stage.size <= INK_BARS:
-        _write_contexts(axes, over_time, left, right, low, end)
+        _write_contexts(axes, over_time, (left, right, low), end, colours)
     for k in _apart([middle for _, middle in left_out], 0.02 * end):
         skipped, middle = left_out[k]
         text = f"{skipped.times:,} more, {format_time(skipped.end_s - skipped.begin_s)}"
@@ -146,15 +141,15 @@ def _draw_switches(axes: Axes, over_time: Switching, scale: Any, height: float) 
 
 
 def _write_contexts(
-    axes: Axes, over_time: Switching, left: NDArray[Any], right: NDArray[Any], low: NDArray[Any], end: float
-) -> None:
-    """The number of its context in every phase that is wide enough; pale where the colour is dark."""
+    axes: Axes, over_time: Switching, boxes: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], end: float,
+    colours: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """The number of its context in every phase that is wide enough; `boxes`: their left, right and lower sides."""
+    left, right, low = boxes
     for k in np.flatnonzero(right - left > 0.018 * end).tolist():
-        context = int(over_time.context[k])
-        dark = (context * 0.6180339887) % 1 < 0.55
         axes.text(
-            float(left[k] + right[k]) / 2, float(low[k]) + 0.5, str(context), ha="center", va="center", size=8,
-            color=style.PAPER if dark else style.INK, zorder=6,
+            float(left[k] + right[k]) / 2, float(low[k]) + 0.5, str(int(over_time.context[k])), ha="center",
+            va="center", size=8, color=style.ink_on(colours[k]), zorder=6,
         )  # fmt: skip
 
 
@@ -190,7 +185,7 @@ def _apart(places: Sequence[float], least: float) -> list[int]:
 
 def _time_axis(axes: Axes, over_time: Switching, scale: Any, cut: bool) -> None:
     whole_s = over_time.prediction.time_s
-    factor, unit = next((pair for pair in UNITS if whole_s >= pair[0]), UNITS[-1])
+    factor, unit = style.time_unit(whole_s)
     if cut:
         first = np.flatnonzero(np.diff(over_time.stage, prepend=-1))
         times = np.append(over_time.begin_s[first], whole_s)
@@ -238,7 +233,7 @@ def _draw_parts(axes: Axes, kinds: list[Kind], most: int) -> None:
     title = f"parts of a switch{f', {most} of {len(kinds):,}' if len(kinds) > most else ''}"
     kinds = kinds[:most]
     longest = max((sum(parts) for _, parts, _ in kinds), default=0.0)
-    factor, unit = next((pair for pair in UNITS if longest >= pair[0]), UNITS[-1])
+    factor, unit = style.time_unit(longest)
     for row, (_, parts, _) in enumerate(kinds):
         begin = 0.0
         for name, value in zip(PARTS, parts, strict=True):

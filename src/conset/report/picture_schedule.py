@@ -11,8 +11,10 @@ from conset.report import style
 from conset.report.facts import Summary, headlines, pattern_label
 from conset.report.layout import positions
 from conset.report.markdown import rank_grid
-from conset.report.network_drawing import draw_loads, draw_nodes, draw_ports, frame
-from conset.report.pattern import CELLS, draw_matrix, size_ticks
+from conset.report.network_drawing import draw_loads, draw_nodes, draw_ports, frame, node_radius
+from conset.report.network_plan import plan_of
+from conset.report.pattern import CELLS, draw_matrix, linear_sizes, size_ticks
+from conset.report.plan_drawing import draw_foot, plan_extent
 from conset.report.routes import PhaseRoutes, largest_total_load, phase_routes
 from conset.schedule.schedule import Schedule
 from conset.units import count_of, format_size
@@ -20,6 +22,7 @@ from conset.units import count_of, format_size
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 
 ROW_IN = 0.212
@@ -38,42 +41,95 @@ def picture_phase(schedule: Schedule, phase: int) -> Figure:
     size = format_size(int(schedule.size[routes.transfers].sum()))
     title = f"{schedule.method} on {schedule.machine.name}: phase {phase} of {schedule.phases:,}"
     load = int(routes.load.max(initial=0))
+    sample = sample_note(schedule)
     ports_only = schedule.machine.topology.kind == "crossbar"
     use = "no links" if ports_only else f"largest load on a link {load}, {count_of(routes.link.size, 'link')} in use"
+    use += " in one sample of its routes" if sample else ""
     style.headline(figure, title, f"{pattern_label(schedule)}{transfers}, {size}, {use}")
-    left, right = figure.subplots(1, 2, width_ratios=(2.1, 1))
-    colours = transfer_colours(routes.count)
+    left, right = figure.subplots(1, 2, width_ratios=(3.2 if _is_wide(schedule) else 2.1, 1))
+    colours = style.spread_colours(routes.count)
     shared = load > 1
+    topology = schedule.machine.topology
     if ports_only:
-        _draw_crossbar(left, schedule, routes, colours)
+        widths = _draw_crossbar(left, schedule, routes, colours)
     elif shared:
-        _draw_shared(figure, left, schedule, routes, load)
+        widths = _draw_shared(figure, left, schedule, routes)
     else:
-        _draw_apart(left, schedule, routes, colours)
+        widths = _draw_apart(left, schedule, routes, colours)
+    lines = ["" if ports_only else LANES, sample, plan_of(topology).caption if topology.kind == "graph" else ""]
+    draw_foot(left, lines, *_width_key(*widths, "on a link" if shared else "of a transfer"))
     _list_transfers(right, schedule, routes, None if shared else colours)
     return figure
 
 
+LANES = "The two directions of a link lie beside each other, each on the right of its way."
+
+
+def sample_note(schedule: Schedule) -> str:
+    """What a picture of routes has to say where nobody knows them; "" where they are known."""
+    if schedule.route_nodes is not None or not schedule.machine.routes_unknown:
+        return ""
+    rule = schedule.machine.routing.rule
+    chosen = "a hash draws" if schedule.machine.routing.knowledge == "hashed" else "switches choose as messages come"
+    return f"One sample: these are routes that {rule} may take; which it takes, {chosen}."
+
+
+Widths = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""(bytes [B], widths of lines [pt]) of all that is drawn."""
+
+
+def _widths(size: NDArray[Any], widest: float) -> NDArray[np.float64]:
+    """Widths [pt] in proportion to bytes, but never so thin that a line is lost; wider where they differ much."""
+    share = size / max(float(size.max(initial=1)), 1.0)
+    if share.size and share.min() < 0.5:
+        widest *= 1.4
+    return np.asarray(widest * np.maximum(share, 0.22), np.float64)
+
+
+def _width_key(size: NDArray[Any], width: NDArray[np.float64], of: str) -> tuple[list[Any], list[str]]:
+    """Lines as wide as the least and the most bytes, where these differ; `of` says of what."""
+    from matplotlib.lines import Line2D
+
+    if not size.size or size.min() == size.max():
+        return [], []
+    ends = [int(size.argmin()), int(size.argmax())]
+    handles = [Line2D([], [], color=style.QUIET, linewidth=float(width[k])) for k in ends]
+    least, most = (format_size(float(size[k])) for k in ends)
+    return handles, [least, f"{most} {of}"]
+
+
 def _height(schedule: Schedule) -> float:
+    if schedule.machine.topology.kind == "graph":
+        width, height = plan_extent(plan_of(schedule.machine.topology))
+        return float(np.clip((7.4 if _is_wide(schedule) else 6.6) * height / width + 1.2, 3.4, 7.6))
     extent = np.maximum(np.ptp(positions(schedule.machine.topology), axis=0), 0.5) + 1
     return float(np.clip(6.6 * extent[1] / extent[0] + 0.9, 3.4, 7.6))
 
 
-def transfer_colours(count: int) -> NDArray[np.float64]:
-    """shape=(count, 4): neighbours in the list far apart in the colour map (golden-ratio steps)."""
-    step = (np.arange(count) * 0.6180339887) % 1
-    return np.asarray(style.colour_map()(step), np.float64).reshape(count, 4)
+def _is_wide(schedule: Schedule) -> bool:
+    if schedule.machine.topology.kind != "graph":
+        return False
+    width, height = plan_extent(plan_of(schedule.machine.topology))
+    return bool(width > 1.6 * height)
 
 
-def _draw_apart(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]) -> None:
-    count = routes.hop_link.size
-    draw_loads(
-        axes,
-        schedule.machine.topology,
-        routes.hop_link,
-        colours[routes.hop_transfer],
-        np.full(count, _line_width(schedule)),
-    )
+def _draw_apart(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]) -> Widths:
+    """Every route in the colour of its transfer, as wide as its bytes."""
+    hop, size = routes.hop_transfer, schedule.size[routes.transfers]
+    width = _widths(size, _line_width(schedule))
+    titles = _link_titles(schedule, routes, routes.hop_link)
+    draw_loads(axes, schedule.machine.topology, routes.hop_link, colours[hop], width[hop], titles)
+    return np.asarray(size, np.float64), width
+
+
+def _link_titles(schedule: Schedule, routes: PhaseRoutes, links: NDArray[Any]) -> list[str]:
+    """`link 0 (0, 0) → 1 (0, 1): 3 messages, 12 KiB`."""
+    topology, at = schedule.machine.topology, np.searchsorted(routes.link, links)
+    count = np.bincount(np.searchsorted(routes.link, routes.hop_link), minlength=routes.link.size)
+    return [
+        f"{topology.link_name(int(link))}: {count_of(int(count[k]), 'message')}, {format_size(int(routes.bytes[k]))}"
+        for link, k in zip(links.tolist(), at.tolist(), strict=True)
+    ]
 
 
 def _line_width(schedule: Schedule) -> float:
@@ -81,43 +137,54 @@ def _line_width(schedule: Schedule) -> float:
     return 3.0 if nodes <= 64 else 2.0 if nodes <= 300 else 1.0
 
 
-def _draw_shared(figure: Figure, axes: Axes, schedule: Schedule, routes: PhaseRoutes, load: int) -> None:
+def _draw_shared(figure: Figure, axes: Axes, schedule: Schedule, routes: PhaseRoutes) -> Widths:
+    """Links in the colour of their load, as wide as their bytes; the bar reaches from the least load to the largest."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, Normalize
 
-    cmap = style.colour_map().reversed()
-    norm = BoundaryNorm(np.arange(0.5, load + 1.5), cmap.N) if load <= 10 else Normalize(1, load)
-    width = _line_width(schedule) * (0.45 + 0.75 * routes.load / load)
-    draw_loads(axes, schedule.machine.topology, routes.link, np.asarray(cmap(norm(routes.load))), width)
-    ticks = np.unique(np.linspace(1, load, min(load, 8)).round().astype(int))
-    bar = figure.colorbar(
-        ScalarMappable(norm, cmap), ax=axes, location="left", shrink=0.6, pad=0.02, aspect=26, ticks=ticks
-    )
-    bar.outline.set_visible(False)
-    bar.ax.set_yticklabels([str(tick) for tick in ticks])
-    bar.ax.minorticks_off()
-    bar.set_label("messages on a link")
+    cmap = style.amount_map()
+    least, most = int(routes.load.min()), int(routes.load.max())
+    few = most - least < 10
+    norm = BoundaryNorm(np.arange(least - 0.5, most + 1.5), cmap.N) if few else Normalize(least, most)
+    if least == most:
+        norm = Normalize(least - 2, most + 1)  # one value: a colour of the middle
+    width = _widths(routes.bytes, 1.2 * _line_width(schedule))
+    titles = _link_titles(schedule, routes, routes.link)
+    draw_loads(axes, schedule.machine.topology, routes.link, np.asarray(cmap(norm(routes.load))), width, titles)
+    if least < most:
+        ticks = np.unique(np.linspace(least, most, min(most - least + 1, 8)).round().astype(int))
+        bar = figure.colorbar(
+            ScalarMappable(norm, cmap), ax=axes, location="left", shrink=0.6, pad=0.02, aspect=26, ticks=ticks
+        )
+        bar.outline.set_visible(False)
+        bar.ax.set_yticklabels([str(tick) for tick in ticks])
+        bar.ax.minorticks_off()
+        bar.set_label("messages on a link")
+    return routes.bytes.astype(np.float64), width
 
 
-def _draw_crossbar(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]) -> None:
-    """No links: an arrow from port to port for each transfer."""
+def _draw_crossbar(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64]) -> Widths:
+    """No links: an arrow from port to port for each transfer, as wide as its bytes."""
     place = positions(schedule.machine.topology)
     frame(axes, schedule.machine.topology, place)
     draw_ports(axes, place, "")
     draw_nodes(axes, schedule.machine.topology, place)
     where = routes.transfers
-    pairs = zip(schedule.source_node[where], schedule.target_node[where], colours, strict=True)
-    for source, target, colour in pairs:
-        start, end = 0.9 * place[source], 0.9 * place[target]
+    width = _widths(schedule.size[where], 2.0)
+    inside = 1 - 1.08 * node_radius(axes, place) / float(np.hypot(*place[0]))  # tips end at the rims of the discs
+    pairs = zip(schedule.source_node[where], schedule.target_node[where], colours, width.tolist(), strict=True)
+    for source, target, colour, line in pairs:
+        start, end = inside * place[source], inside * place[target]
         arrow = {
             "arrowstyle": "-|>",
             "color": colour,
-            "lw": 1.6,
+            "lw": line,
             "connectionstyle": "arc3,rad=0.12",
             "shrinkA": 2,
             "shrinkB": 2,
         }
         axes.annotate("", end, start, arrowprops=arrow, zorder=3)
+    return np.asarray(schedule.size[where], np.float64), width
 
 
 def _list_transfers(axes: Axes, schedule: Schedule, routes: PhaseRoutes, colours: NDArray[np.float64] | None) -> None:
@@ -184,7 +251,7 @@ def _draw_phases(figure: Figure, axes: Axes, schedule: Schedule) -> None:
     axes.set_title("phase of every message")
     image = draw_matrix(axes, grid, pattern.ranks)
     if pattern.ranks <= WRITTEN and schedule.phases > 1:
-        _write_numbers(axes, grid, schedule.phases)
+        _write_numbers(axes, grid, image)
     if schedule.phases > 1:
         _phase_bar(figure, axes, image, schedule.phases)
 
@@ -195,17 +262,15 @@ def _phase_bar(figure: Figure, axes: Axes, image: Any, phases: int) -> None:
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.7, pad=0.015, aspect=36)
     bar.outline.set_visible(False)
     bar.ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 4, 5, 10]))
-    bar.set_label("phase")
+    bar.set_label("phase, dark is late")
 
 
-def _write_numbers(axes: Axes, grid: NDArray[np.float64], phases: int) -> None:
+def _write_numbers(axes: Axes, grid: NDArray[np.float64], image: AxesImage) -> None:
     size = min(10.0, 150 / len(grid))
     for row, column in np.argwhere(np.isfinite(grid)):
         phase = grid[row, column]
-        pale = phases > 1 and phase > 0.55 * (phases - 1)
-        axes.text(
-            column, row, f"{phase:.0f}", ha="center", va="center", size=size, color=style.INK if pale else style.PAPER
-        )
+        ink = style.ink_on(image.cmap(image.norm(phase)))
+        axes.text(column, row, f"{phase:.0f}", ha="center", va="center", size=size, color=ink)
 
 
 def _draw_transfers(axes: Axes, schedule: Schedule) -> None:
@@ -224,9 +289,10 @@ def _draw_load(axes: Axes, schedule: Schedule) -> None:
         axes.set_title("largest load at a port")
         load: NDArray[Any] = np.maximum(loads.send, loads.receive)
         limit = max(filter(None, (schedule.limits.send, schedule.limits.receive)), default=None)
-        total = 0
+        total: int | float = 0
     else:
-        axes.set_title("largest load on a link")
+        known = schedule.machine.routing.is_known
+        axes.set_title("largest load on a link" if known else "largest expected load on a link")
         load = phase_loads(schedule).link
         total = largest_total_load(schedule)
     _strip(axes, load)
@@ -234,8 +300,9 @@ def _draw_load(axes: Axes, schedule: Schedule) -> None:
     if limit is not None:
         _line(axes, limit, f"limit {limit}")
     elif schedule.phases and total:
-        least = -(-total // schedule.phases)
-        _line(axes, least, f"bound {least:,} ({total:,} in all)")
+        whole = isinstance(total, int)
+        least = -(-total // schedule.phases) if whole else total / schedule.phases
+        _line(axes, least, f"bound {least:,} ({total:,} in all)" if whole else f"mean {least:,.4g}, expected")
     top = max(float(load.max(initial=1)), limit or 1)
     axes.set_ylim(0, top * 1.12)
 
@@ -250,20 +317,12 @@ def _draw_largest(axes: Axes, schedule: Schedule) -> None:
     top = float(largest.max(initial=1))
     positive = largest[largest > 0]
     if positive.size and positive.min() * 30 < top:
-        axes.set_yscale("log")
+        style.log_axis(axes, "y", "bytes")
         axes.set_ylim(float(positive.min()) / 2, top * 1.8)
         size_ticks(axes.yaxis, float(positive.min()), top, most=4)
     else:
         axes.set_ylim(0, top * 1.15)
-        _linear_sizes(axes, top)
-
-
-def _linear_sizes(axes: Axes, top: float) -> None:
-    from conset.units import format_size
-
-    step = 2.0 ** np.floor(np.log2(max(top, 1) / 2))
-    ticks = np.arange(0, top * 1.05, step)
-    axes.set_yticks(ticks, ["0" if tick == 0 else format_size(float(tick)) for tick in ticks])
+        linear_sizes(axes.yaxis, top)
 
 
 def _strip(axes: Axes, value: NDArray[Any]) -> None:
@@ -291,7 +350,7 @@ def _phase_axis(axes: Axes, phases: int, *, last: bool) -> None:
         axes.set_xticks(range(phases))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 4, 5, 10]))
-    if axes.get_yscale() != "log" and axes.get_ylabel() != "bytes":
+    if not axes.get_ylabel().startswith("bytes"):
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(axis="y")

@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 
 from conset.bounds.stages import bound_reach
 from conset.errors import UsageError
+from conset.network.planes import planes_of
+from conset.network.topology import Topology
 from conset.program import Paths, Program
 from conset.report import style
 from conset.report.layout import Positions, positions
 from conset.report.network_drawing import LABELLED, inches_per_unit, label_size, node_radius
+from conset.report.network_plan import plan_of
 from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FROM, TO = "#bcd3e6", "#f7cdb5"
+FROM, TO = "#a5c5e3", "#fbd3b6"
 """Ranks whose messages are in the bundle; ranks that they are for."""
 PALE = 600
 """Most bundles of a stage that are drawn."""
@@ -104,16 +107,32 @@ def moves_of(paths: Paths, message: int) -> tuple[Move, ...]:
     return tuple(found)
 
 
+IN_A_ROW = 8
+"""Most ranks at the foot of a tree that stand in a row; more stand on a grid."""
+
+
 def rank_places(program: Program) -> Positions:
     """shape=(ranks, 2): ranks where their nodes are drawn; on a grid where they share nodes, or of large networks."""
     topology, placement = program.machine.topology, program.schedules[0].placement
     ranks = program.ranks
     nodes = np.arange(ranks) if placement is None else placement.astype(np.int64)
     if topology.nodes <= LABELLED and np.unique(nodes).size == ranks:
-        return positions(topology)[nodes]
+        place = _node_places(topology)[nodes]
+        if topology.kind != "graph" or ranks <= IN_A_ROW or np.ptp(place, axis=0).min() > 0:
+            return place
     columns = ceil(sqrt(ranks))
     row, column = np.divmod(np.arange(ranks), columns)
     return np.stack([column, -row], axis=1).astype(np.float64)
+
+
+def _node_places(topology: Topology) -> Positions:
+    """Where nodes are drawn: endpoints of planes where their routers stand in one, those of graphs by their plan."""
+    planes = planes_of(topology)
+    if planes is not None:
+        return positions(planes.base)
+    plan = plan_of(topology) if topology.kind == "graph" else None
+    ends = slice(topology.endpoints)
+    return plan.place if plan is not None and plan.part is None and plan.shown[ends].all() else positions(topology)
 
 
 def picture_message(program: Program, message: int | None = None) -> Figure:
@@ -265,13 +284,14 @@ def _draw_counts(axes: Axes, paths: Paths) -> None:
     counts = [int(np.diff(paths.bundles(stage).pattern.offsets).max()) for stage in range(paths.stages)]
     least = bound_reach(paths.pattern, paths.stages).value
     axes.bar([0], [direct], width=0.62, color=style.QUIET)
-    shades = style.colour_map()(np.linspace(0.25, 0.75, max(len(counts), 2)))
+    shades = style.amount_map()(np.linspace(0.3, 0.8, max(len(counts), 2)))
     bottom = 0
     top = max(direct, sum(counts), 1)
     for stage, count in enumerate(counts):
         axes.bar([1], [count], width=0.62, bottom=bottom, color=shades[stage], edgecolor=style.PAPER, linewidth=1)
         if count > 0.045 * top:
-            axes.text(1, bottom + count / 2, str(count), ha="center", va="center", color=style.PAPER, size=9)
+            axes.text(1, bottom + count / 2, str(count), ha="center", va="center",
+                      color=style.ink_on(shades[stage]), size=9)  # fmt: skip
         bottom += count
     for x, value in ((0, direct), (1, bottom)):
         axes.text(x, value + 0.015 * top, f"{value:,}", ha="center", va="bottom", color=style.INK, size=10)

@@ -10,6 +10,7 @@ beside the line on which it would never idle.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from conset.report import style
 from conset.report.markdown import block_of
 from conset.report.timeline_view import WAITING, TimelineView
 from conset.simulation.usage import BINS, under_way
+from conset.units import format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +36,11 @@ MAX_TRACKS = 420
 MAX_ROWS = 256
 """Rows of the image; beyond, each is of several ranks."""
 MAX_PHASES = 80
-"""Ends of phases that are marked."""
+"""Most ends of phases that are marked."""
+DIGIT_ROOM = 0.0085
+"""Width of a digit of the numbers of phases, over that of the panel."""
+TITLED = 800
+"""Most messages that say what they are where a pointer rests on them."""
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +53,6 @@ def draw_ranks(figure: Figure, axes: Axes, view: TimelineView, factor: float) ->
         _draw_bars(figure, axes, view, factor, tracks)
     else:
         _draw_image(figure, axes, view, factor)
-    _mark_phases(axes, view, factor)
     axes.set_ylabel("rank")
     axes.tick_params(axis="y", length=0)
 
@@ -81,12 +86,25 @@ def _draw_bars(figure: Figure, axes: Axes, view: TimelineView, factor: float, tr
         long = np.flatnonzero(right > left)
         chosen = shade[long] if len(shade) == low.size else shade
         box = _boxes(left[long], right[long], low[long] + gap * thick, thick * (1 - 2 * gap))
-        axes.add_collection(PolyCollection(list(box), facecolors=chosen, linewidths=0, zorder=order))
+        bars = PolyCollection(list(box), facecolors=chosen, linewidths=0, zorder=order)
+        axes.add_collection(bars)
+        if part.colour is None and long.size <= TITLED:
+            bars.set_gid("conset-messages")
+            style.add_titles(axes, "conset-messages", [_message_title(view, int(m)) for m in long])
     axes.set_title("what every rank sends")
     if work.phases > 1:
         _phase_bar(figure, axes, view)
     axes.set_ylim(view.ranks - 0.5, -0.5)
     _rank_ticks(axes, view.ranks)
+
+
+def _message_title(view: TimelineView, message: int) -> str:
+    """`0 → 5: 1 KiB, 2.1 us to 3.4 us, phase 3`."""
+    work, timeline = view.work, view.timeline
+    ends = f"{work.sending_rank[message]} → {work.receiving_rank[message]}"
+    times = " to ".join(format_time(float(times[message])) for times in (timeline.start_s, timeline.end_s))
+    phase = f", phase {work.phase_of[message]}" if work.phases > 1 else ""
+    return f"{ends}: {format_size(int(work.bytes[message]))}, {times}{phase}"
 
 
 def _boxes(left: Floats, right: Floats, low: Floats, height: float) -> Floats:
@@ -99,7 +117,7 @@ def _phase_colours(view: TimelineView) -> NDArray[Any]:
     work = view.work
     if work.phases < 2:
         return np.asarray([style.ACCENT])
-    return np.asarray(style.colour_map()(work.phase_of / (work.phases - 1)))
+    return np.asarray(style.amount_map()(work.phase_of / (work.phases - 1)))
 
 
 def _phase_bar(figure: Figure, axes: Axes, view: TimelineView) -> None:
@@ -108,10 +126,10 @@ def _phase_bar(figure: Figure, axes: Axes, view: TimelineView) -> None:
     from matplotlib.ticker import MaxNLocator
 
     norm = Normalize(0, view.work.phases - 1)
-    bar = figure.colorbar(ScalarMappable(norm, style.colour_map()), ax=axes, pad=0.01, aspect=34, fraction=0.04)
+    bar = figure.colorbar(ScalarMappable(norm, style.amount_map()), ax=axes, pad=0.01, aspect=34, fraction=0.04)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 4, 5, 10]))
-    bar.set_label(f"phase, while {view.flowing}")
+    bar.set_label(f"phase, while {view.flowing}; dark is late")
 
 
 def _draw_image(figure: Figure, axes: Axes, view: TimelineView, factor: float) -> None:
@@ -129,7 +147,7 @@ def _draw_image(figure: Figure, axes: Axes, view: TimelineView, factor: float) -
     grey = ListedColormap([WAITING])
     axes.imshow(np.where(waits > 0.02, 1.0, np.nan), cmap=grey, zorder=1, **how)
     flows = np.where(mean > 0.002 * max(mean.max(initial=0.0), 1e-30), mean, np.nan)
-    image = axes.imshow(flows, cmap=style.colour_map().reversed(), vmin=0, zorder=1.5, **how)
+    image = axes.imshow(flows, cmap=style.amount_map(), vmin=0, zorder=1.5, **how)
     axes.set_title(f"bytes that leave each rank{f', {block} ranks a row' if block > 1 else ''}")
     bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=34, fraction=0.04)
     bar.outline.set_visible(False)
@@ -147,15 +165,34 @@ def _rank_ticks(axes: Axes, ranks: int) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(9, integer=True, steps=[1, 2, 4, 5, 8, 10]))
 
 
-def _mark_phases(axes: Axes, view: TimelineView, factor: float) -> None:
-    ends = view.timeline.phase_end_s
-    if view.work.phases < 2 or ends.size > MAX_PHASES:
-        return
-    for end in np.unique(ends[:-1]).tolist():
-        axes.axvline(end / factor, color=style.QUIET, linewidth=0.5, alpha=0.7, zorder=4)
+def marked_phases(view: TimelineView) -> tuple[list[int], str]:
+    """(phases whose ends are marked, what the marks are); none of one phase, of many phases every k-th."""
+    phases = int(view.timeline.phase_end_s.size)
+    if view.work.phases < 2 or phases < 2:
+        return [], ""
+    every = -(-phases // MAX_PHASES)
+    what = "ends of phases" if every == 1 else f"ends of phases, one in {every}"
+    return list(range(every - 1, phases, every)), f"upright lines: {what}"
 
 
-UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+def _mark_phases(panels: Sequence[Axes], view: TimelineView, factor: float) -> bool:
+    """A line through all panels at the end of a phase, its number above the first; whether there are numbers."""
+    end_s = view.timeline.phase_end_s
+    phases = [phase for phase in marked_phases(view)[0] if np.isfinite(end_s[phase])]
+    for axes in panels:
+        for end in np.unique(end_s[phases]).tolist():
+            axes.axvline(end / factor, color=style.QUIET, linewidth=0.5, alpha=0.7, zorder=4)
+    whole_s, last = view.timeline.time_s or 1.0, -np.inf
+    for phase in phases:
+        place = float(end_s[phase])
+        half_s = DIGIT_ROOM * (1 + len(str(phase))) / 2 * whole_s
+        if place - half_s >= last:
+            last = place + half_s
+            panels[0].text(
+                place / factor, 1.005, str(phase), transform=panels[0].get_xaxis_transform(), ha="center", va="bottom",
+                size=7.6, color=style.QUIET,
+            )  # fmt: skip
+    return bool(phases)
 
 
 def picture_timeline(view: TimelineView) -> Figure:
@@ -166,19 +203,22 @@ def picture_timeline(view: TimelineView) -> Figure:
     heights = (4.6, 1.25, 1.25, 1.45) if loads else (4.6, 1.3)
     panels: Any = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     top = view.timeline.time_s
-    factor, unit = next((pair for pair in UNITS if top >= pair[0]), UNITS[-1])
+    factor, unit = style.time_unit(top)
     draw_ranks(figure, panels[0], view, factor)
     _draw_under_way(panels[1], view, factor)
     if loads:
         _draw_shares(panels[2], view, factor)
         _draw_busiest(panels[3], view, factor)
-    panels[0].set_title(view.describe_bound(), loc="right", size=8.5, weight="normal", color=style.BOUND)
+    numbered = _mark_phases(panels, view, factor)
+    panels[0].set_title(
+        view.describe_bound(), loc="right", size=8.5, weight="normal", color=style.BOUND, pad=16 if numbered else None
+    )
     for axes in panels:
         if view.bound is not None and view.bound[0]:
             axes.axvline(view.bound[0] / factor, color=style.BOUND, linewidth=1.2, zorder=6)
         axes.tick_params(axis="x", length=0 if axes is not panels[-1] else 3)
     panels[-1].set_xlim(0, (top or 1.0) / factor * 1.005)
-    panels[-1].set_xlabel(f"time [{unit}]" + (f"; {view.spread}" if view.spread else ""))
+    panels[-1].set_xlabel("; ".join(filter(None, (f"time [{unit}]", marked_phases(view)[1], view.spread))))
     figure.align_ylabels(panels)
     return figure
 

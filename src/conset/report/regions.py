@@ -52,6 +52,21 @@ def names_of(regions: Regions) -> list[str]:
     ]
 
 
+def describe_winner(regions: Regions) -> str:
+    """One sentence where a map has one winner: who, and by how much; else ""."""
+    found = set(names_of(regions))
+    if len(found) != 1 or len(regions.cells) < 2:
+        return ""
+    name, margins = found.pop(), [cell.margin for cell in regions.cells if cell.second]
+    if not margins:
+        return f"{name} is the only method that applies"
+    if max(margins) == 0:
+        return f"{name} takes the least time everywhere, and so do others"
+    low, high = (f"{100 * margin:.3g} %" for margin in (min(margins), max(margins)))
+    by = low if low == high else f"{low} to {high}"
+    return f"{name} is best everywhere: the next method takes {by} longer"
+
+
 def ranking_words(regions: Regions) -> str:
     """`predicted by formula` or `simulated by circuit`."""
     return f"{'predicted' if regions.rank_by == 'formula' else 'simulated'} by {regions.rank_by}"
@@ -71,7 +86,10 @@ def regions_title(generator: str, machine: str, *, machines: bool) -> str:
 def regions_subtitle(regions: Regions) -> str:
     """What stands below the title of the picture."""
     stands_in = f" ({regions.stands_in})" if regions.stands_in else ""
-    return f"least time {ranking_words(regions)}{stands_in}; below each name: how much longer the next takes"
+    winner = describe_winner(regions)
+    where = "in each cell" if winner else "below each name"
+    told = f"{winner}; " if winner else ""
+    return f"{told}least time {ranking_words(regions)}{stands_in}; {where}: how much longer the next takes"
 
 
 def describe_comparison(regions: Regions) -> str:
@@ -81,7 +99,8 @@ def describe_comparison(regions: Regions) -> str:
 
 
 def _times(reuse: float) -> str:
-    return "once" if reuse == 1 else f"{reuse:g} times"
+    """How often a schedule is used; its compile is timed where the map is made, not on the machine of the map."""
+    return f"{'once' if reuse == 1 else f'{reuse:g} times'}, compile time of this computer counted"
 
 
 def contenders(regions: Regions) -> str:
@@ -109,21 +128,27 @@ def regions_table(regions: Regions) -> Table:
     """The table for a terminal: rows are degrees or machines, columns sizes."""
     from conset.report.terminal import fitted_table
 
-    rows = _rows(regions)
-    names = [(name, *(best for best, _ in cells)) for name, cells in rows]
+    rows, one = _rows(regions), bool(describe_winner(regions))
+    names = [(name, *(format_margin(cell) if one else best for best, cell in cells)) for name, cells in rows]
     table = fitted_table(_head(regions), names, range(1, 1 + len(regions.sizes)))
     for name, cells in rows:
-        table.add_row(name, *(f"{best}\n[dim]{format_margin(cell)}[/]" for best, cell in cells))
+        if one:
+            table.add_row(name, *(format_margin(cell) for _, cell in cells))
+        else:
+            table.add_row(name, *(f"{best}\n[dim]{format_margin(cell)}[/]" for best, cell in cells))
     return table
 
 
 def regions_lines(regions: Regions) -> list[str]:
     """What stands below the table."""
     used = "compile time not counted" if regions.reuse == inf else f"a schedule is used {_times(regions.reuse)}"
-    lines = [
+    winner = describe_winner(regions)
+    below = "in each cell" if winner else "below each"
+    lines = [winner] if winner else []
+    lines += [
         f"least time {ranking_words(regions)}{f' ({regions.stands_in})' if regions.stands_in else ''}: "
         f"{contenders(regions)}; {used}; "
-        "below each: how much longer the next method takes (= the same)"
+        f"{below}: how much longer the next method takes (= the same)"
     ]
     if regions.machines and any(cell.method in LINK_LIMIT_SWEPT for cell in regions.cells):
         lines.append("c: the contention on links that was found best")
@@ -132,7 +157,11 @@ def regions_lines(regions: Regions) -> list[str]:
 
 def regions_markdown(regions: Regions, *, title: str) -> str:
     """The same as Markdown."""
-    rows = ((name, *(f"{best} {format_margin(cell)}" for best, cell in cells)) for name, cells in _rows(regions))
+    one = bool(describe_winner(regions))
+    rows = (
+        (name, *(format_margin(cell) if one else f"{best} {format_margin(cell)}" for best, cell in cells))
+        for name, cells in _rows(regions)
+    )
     table = table_markdown(_head(regions), rows, range(1, 1 + len(regions.sizes)))
     return "\n".join([f"**{title}**", "", *table, "", *(f"- {line}" for line in regions_lines(regions))]) + "\n"
 
@@ -178,6 +207,7 @@ def _grid(regions: Regions) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 
 def _draw_cells(axes: Axes, regions: Regions) -> None:
     grid, names = _grid(regions), names_of(regions)
+    one = bool(describe_winner(regions))
     shade = style.colour_map()(np.linspace(0.3, 0.97, max(len(_present(regions)), 2)))[:, :3]
     pale = 1 - (1 - shade) * 0.72
     axes.imshow(pale[grid], aspect="auto", origin="lower", interpolation="nearest")
@@ -185,6 +215,9 @@ def _draw_cells(axes: Axes, regions: Regions) -> None:
         for column in range(grid.shape[1]):
             cell = regions.cell(row, column)
             name = names[row * grid.shape[1] + column]
+            if one:
+                axes.text(column, row, format_margin(cell), ha="center", va="center", size=9, color=style.INK)
+                continue
             axes.text(column, row + 0.12, name, ha="center", va="center", size=_size(name), weight="bold",
                       color=style.INK)  # fmt: skip
             axes.text(column, row - 0.24, format_margin(cell), ha="center", va="center", size=7.6, color=style.INK)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from conset.errors import UsageError
 from conset.schedule.schedule import Schedule
+from conset.units import as_figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ def phase_routes(schedule: Schedule, phase: int) -> PhaseRoutes:
     return PhaseRoutes(phase, where, offsets, nodes, hop_link, hop_transfer, link, -(-load // width), carried)
 
 
-def largest_total_load(schedule: Schedule) -> int:
+def largest_total_load(schedule: Schedule) -> int | float:
     """The most transfers that any link carries over all phases, per unit of width; 0 without links."""
     from dataclasses import replace
 
@@ -95,4 +96,4 @@ def largest_total_load(schedule: Schedule) -> int:
     if not schedule.transfers:
         return 0
     at_once = replace(schedule, phase_offsets=np.array([0, schedule.transfers], np.int64))
-    return int(phase_loads(at_once).link[0])
+    return as_figure(phase_loads(at_once).link[0])

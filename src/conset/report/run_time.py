@@ -156,19 +156,22 @@ def picture_overhead(
     degrees, sizes = sorted({degree for degree, _, _ in found}), sorted({size for _, size, _ in found})
     for k, degree in enumerate(degrees):
         points = sorted((size, costs) for each, size, costs in found if each == degree)
-        colour = style.colour_map()(k / max(len(degrees) - 1, 1))
+        colour = style.amount_map()(k / max(len(degrees) - 1, 1))
         rows = [(size, costs, costs.find(method, sync, compute)) for size, costs in points]
         over.plot([size for size, _, _ in rows], [row.overhead for _, _, row in rows], "o-", color=colour,
                   label=f"{degree} messages a rank")  # fmt: skip
         uses = [(size, row.pays_against(costs.posting).uses) for size, costs, row in rows]
         pays.plot([size for size, count in uses if count], [count for _, count in uses if count], "o-", color=colour)
-    for axes, name in ((over, "rows and scheduling over one execution"), (pays, "uses until it pays (no mark: never)")):
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
+    what = (
+        (over, "rows and scheduling over one execution", "ratio"),
+        (pays, "uses until it pays (no mark: never)", "uses"),
+    )
+    for axes, name, unit in what:
+        style.log_axis(axes, "x", "size of a message", base=2)
+        style.log_axis(axes, "y", unit)
         axes.set_xticks(sizes, [format_size(size) for size in sizes])
         axes.set_xlim(sizes[0] / 1.5, sizes[-1] * 1.5)
         axes.minorticks_off()
-        axes.set_xlabel("size of a message")
         axes.set_title(name)
         axes.grid(axis="both")
     over.legend()

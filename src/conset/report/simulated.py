@@ -140,7 +140,6 @@ def simulated_markdown(rows: Sequence[Row], models: Sequence[str], reference: st
     return "\n".join([*table_markdown(columns, table, _left(columns)), "", *notes]) + "\n"
 
 
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 DECADES = 40
 """From this ratio of largest to least time on the axis is logarithmic: shorter bars would vanish."""
 BAR_INCH = 0.19
@@ -196,7 +195,7 @@ def _label(row: Mapping[str, Any]) -> str:
 def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], times: Any) -> None:
     finite = times[np.isfinite(times)]
     top, least = (float(finite.max()), float(finite.min())) if finite.size else (1.0, 1.0)
-    factor, unit = next((pair for pair in _UNITS if top >= pair[0]), _UNITS[-1])
+    factor, unit = style.time_unit(top)
     logarithmic = top / least > DECADES
     left = 10 ** np.floor(np.log10(least / factor)) * 0.7 if logarithmic else 0.0
     width = 0.84 / len(columns)
@@ -214,11 +213,11 @@ def _draw_bars(axes: Axes, rows: Sequence[Mapping[str, Any]], columns: Sequence[
             else:
                 _write(axes, left, y, _missing(row, column))
     if logarithmic:
-        axes.set_xscale("log")
+        style.log_axis(axes, "x", f"time [{unit}]")
         axes.set_xlim(left, top / factor * (top / factor / left) ** 0.2)
     else:
         axes.set_xlim(0, max(top / factor, 1e-12) * 1.2)
-    axes.set_xlabel(f"time [{unit}]" + (", logarithmic" if logarithmic else ""))
+        axes.set_xlabel(f"time [{unit}]")
 
 
 def _missing(row: Mapping[str, Any], column: str) -> str:
@@ -235,7 +234,7 @@ def _write(axes: Axes, x: float, y: float, text: str, *, bold: bool = False) -> 
 def _colour(column: str, columns: Sequence[str]) -> Any:
     """The prediction is quiet, what was measured has the colour of limits, models are of the one colour map."""
     if column == PREDICTED:
-        return "#b6bcc6"
+        return "#cdd2da"
     if column == MEASURED:
         return style.BOUND
     models = [name for name in columns if name not in (PREDICTED, MEASURED)]
@@ -273,10 +272,14 @@ class ComparisonReport:
         return f"{self.pattern.name} on {self.machine.name}"
 
     def parts(self) -> list[RenderableType]:
-        """What the terminal shows."""
+        """What the terminal shows; where no method applies, why."""
+        from rich.markup import escape
+
         from conset.report.terminal import quiet_lines, titled_parts
 
         result = self.result
+        if not result.rows:
+            return [f"[bold]{escape(self.title)}[/]", *quiet_lines(skipped_lines(result.skipped))]
         lines = [*deciding_lines(result.rows, result.stands_in), *skipped_lines(result.skipped)]
         parts = titled_parts(self.title, compare_table(result.rows), lines)
         if self.models is None:
@@ -287,6 +290,9 @@ class ComparisonReport:
     def markdown(self) -> str:
         """The same as Markdown."""
         result = self.result
+        if not result.rows:
+            refused = (f"- {plain(line)}" for line in skipped_lines(result.skipped))
+            return "\n".join([f"**{plain(self.title)}**", "", *refused]) + "\n"
         text = compare_markdown(result.rows, result.skipped, title=self.title, stands_in=result.stands_in)
         if self.models is None:
             return text

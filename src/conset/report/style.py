@@ -5,7 +5,8 @@ Figures are made without pyplot, so no window system, no global state; matplotli
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,11 @@ from conset.errors import MissingExtraError, UsageError
 from conset.files import replacing
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 INK = "#22262b"
 """Text and frames."""
@@ -28,10 +31,21 @@ ACCENT = "#31688e"
 """Bars and lines: the blue of viridis."""
 BOUND = "#c2410c"
 """Bounds and limits: the one colour that is not in the colour map."""
+PALE = "#9aa3af"
+"""What stands behind what a picture is about: links of a network, other schedules."""
+WORK = "#8f99a8"
+"""A processor at work, a connection that drains: between the grey of the grid and that of small print."""
+AMBER = "#e9a23b"
+"""A third kind beside `ACCENT` and `BOUND`, brighter than both."""
+SLATE = "#323a47"
+"""What holds others up: switches of a network, barriers."""
 PAPER = "#ffffff"
+TERM_COLOURS = {"transfer": ACCENT, "setup": AMBER, "synchronization": SLATE}
+"""What a time is made of."""
 
 RC: Any = {
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],  # the second is as wide, where a vector picture finds no first
     "font.size": 9.5,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
@@ -55,7 +69,7 @@ RC: Any = {
     "legend.fontsize": 9,
     "figure.facecolor": PAPER,
     "svg.hashsalt": "conset",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "path.simplify": True,
 }
 FORMATS = (".svg", ".png")
@@ -66,12 +80,59 @@ GRID = 2**17
 
 
 def colour_map() -> Colormap:
-    """The one colour map: viridis without its palest end, which vanishes on white paper."""
+    """The one colour map: viridis without its palest end, which vanishes on white paper; for kinds, without order.
+
+    What has an order takes `amount_map`.
+    """
     import numpy as np
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(colormaps["viridis"](np.linspace(0.0, 0.94, 256)), name="conset")
+
+
+def amount_map() -> Colormap:
+    """The colour map from bright to dark: on white paper dark is more, or later, in every picture."""
+    return colour_map().reversed()
+
+
+def spread_colours(count: int) -> NDArray[np.float64]:
+    """shape=(count, 4): kinds in golden-ratio steps through the colour map, so that neighbours differ."""
+    import numpy as np
+
+    step = (np.arange(count) * 0.6180339887) % 1
+    return np.asarray(colour_map()(step), np.float64).reshape(count, 4)
+
+
+def ink_on(colour: Any) -> str:
+    """Whichever of `INK` and `PAPER` has the larger contrast on a colour (WCAG 2.1, relative luminance)."""
+    from matplotlib.colors import to_rgb
+
+    def luminance(shade: Any) -> float:
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(shade))
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    behind, dark = luminance(colour) + 0.05, luminance(INK) + 0.05
+    return INK if behind / dark >= 1.05 / behind else PAPER
+
+
+def time_unit(longest_s: float) -> tuple[float, str]:
+    """(unit [s], its name) in which so long a time is at least 1, for an axis."""
+    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    return next((unit for unit in units if longest_s >= unit[0]), units[-1])
+
+
+LOGARITHMIC = ", logarithmic"
+"""What the label of such an axis ends in."""
+
+
+def log_axis(axes: Axes, which: str, label: str, base: float = 10) -> None:
+    """Makes an axis, `x` or `y`, logarithmic; its label says so."""
+    axes.set(**{f"{which}label": f"{label}{LOGARITHMIC}"})
+    if which == "x":
+        axes.set_xscale("log", base=base)
+    else:
+        axes.set_yscale("log", base=base)
 
 
 def require_matplotlib() -> None:
@@ -96,7 +157,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def headline(figure: Figure, title: str, subtitle: str = "") -> None:
-    """Title and a quieter second line at the top left; long lines shrink rather than run out of the picture."""
+    """Title and a quieter second line at the top left; long lines shrink rather than run out of the picture.
+
+    Together they are the `<title>` of a vector picture.
+    """
+    named: Any = figure
+    named.conset_title = ": ".join(filter(None, (title, subtitle)))
     height = figure.get_figheight()
     width_pt = figure.get_figwidth() * 72
     lines = [(title, 14.0, INK, "bold", 0.30)]
@@ -109,6 +175,38 @@ def headline(figure: Figure, title: str, subtitle: str = "") -> None:
     top = (0.74 if subtitle else 0.46) / height
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.008, 0.008, 0.984, 0.992 - top))
+
+
+def add_titles(axes: Axes, gid: str, titles: list[str]) -> None:
+    """What the parts of a collection are called: a vector picture says it where a pointer rests on one.
+
+    Args:
+        axes: whose figure it is.
+        gid: of the collection, in the order of whose parts the titles are; one collection of a gid in a figure.
+        titles: one for each part.
+    """
+    figure: Any = axes.get_figure()
+    figure.conset_titles = {**getattr(figure, "conset_titles", {}), gid: titles}
+
+
+def _titled(svg: str, titles: dict[str, list[str]]) -> str:
+    """A vector picture with `<title>`s in the parts of its collections."""
+    from html import escape
+
+    for gid, names in titles.items():
+        start = svg.find(f'<g id="{gid}"')
+        if start < 0:
+            continue
+        end = svg.index("</g>", start)
+        parts = iter(names)
+
+        def named(part: re.Match[str], parts: Iterator[str] = parts) -> str:
+            name = next(parts, None)
+            return part[0] if name is None else f"<{part[1]}{part[2]}><title>{escape(name)}</title></{part[1]}>"
+
+        body = re.sub(r"<(path|use)\b([^>]*?)/>(?!\s*</defs>)", named, svg[start:end])
+        svg = svg[:start] + body + svg[end:]
+    return svg
 
 
 def plain(axes: Axes) -> None:
@@ -141,12 +239,21 @@ def _drawn(draw: Callable[[], Figure], form: str) -> bytes:
     require_matplotlib()
     from matplotlib import rc_context
 
-    metadata = {"Date": None, "Creator": "conset"} if form == "svg" else {"Software": None}
     with rc_context(RC), BytesIO() as picture:
         figure = draw()
         _settle(figure)
+        if form == "png":
+            figure.savefig(picture, format=form, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            return picture.getvalue()
+        metadata = {"Date": None, "Creator": "conset", "Title": title_of(figure)}
         figure.savefig(picture, format=form, dpi=DOTS_PER_INCH, metadata=metadata)
-        return picture.getvalue()
+        return _titled(picture.getvalue().decode(), getattr(figure, "conset_titles", {})).encode()
+
+
+def title_of(figure: Figure) -> str:
+    """What a picture is, in words: its headline, or the titles of its panels."""
+    panels = (axes.get_title(loc="left") or axes.get_title() for axes in figure.axes)
+    return getattr(figure, "conset_title", "") or "; ".join(filter(None, panels)) or "picture"
 
 
 def _settle(figure: Figure) -> None:

@@ -57,6 +57,23 @@ def plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
 
 
+NARROW = 100
+"""Columns of a terminal below which no column of a `FoldingTable` keeps to one line."""
+
+
+class FoldingTable(Table):
+    """A table of which some columns stay on one line, where the terminal is wide enough; a value is never cut."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        own = [column.no_wrap for column in self.columns]
+        for column in self.columns:
+            column.overflow = "fold"
+            column.no_wrap = column.no_wrap and options.max_width >= NARROW
+        yield from super().__rich_console__(console, options)
+        for column, no_wrap in zip(self.columns, own, strict=True):
+            column.no_wrap = no_wrap
+
+
 class _Fitted(Table):
     """A table that is stacked, `column value, column value …`, where it is wider than its terminal."""
 
@@ -70,7 +87,7 @@ class _Fitted(Table):
         for k, row in enumerate(self.rows):
             head, *values = [column[k] for column in cells]
             yield Text.from_markup(head, style=row.style or "")
-            items = [f"{name} {value}" for name, value in zip(names[1:], values, strict=True) if value]
+            items = [f"{name} {value}".strip() for name, value in zip(names[1:], values, strict=True) if value]
             for line in joined_lines(items, options.max_width - 2):
                 yield Text.from_markup(f"  {line}", style=row.style or "")
         if self.caption:

@@ -12,7 +12,7 @@ from conset.report.guarantees import guarantees_text, linkage_text
 from conset.report.routes import PhaseRoutes, phase_routes
 from conset.report.terminal import ROWS, bar, fact_lines, more, table_lines
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_size
+from conset.units import count_of, format_load, format_size
 
 _LINKS = 5
 _NODES = 14
@@ -93,6 +93,8 @@ def _link_lines(schedule: Schedule, routes: PhaseRoutes) -> list[str]:
         load, name = int(routes.load[k]), topology.link_name(int(routes.link[k])).removeprefix("link ")
         rows.append((name, str(load), format_size(int(routes.bytes[k])), bar(load, top, 12)))
     names = f"  {routes.link.size:,} of {count_of(topology.links, 'link')} in use, largest load {top}"
+    if schedule.machine.routes_unknown and schedule.route_nodes is None:
+        names += f": of these routes, one sample of what {schedule.machine.routing.rule} may do"
     return ["", names, *table_lines(("link", "load", "bytes", ""), rows, left=(0, 3))]
 
 
@@ -172,7 +174,7 @@ def phase_lines(schedule: Schedule) -> list[str]:
     head, tail = (schedule.phases, 0) if schedule.phases <= ROWS else (ROWS - 4, 3)
     shown = [*range(head), *range(schedule.phases - tail, schedule.phases)]
     rows = [
-        (str(p), f"{transfers[p]:,}", str(loads.link[p]), str(port[p]), format_size(int(largest[p])),
+        (str(p), f"{transfers[p]:,}", format_load(loads.link[p]), str(port[p]), format_size(int(largest[p])),
          format_size(int(carried[p])), bar(float(carried[p]), top))
         for p in shown
     ]  # fmt: skip

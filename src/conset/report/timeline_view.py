@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from conset.errors import InputError
 from conset.machine.machine import Machine
+from conset.report.style import WORK
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, resource_name
 from conset.simulation.usage import BINS, Usage, flowing_from, flowing_until, least_time, under_way, usage_of
@@ -21,8 +22,8 @@ Floats = NDArray[np.float64]
 
 WAITING = "#d3d8df"
 """The colour of messages that wait: as the grid's grey."""
-OVERHEAD = "#8f99a8"
-"""The colour of messages on which a processor works: between that and the grey of small print."""
+OVERHEAD = WORK
+"""The colour of messages on which a processor works."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ def draw_tradeoff(rows: Sequence[StageRow], *, title: str, subtitle: str = "") -
     left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     names = list(dict.fromkeys(row.name for row in rows))
     stages = [name for name in names if name.endswith(("stage", "stages"))]
-    shades = style.colour_map()(np.linspace(0.12, 0.88, max(len(stages), 2)))
+    shades = style.amount_map()(np.linspace(0.12, 0.88, max(len(stages), 2)))
     looks: dict[str, tuple[object, str]] = dict.fromkeys(names, (style.QUIET, ASKED))
     looks["direct"] = style.INK, "o"
     for k, name in enumerate(stages):
@@ -119,14 +119,13 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[obj
     sizes = sizes_of(rows)
     bound = {row.size: row.bound_s for row in rows}
     axes.plot(sizes, [bound[size] for size in sizes], color=style.BOUND, linewidth=1.5, label="bound, any stages")
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(sizes, [format_size(size) for size in sizes])
+    style.log_axis(axes, "x", "largest message", base=2)
+    style.log_axis(axes, "y", "time")
+    ticks = _told_apart(sizes)
+    axes.set_xticks(ticks, [format_size(size) for size in ticks])
     axes.minorticks_off()
     low = min(min(bound.values()), min(row.time_s for row in rows))
     _time_ticks(axes, low, max(row.time_s for row in rows))
-    axes.set_xlabel("largest message")
-    axes.set_ylabel("time")
     axes.set_title("time over size")
     axes.grid(axis="y")
     axes.tick_params(length=0)
@@ -135,6 +134,16 @@ def _draw_times(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[obj
     rows_of = -(-(len(looks) + 1) // columns)
     axes.set_ylim(low, high * (high / low) ** (0.065 * rows_of))  # room for the legend
     axes.legend(loc="upper left", fontsize=8.5, ncols=columns, columnspacing=1.2, handlelength=2.2)
+
+
+def _told_apart(sizes: Sequence[int]) -> list[int]:
+    """The last size, and those before it whose names have room on a logarithmic axis."""
+    room = np.log2(sizes[-1] / sizes[0]) / 10
+    kept = [sizes[-1]]
+    for size in reversed(sizes[:-1]):
+        if np.log2(kept[0] / size) >= room:
+            kept.insert(0, size)
+    return kept
 
 
 def _time_ticks(axes: Axes, low: float, high: float) -> None:
@@ -165,11 +174,10 @@ def _draw_volumes(axes: Axes, rows: Sequence[StageRow], looks: dict[str, tuple[o
     room = max(most - 1, 0.5)
     axes.set_xlim(1 - 0.06 * room, most + 0.85 * room)
     axes.set_xticks([tick for tick in axes.get_xticks() if 1 <= tick <= most + 0.05 * room])
-    axes.set_yscale("log")
+    style.log_axis(axes, "y", "time")
     axes.minorticks_off()
     _time_ticks(axes, min(low, min(row.time_s for row in own)), high * 1.1)
     axes.set_xlabel("volume: bytes sent over bytes delivered")
-    axes.set_ylabel("time")
     axes.set_title(f"latency against volume, {format_size(size)}")
     _name_points(axes, own, most + 0.14 * room)
     axes.grid(axis="y")
