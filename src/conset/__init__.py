@@ -184,7 +184,7 @@ def _module(name: str) -> object:
     return import_module(name)
 
 
-load_forms_by(lambda: _module("conset.report.html"))
+load_forms_by(lambda: _module("conset.report.outcome_html"))
 
 
 def __dir__() -> list[str]:

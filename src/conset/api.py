@@ -158,7 +158,8 @@ def compile(
         routes: `fixed`: the machine's; `free`: chosen with the phases, by methods that can.
         combine: forwards small messages in stages (`conset.combining`): `auto`, sides `8x8`, `radix:2`, `node-aware`,
             `virtual-grid:4x4`, `mixed`; then the result is a program, of one stage where messages go directly.
-        rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit` or `formula`; None: the machine's model.
+        rank_by: what chooses method and policy: `flow`, `wormhole`, `circuit`, `packet` or `formula`; None: the
+            machine's model.
 
     Raises:
         UsageError: an unknown method, placement, policy, ranking or way to combine, or a limit that does not parse.
@@ -185,12 +186,9 @@ def compile(
 @python_interface
 def read(path: str | Path) -> Schedule | Program:
     """The schedule or program in a file; raises InputError where there is none."""
-    from conset.formats.program import read_program_file
-    from conset.formats.schedule import read_schedule
-    from conset.formats.sniff import sniff
+    from conset.formats.program import read_schedule_or_program
 
-    found = Path(path)
-    return read_program_file(found) if sniff(found).form == "program" else read_schedule(found)
+    return read_schedule_or_program(path)
 
 
 @python_interface
@@ -373,7 +371,7 @@ def simulate(
     Args:
         what: what is sent: a program as one schedule; a path is a trace.
         machine: required unless a schedule is given, which has its own.
-        model: `flow`, `wormhole`, `circuit`, `flit` or `connections`.
+        model: `flow`, `wormhole`, `circuit`, `packet`, `flit` or `connections`.
         sync: policy; None: a schedule's own.
         in_flight: sends a rank keeps open at once, in list order, or `all`; None: a schedule's, else the machine's.
         receives: receives a rank takes at once, or `all`; None: the machine's.
@@ -460,12 +458,12 @@ def compare(
 
     Returns:
         `rows`, a dict each: the keys of `conset compare --json` and `pattern_name`, for each pattern and machine the
-        fastest first. `skipped` says which methods do not apply and why.
+        fastest first; `to_pandas()` gives them as a tidy frame. `skipped` says which methods do not apply and why.
 
     Raises:
         UsageError: an unknown method, policy, model or ranking. InputError: no method applies.
     """
-    from conset.comparison import check_by, compare_all
+    from conset.comparison import check_by, compare_pairs, merged
 
     check_by(by)
     policies = inputs.policies_of(methods, sync)
@@ -480,10 +478,11 @@ def compare(
         rank_by=(by if rank_by is None else rank_by) if chooses else None,
     )  # fmt: skip
     pairs = inputs.pairs_of(patterns, machines, ranks_per_node, seed)
-    return compare_all(
+    found = compare_pairs(
         pairs, options, policies, models=tuple(models), by=by, named=methods is not None,
         combines=inputs.listed(combine),
     )  # fmt: skip
+    return merged(found)
 
 
 @overload

@@ -1,23 +1,43 @@
-"""`conset compare`: one pattern on one machine, by several methods."""
+"""`conset compare`: patterns on machines, by several methods."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from conset.cli.compare_simulated import TimingOptions
+    from conset.comparison import Comparison
+    from conset.machine.machine import Machine
+    from conset.pattern.pattern import Pattern
 
 SCHEMA = "conset/compare@1"
 
 MethodsOption = Annotated[
-    str | None, typer.Option("--methods", metavar="A,B,…", help="Methods to compare; without it all that apply.")
+    str | None,
+    typer.Option(
+        "--methods",
+        metavar="A,B,…",
+        autocompletion=c.complete_methods,
+        help="Methods to compare; without it all that apply.",
+    ),
 ]
 SyncsOption = Annotated[
     str | None,
-    typer.Option("--sync", metavar="S", help="Policies with commas, a row for each; naive=none: of one method."),
+    typer.Option(
+        "--sync",
+        metavar="S",
+        autocompletion=c.complete_syncs,
+        help=f"Policies with commas, a row for each; naive=none: of one method. {o.POLICIES}; auto: the fastest.",
+    ),
 ]
 CurveOption = Annotated[
     bool, typer.Option("--curve", help="Time of a complete exchange over contention and phases between barriers.")
@@ -34,7 +54,10 @@ ReuseOption = Annotated[
 ByOption = Annotated[
     str | None,
     typer.Option(
-        "--by", metavar="BY", help="What gives times: flow, wormhole, circuit, formula; default: the machine's."
+        "--by",
+        metavar="BY",
+        autocompletion=c.complete_ranking,
+        help="What gives times: flow, wormhole, circuit, packet, formula; default: the machine's.",
     ),
 ]
 SizesOption = Annotated[
@@ -45,7 +68,12 @@ SimulateOption = Annotated[
 ]
 ModelsOption = Annotated[
     str | None,
-    typer.Option("--models", metavar="A,B,…", help="The models of --simulate: flow,wormhole,circuit,flit,connections."),
+    typer.Option(
+        "--models",
+        metavar="A,B,…",
+        autocompletion=c.complete_models,
+        help="The models of --simulate: flow,wormhole,circuit,packet,flit,connections.",
+    ),
 ]
 MeasureOption = Annotated[
     bool, typer.Option("--measure", help="Run each schedule over MPI on this host, which is not the machine modelled.")
@@ -59,13 +87,16 @@ StagesOption = Annotated[
 ]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")]
 TableOption = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="A table (.md) or a bar chart (.svg, .png).")
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="A table (.md; .csv, .parquet for programs) or a picture (.svg, .png)."
+    ),
 ]
 
 
 def command(
-    pattern: o.PatternArgument,
-    on: o.MachineOption,
+    pattern: o.PatternsArgument,
+    on: o.MachinesOption,
     methods: MethodsOption = None,
     sync: SyncsOption = None,
     contention: o.ContentionOption = None,
@@ -93,82 +124,183 @@ def command(
     output: TableOption = None,
     json: o.JsonOption = False,
 ) -> None:
-    """Compare methods on one pattern: phases, gap, load, time by the machine's model; more models, measured times."""
+    """Compare methods on patterns and machines: phases, gap, load, time by the machine's model, or by several."""
     from conset.cli.compare_maps import parse_sizes, run_curve, run_map
-    from conset.cli.compare_simulated import complete, parse_timing_options
+    from conset.cli.compare_simulated import parse_timing_options
     from conset.cli.compare_stages import run_stages
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
-    from conset.cli.output import print_json, print_markdown, print_parts, progress
-    from conset.comparison import check_by, compare, parse_policies
+    from conset.cli.output import print_json, progress
+    from conset.comparison import check_by, compare_pairs, parse_policies
+    from conset.comparison.tidy import SUFFIXES, write_table
     from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
-    from conset.report.simulated import ComparisonReport
-    from conset.report.style import check_report_path, write_report
 
-    check_report_path(output)
+    _check_output(output, several=len(pattern) * len(on) > 1)
     names = _names(methods)
     policies = parse_policies(sync)
     chooses = any(AUTO in (name, *policies.of(name)) for name in names)
     timing_asked = simulate or models is not None or measure
     _check_stages(stages, curve or map_ or timing_asked, names if methods else [], sync)
     _check_kind(curve, map_, reuse, rank_by, chooses=chooses, timing=timing_asked)
+    kind = next((option for option, asked in (("--curve", curve), ("--map", map_), ("--stages", stages)) if asked), "")
+    of_limits = {"--contention": contention, "--channels": channels, "--limits": limits}
+    reading = reading_options(parts, rows_to, word)
+    _refuse_ignored(kind, {"--methods": methods, "--sync": sync, "--combine": combine, **of_limits}, reading)
+    if kind:
+        _require_one_pair(kind, pattern, on)
     check_by(by)
     check_ranking(rank_by)
-    asked_sizes = parse_sizes(sizes, curve or map_ or stages)
+    asked_sizes = parse_sizes(sizes, bool(kind))
     timed_by = _timed_by(by, rank_by, curve or map_)
     options = CompileOptions(
         contention=contention, channels=channels, limits=limits, placement=placement,
         ranks_per_node=ranks_per_node, seed=seed, effort=effort,
         rank_by=FORMULA if map_ or curve else rank_by if chooses and rank_by is not None else by if chooses else None,
     )  # fmt: skip
+    table = output if output is not None and output.suffix.lower() in SUFFIXES else None
+    drawn = None if table is not None else output
     body: dict[str, Any] = {"rows": [], "skipped": []}
     if map_:
         asked_methods = None if methods is None else names
         body |= run_map(
-            pattern, on, asked_methods, policies, options, reuse, timed_by, output,
+            pattern[0], on[0], asked_methods, policies, options, reuse, timed_by, drawn,
             sizes=asked_sizes, markdown=markdown, as_json=json,
         )  # fmt: skip
     else:
         with progress("reading"):
-            traffic, machine = read_inputs(
-                pattern, on, ranks_per_node=ranks_per_node, seed=seed, parts=parts, rows_to=rows_to, word=word
-            )
+            how: dict[str, Any] = {"parts": parts, "rows_to": rows_to, "word": word}
+            pairs = [
+                read_inputs(traffic, machine, ranks_per_node=ranks_per_node, seed=seed, **how)
+                for traffic in pattern
+                for machine in on
+            ]
         if stages:
             chosen = replace(options, method=names[0] if methods else AUTO, sync=sync)
             body |= run_stages(
-                traffic, machine, chosen, output, sizes=asked_sizes, combines=_words(combine or "mixed"), by=timed_by,
+                *pairs[0], chosen, drawn, sizes=asked_sizes, combines=_words(combine or "mixed"), by=timed_by,
                 markdown=markdown, as_json=json,
             )  # fmt: skip
         elif curve:
             body |= run_curve(
-                traffic, machine, options, output, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
+                *pairs[0], options, drawn, sizes=asked_sizes, by=timed_by, markdown=markdown, as_json=json
             )
         else:
-            timing = parse_timing_options(simulate, models, measure, machine, traffic.ranks)
-            result = compare(
-                traffic, machine, options, policies.spread(names), models=timing.models, by=timed_by,
+            timing = parse_timing_options(simulate, models, measure, pairs)
+            results = compare_pairs(
+                pairs, options, policies.spread(names), models=timing.models, by=timed_by,
                 named=methods is not None, combines=_words(combine), watch=progress,
             )  # fmt: skip
-            reference = complete(result, timing, machine) if timing else ""
-            report = ComparisonReport(result, traffic, machine, timing.models if timing else None, reference)
-            if output is not None:
-                write_report(output, report.markdown, report.picture)
-            body |= {"rows": result.rows, "skipped": result.skipped, "by": result.by}
-            body |= {"stands_in": result.stands_in or None}
-            body |= {"errors_against": reference or None} if timing else {}
-            if markdown:
-                print_markdown(report.markdown(), json)
-            else:
-                print_parts(report.parts(), json)
+            body |= _hand_over(pairs, results, timing, drawn, markdown=markdown, as_json=json)
+    if table is not None:
+        write_table(table, _records(body))
     if json:
         own = {name: value for name, value in options.given().items() if name not in ("method", "rank_by")}
         given = {
-            "methods": methods, "sync": sync, **own, **reading_options(parts, rows_to, word),
+            "methods": methods, "sync": sync, **own, **reading,
             "reuse": None if reuse == "inf" else reuse, "sizes": sizes, "by": by, "rank_by": rank_by,
             "simulate": simulate, "models": models, "measure": measure, "combine": combine,
         }  # fmt: skip
         manifest = manifest_of("compare", pattern, on, seed, given)
-        kind = [word for word, given in (("--curve", curve), ("--map", map_), ("--stages", stages)) if given]
-        print_json(SCHEMA, body, replace(manifest, command=" ".join([manifest.command, *kind])))
+        print_json(SCHEMA, body, replace(manifest, command=f"{manifest.command} {kind}".rstrip()))
+
+
+def _hand_over(
+    pairs: Sequence[tuple[Pattern, Machine]], results: Sequence[Comparison], timing: TimingOptions,
+    output: Path | None, *, markdown: bool, as_json: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Completes, prints and writes what was found, pair after pair; what `--json` says of it."""
+    from conset.cli.compare_simulated import complete
+    from conset.cli.output import print_markdown, print_parts
+    from conset.comparison import merged
+    from conset.files import replacing
+    from conset.report.simulated import ComparisonReport
+    from conset.report.style import FORMATS, save
+
+    reports = []
+    for (traffic, machine), result in zip(pairs, results, strict=True):
+        reference = complete(result, timing, machine) if timing else ""
+        reports.append(ComparisonReport(result, traffic, machine, timing.models if timing else None, reference))
+    if output is not None and output.suffix.lower() in FORMATS:
+        save(reports[0].picture, output)
+    elif output is not None:
+        with replacing(output) as temporary:
+            temporary.write_text("\n".join(report.markdown() for report in reports), encoding="utf-8")
+    for k, report in enumerate(reports):
+        if markdown:
+            print_markdown(("\n" if k else "") + report.markdown(), as_json)
+        else:
+            print_parts([*([""] if k else []), *report.parts()], as_json)
+    whole = merged(results)
+    body = {"rows": whole.rows, "skipped": whole.skipped, "by": whole.by, "stands_in": whole.stands_in or None}
+    against = ", ".join(dict.fromkeys(report.reference for report in reports if report.reference))
+    return body | ({"errors_against": against or None} if timing else {})
+
+
+def _records(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a table has a row for: a method and policy, a point of a curve, a cell of a map, a program of stages."""
+    if "curves" in body:
+        return [
+            {"size": curve["size"], "by": curve["by"], **point} for curve in body["curves"] for point in curve["points"]
+        ]
+    if "map" in body:
+        return list(body["map"]["cells"])
+    return list(body.get("stages") or body["rows"])
+
+
+def _check_output(output: Path | None, *, several: bool) -> None:
+    """Before anything is computed.
+
+    Raises:
+        UsageError: another suffix, or a picture of several comparisons. MissingExtraError: a library is missing.
+    """
+    from conset.comparison.tidy import SUFFIXES, check_table_path
+    from conset.errors import UsageError
+    from conset.files import require_replaceable
+    from conset.report.style import FORMATS, MARKDOWN, check_report_path
+
+    if output is None:
+        return
+    suffix = output.suffix.lower()
+    if suffix not in (MARKDOWN, *SUFFIXES, *FORMATS):
+        known = f"{', '.join((MARKDOWN, *SUFFIXES, FORMATS[0]))} or {FORMATS[-1]}"
+        raise UsageError(f"{output}: must end in {known}, given '{output.suffix}'")
+    if several and suffix in FORMATS:
+        raise UsageError(
+            f"-o {output}: a picture has one pattern on one machine; {MARKDOWN} and {SUFFIXES[0]} have all"
+        )
+    if suffix in SUFFIXES:
+        check_table_path(output)
+    else:
+        check_report_path(output)
+    require_replaceable(output)
+
+
+def _refuse_ignored(kind: str, asked: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+    """Raises UsageError for options that a curve or a map would not look at."""
+    from conset.errors import UsageError
+
+    if kind == "--curve":
+        refused = dict(asked)
+    elif kind == "--map":
+        refused = {"--combine": asked["--combine"]}
+        refused |= {f"--{name.replace('_', '-')}": value for name, value in reading.items()}
+    else:
+        return
+    why = {
+        "--curve": "a curve is of method bounded, over contention and barriers",
+        "--map": "a map is of schedules of generated patterns",
+    }
+    for option, value in refused.items():
+        if value is not None:
+            raise UsageError(f"{option} {value}: does not go with {kind}: {why[kind]}")
+
+
+def _require_one_pair(kind: str, patterns: Sequence[str], machines: Sequence[str]) -> None:
+    from conset.errors import UsageError
+    from conset.units import count_of
+
+    if len(patterns) * len(machines) > 1:
+        given = f"{count_of(len(patterns), 'pattern')} on {count_of(len(machines), 'machine')}"
+        raise UsageError(f"{kind}: takes one pattern on one machine, given {given}")
 
 
 def _names(methods: str | None) -> list[str]:

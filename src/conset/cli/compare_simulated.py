@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conset.comparison import Comparison
     from conset.machine.machine import Machine
+    from conset.pattern.pattern import Pattern
     from conset.program import Program
     from conset.schedule.schedule import Schedule
 
@@ -34,19 +37,22 @@ class TimingOptions:
 
 
 def parse_timing_options(
-    simulate: bool, models: str | None, measure: bool, machine: Machine, ranks: int
+    simulate: bool, models: str | None, measure: bool, pairs: Sequence[tuple[Pattern, Machine]]
 ) -> TimingOptions:
-    """What the options ask for; `--models` means `--simulate`.
+    """What the options ask for; `--models` means `--simulate`, whose models are those of all machines.
 
     Raises:
         UsageError: an unknown model. InputError: more ranks than this host can measure.
     """
     from conset.comparison.simulated import parse_models
 
-    if measure:
-        require_cores(ranks)
-    named = parse_models(models, machine) if simulate or models is not None else ()
-    return TimingOptions(named, measure)
+    named: dict[str, None] = {}
+    for pattern, machine in pairs:
+        if measure:
+            require_cores(pattern.ranks)
+        if simulate or models is not None:
+            named |= dict.fromkeys(parse_models(models, machine))
+    return TimingOptions(tuple(named), measure)
 
 
 def require_cores(ranks: int) -> None:

@@ -1,7 +1,8 @@
-"""`conset doctor`: what is installed, what is missing, and the command that brings it."""
+"""`conset doctor`: what is installed, what is missing, whether MPI starts ranks, and the command that mends it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from conset.cli.options import JsonOption
 
 SCHEMA = "conset/doctor@1"
-REQUIRED = ("numpy", "scipy", "pydantic", "typer", "rich")
+REQUIRED = ("numpy", "scipy", "pydantic", "typer", "rich", "jinja2")
 EXTRAS = {
     "mpi4py": ("mpi", "conset run"),
     "pymetis": ("mesh", "meshes and graphs, --parts"),
@@ -19,7 +20,16 @@ EXTRAS = {
 }
 """Optional libraries: the extra that brings each, and what it is for."""
 TIMEOUT_S = 60.0
-_JOB = "from mpi4py import MPI; c = MPI.COMM_WORLD; assert c.allreduce(c.rank) == 1; c.rank or print('sum', c.size)"
+"""Two ranks take a second; on a machine that is busy many."""
+_JOB = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+total = comm.allreduce(comm.rank + 1)
+name, version = MPI.get_vendor()
+if comm.rank == 0:
+    print("ranks", comm.size, "sum", total, "of", name, ".".join(map(str, version)))
+"""
+_SAID = re.compile(r"^ranks (\d+) sum (\d+) of (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,7 @@ class Check:
         fix: the command that brings it; empty where nothing is missing.
         required: whether conset cannot work without it.
         purpose: what it is for.
+        broken: whether it is there and does not work.
     """
 
     name: str
@@ -41,20 +52,28 @@ class Check:
     fix: str = ""
     required: bool = False
     purpose: str = ""
+    broken: bool = False
 
 
-DeepOption = Annotated[bool, typer.Option("--deep", help="Import every library and start a job of two MPI ranks.")]
+DeepOption = Annotated[bool, typer.Option("--deep", help="Import every library, which takes seconds.")]
 
 
-def command(deep: DeepOption = False, json: JsonOption = False) -> None:
-    """List what is installed, what is missing, and the command that installs it."""
-    from conset.cli.output import console, print_json
+MpiexecOption = Annotated[
+    str | None,
+    typer.Option("--mpiexec", metavar="CMD", help="Another launcher of the ranks than the wheel's."),
+]
+
+
+def command(deep: DeepOption = False, mpiexec: MpiexecOption = None, json: JsonOption = False) -> None:
+    """List what is installed, what is missing, and the command that installs it; start two MPI ranks."""
+    from conset.cli.output import console, print_json, progress
     from conset.report.catalogue import checks_text
     from conset.schedule.manifest import Manifest
 
-    checks = [check_python(), *check_libraries(deep), check_core(), check_launcher()]
-    if deep:
-        checks.append(check_job())
+    checks = [check_python(), *check_libraries(deep), check_core(), check_launcher(mpiexec)]
+    if checks[-1].ok:
+        with progress(f"starting 2 ranks, at most {TIMEOUT_S:g} s"):
+            checks.append(check_job(mpiexec))
     ok = all(check.ok for check in checks if check.required)
     rows = [asdict(check) for check in checks]
     if json:
@@ -89,7 +108,8 @@ def _library(name: str, deep: bool, fix: str, purpose: str = "", *, required: bo
     except metadata.PackageNotFoundError:
         return Check(name, False, "not installed", fix, required, purpose)
     except Exception as error:
-        return Check(name, False, f"installed, but its import fails: {_line(error)}", fix, required, purpose)
+        detail = f"installed, but its import fails: {_line(error)}"
+        return Check(name, False, detail, fix, required, purpose, broken=True)
     return Check(name, True, version, "", required, purpose)
 
 
@@ -102,37 +122,48 @@ def check_core() -> Check:
     return Check("C++ core", True, "built; no compiler is needed to run", "", True)
 
 
-def check_launcher() -> Check:
-    """The `mpiexec` of an MPI wheel, as `conset run` finds it."""
+def check_launcher(mpiexec: str | None = None) -> Check:
+    """The `mpiexec` of an MPI wheel, as `conset run` finds it, or another one."""
     from conset.errors import ConsetError
     from conset.execution.launcher import find_launcher
 
     try:
-        return Check("mpiexec", True, " ".join(find_launcher()), purpose="conset run")
-    except ConsetError:
-        return Check("mpiexec", False, "none of an MPI wheel", "pip install 'conset[mpi]'", purpose="conset run")
+        return Check("mpiexec", True, " ".join(find_launcher(mpiexec)), purpose="conset run")
+    except ConsetError as error:
+        detail = "none of an MPI wheel" if mpiexec is None else _line(error)
+        return Check("mpiexec", False, detail, "pip install 'conset[mpi]'", purpose="conset run")
 
 
-def check_job() -> Check:
+def check_job(mpiexec: str | None = None) -> Check:
     """Starts two ranks that add up their numbers."""
     import tempfile
     from pathlib import Path
 
     from conset.errors import ConsetError
-    from conset.execution.launcher import find_launcher, start_job
+    from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
 
-    fix = "pip install --force-reinstall 'conset[mpi]', or name a launcher: conset run --mpiexec CMD"
+    job = find_job()
+    if job is not None:
+        return _job_fails(f"not tried: this is rank {job[0]} of an MPI job", "run conset doctor outside of a job")
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            ended = start_job(find_launcher(), 2, ["-c", _JOB], folder=Path(folder), timeout_s=TIMEOUT_S)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            ended = start_job(find_launcher(mpiexec), 2, ["-c", _JOB], folder=Path(folder), timeout_s=TIMEOUT_S)
     except ConsetError as error:
-        return Check("job of 2 ranks", False, _line(error), fix, purpose="conset run")
-    if ended.timed_out:
-        return Check("job of 2 ranks", False, f"did not end within {TIMEOUT_S:g} s", fix, purpose="conset run")
-    if ended.status != 0 or "sum 2" not in ended.out:
-        last = next((line for line in reversed((ended.out + ended.err).splitlines()) if line.strip()), "no output")
-        return Check("job of 2 ranks", False, f"status {ended.status}: {last.strip()}", fix, purpose="conset run")
-    return Check("job of 2 ranks", True, "started, added up and ended", purpose="conset run")
+        return _job_fails(_line(error))
+    said = _SAID.findall(ended.out)
+    if ended.timed_out or ended.status != 0 or not said:
+        return _job_fails(_line(explain_end(ended, TIMEOUT_S)))
+    ranks, total, library = said[0]
+    if ranks != "2":
+        return _job_fails(f"every rank is alone: the launcher is not of the library that mpi4py loads ({library})")
+    if total != "3":
+        return _job_fails(f"{library}: the sum of 1 and 2 over 2 ranks is {total}")
+    return Check("2 MPI ranks", True, f"{library}: started, added up and ended", purpose="conset run")
+
+
+def _job_fails(detail: str, fix: str = "") -> Check:
+    fix = fix or "pip install --force-reinstall 'conset[mpi]', or name a launcher: conset doctor --mpiexec CMD"
+    return Check("2 MPI ranks", False, detail, fix, purpose="conset run", broken=True)
 
 
 def _line(error: Exception) -> str:

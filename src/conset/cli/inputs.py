@@ -58,22 +58,28 @@ def reading_options(parts: int | None, rows_to: int | None, word: str) -> dict[s
     return {"parts": parts, "rows_to": rows_to, "word": None if word == "8" else word}
 
 
-def manifest_of(command: str, pattern: str, on: str, seed: int, options: Mapping[str, Any]) -> Manifest:
-    """The manifest of a command on a pattern and a machine; outputs are no options and must not be passed.
+def manifest_of(
+    command: str, pattern: str | Sequence[str], on: str | Sequence[str], seed: int, options: Mapping[str, Any]
+) -> Manifest:
+    """The manifest of a command on patterns and machines; outputs are no options and must not be passed.
 
-    The command is written in canonical words: options in the order given, defaults (None, False) left out.
+    The command is written in canonical words: options in the order given, defaults (None, False) left out. The digest
+    of several patterns is that of their digests.
     """
+    from conset.machine.spec import FILE_SUFFIXES
     from conset.pattern.spec import input_path
 
     given = {f"--{name.replace('_', '-')}": value for name, value in options.items() if value not in (None, False)}
     arguments = [option if value is True else f"{option} {value}" for option, value in given.items()]
-    path = input_path(pattern)
-    named = pattern if path is None else Path(path).name
-    machine = Path(on).name if Path(on).suffix in (".toml", ".graphml") else on
+    patterns, machines = ([each] if isinstance(each, str) else each for each in (pattern, on))
+    paths = [input_path(each) for each in patterns]
+    named = [each if path is None else path.name for each, path in zip(patterns, paths, strict=True)]
+    on_words = [f"--on {Path(each).name if Path(each).suffix.lower() in FILE_SUFFIXES else each}" for each in machines]
+    digests = [sha256_of(each if path is None else path) for each, path in zip(patterns, paths, strict=True)]
     return Manifest(
-        command=" ".join(["conset", command, named, "--on", machine, *arguments]),
+        command=" ".join(["conset", command, *named, *on_words, *arguments]),
         seed=seed,
-        input_sha256=sha256_of(pattern if path is None else Path(path)),
+        input_sha256=digests[0] if len(digests) == 1 else sha256_of("".join(digests)),
     )
 
 
@@ -82,11 +88,11 @@ def in_order(arguments: list[str], commands: Sequence[str]) -> list[str]:
     if not arguments or arguments == ["help"]:
         return ["--help"]
     if arguments[0] == "help" and arguments[1] in commands:
-        return [arguments[1], "--help"]
+        return [*arguments[1:], "--help"]
     if arguments[0] == "help":
         return arguments[1:]  # which is then said to be unknown
     if arguments[0] == "--json" and len(arguments) > 1:
-        return [*arguments[1:], "--json"]
+        return [*in_order(arguments[1:], commands), "--json"]
     return arguments
 
 
@@ -100,6 +106,15 @@ def explain(message: str, arguments: Sequence[str]) -> str:
         if machine is not None:
             return f"Missing option '--on': put --on before {machine}"
         return "Missing option '--on': a machine is required, as --on mesh:4x4; `conset machines` lists more"
+    option = re.match(r"No such option: (\S+)", message)
+    if option is not None and arguments[0].startswith("-"):
+        return f"No such option: {option[1]}: options of a command stand after it; only --json may stand before"
+    near = re.match(r"No such option: (\S+) \(Possible options: ([^,)]+)", message)
+    if near is not None:
+        return f"No such option: {near[1]}: did you mean {near[2]}?"
+    missing = re.match(r"Missing argument '([^']*)'", message)
+    if missing is not None:
+        return f"Missing argument {missing[1]}: `conset help {arguments[0]}` shows what is due, with examples"
     extra = re.match(r"Got unexpected extra argument\(s\) \((.*)\)", message)
     if extra is not None:
         machine = next((word for word in extra[1].split() if _is_machine(word)), None)
@@ -159,8 +174,14 @@ def spell_options(message: str, names: Sequence[str]) -> str:
 
 
 def explain_missing(message: str, arguments: Sequence[str]) -> str:
-    """A message about a file that is not there, where its name is that of a pattern or a machine, or is no pattern."""
-    if arguments[0] in ("bound", "compare"):
+    """A message about a file that is not there, where its name is that of a pattern or a machine, or is no pattern.
+
+    A machine where a pattern is due, or a pattern after `--on`, is told where it belongs.
+    """
+    unknown = re.match(r"unknown (pattern|machine) '([^']*)'", message)
+    if unknown is not None:
+        return _explain_place(unknown[0], unknown[1], unknown[2], arguments) or message
+    if arguments[0] in ("bound", "compare", "compile"):
         return _explain_compiled(message, arguments)
     if arguments[0] not in ("verify", "predict", "simulate", "run", "plan", "report"):
         return message
@@ -173,11 +194,22 @@ def explain_missing(message: str, arguments: Sequence[str]) -> str:
     return f"{message}; {arguments[0]} takes a file, as `{schedule}` writes it"
 
 
+def _explain_place(what: str, kind: str, name: str, arguments: Sequence[str]) -> str:
+    """A machine that stands as a pattern, or the other way round; empty where the word is neither."""
+    words = [word for word in arguments[1:] if re.split("[:,]", word, maxsplit=1)[0] == name]
+    if words and kind == "pattern" and _is_machine(words[0]):
+        return f"{what}: {words[0]} is a machine: put --on before it"
+    if words and kind == "machine" and _is_pattern(words[0]):
+        return f"{what}: {words[0]} is a pattern: it stands before --on, a machine after"
+    return ""
+
+
 def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
     """Of a command for patterns that was given what `compile` reads or writes."""
     from conset.formats.sniff import sniff
 
-    name = next((word for word in arguments[1:] if message.startswith(f"{word}: unknown suffix")), "")
+    begins = ("unknown suffix", "lists 'nodes' and 'edges'")
+    name = next((word for word in arguments[1:] if message.startswith(tuple(f"{word}: {b}" for b in begins))), "")
     if name.endswith(".toml"):
         return f"{name}: {arguments[0]} takes a pattern; of a program, `conset compile {name} --on MACHINE -o p.json`"
     if name and sniff(name).form in ("schedule", "program", "timeline"):

@@ -1,25 +1,30 @@
-"""`conset machines`: the presets, every number with its unit, how sure it is, and where it comes from."""
+"""`conset machines`: presets, bare networks and families; of one machine every number, how sure it is, and whence."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli.options import JsonOption
 from conset.cli.output import console, print_json
 from conset.schedule.manifest import Manifest, sha256_of
 
-TEXTS = (
-    "Texts: 000 Feldmann, Stricker, Warfel (ConSet); 001 Wang, Ranka; 002 Thakur, Choudhary, Fox; 003 Bokhari, Nicol."
-)
-BARE = "Bare networks, with default costs: mesh:8x8, torus:8x8x8, hypercube:6, ring:9, crossbar:64."
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from conset.machine.machine import Machine
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[NAME]", help="A preset, or any machine (paragon:8x8, torus:8x8, cluster.toml)."),
+    typer.Argument(
+        metavar="[NAME]",
+        autocompletion=c.complete_machine,
+        help="A preset, or any machine (paragon:8x8, torus:8x8, cluster.toml).",
+    ),
 ]
 
 
@@ -30,14 +35,13 @@ OutputOption = Annotated[
 
 
 def command(name: NameArgument = None, as_json: JsonOption = False, output: OutputOption = None) -> None:
-    """List the machines: every number with its unit, its tag and its source."""
+    """List the machines, or one: every number with its unit, its tag and its source."""
     from conset.errors import UsageError
     from conset.formats.machine_file import write_machine
     from conset.machine.spec import PRESETS, parse_machine
-    from conset.report.machine import machine_lines, machine_table
-    from conset.report.objects import machine_object
+    from conset.report.presets import described, families_object, networks_object
 
-    machines = [parse_machine(spec) for spec in ((name,) if name else PRESETS)]
+    machines = [parse_machine(spec) for spec in ((name,) if name else PRESETS if as_json else ())]
     if output is not None:
         if not name:
             raise UsageError(
@@ -47,16 +51,43 @@ def command(name: NameArgument = None, as_json: JsonOption = False, output: Outp
     if as_json:
         arguments = f"machines {name}" if name else "machines"
         digest = sha256_of(" ".join(machine.name for machine in machines))
-        body = {"machines": [machine_object(machine) for machine in machines]}
+        body: dict[str, object] = {"machines": [described(machine) for machine in machines]}
+        if not name:
+            body |= {"networks": networks_object(), "families": families_object()}
         print_json("conset/machines@1", body, Manifest(command=arguments, input_sha256=digest))
         return
     out = console()
     if not out.is_terminal and "COLUMNS" not in os.environ:
         out.width = 140  # a table of sources in the usual 80 is all line breaks
-    for machine in machines:
-        out.print(machine_table(machine))
-        for line in machine_lines(machine):
-            out.print(line)
-        out.print()
-    if not name:
-        out.print(f"{TEXTS}\n{BARE}")
+    if name:
+        _print_one(out, machines[0])
+    else:
+        _print_list(out)
+
+
+def _print_one(out: Console, machine: Machine) -> None:
+    from conset.report.machine import machine_table
+    from conset.report.presets import of_preset, published_table, remarks_table, structure_rows
+
+    own = of_preset(machine)
+    if own is not None:
+        out.print(own.about, markup=False)
+    out.print(machine_table(machine, structure_rows(own, machine) if own is not None else ()))
+    if own is not None and own.published:
+        out.print(published_table(own))
+    out.print(remarks_table(machine, own))
+
+
+def _print_list(out: Console) -> None:
+    from conset.machine.spec import TEXTS, TODAY
+    from conset.report.presets import TEXTS_ARE, families_table, networks_table, presets_table
+
+    out.print(presets_table("machines of today", TODAY))
+    out.print()
+    out.print(presets_table("machines of the texts", TEXTS))
+    out.print(TEXTS_ARE)
+    out.print()
+    out.print(networks_table())
+    out.print()
+    out.print(families_table())
+    out.print("\nconset machines NAME: every number with its tag and source; the same with --json.")

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS = (
-    "compile", "verify", "bound", "predict", "simulate", "run", "plan", "show", "report", "compare", "reproduce",
-    "methods", "patterns", "machines", "config", "doctor",
+    "compile", "verify", "bound", "predict", "simulate", "run", "calibrate", "plan", "show", "report", "compare",
+    "campaign", "reproduce", "methods", "patterns", "machines", "config", "testbed", "doctor",
 )  # fmt: skip
-"""Every command is `cli/<name>.py` with a function `command`; the order is that of the help."""
+"""Every command is `cli/<name>.py` with a function `command`, or with an `app` of commands; the order is that of the
+help."""
 
 
 def build() -> typer.Typer:
@@ -29,12 +30,14 @@ def build() -> typer.Typer:
 
     import typer
 
+    from conset.cli.examples import examples_text
     from conset.version import VERSION
 
     app = typer.Typer(
         name="conset",
         help="The communication compiler: who sends what to whom, and a machine, in; a verified schedule out.",
-        add_completion=False,
+        epilog="`conset help COMMAND` says all of one, with examples. `conset --install-completion` lets your shell "
+        "complete commands, options and names.",
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # its boxes take longer to import than all the rest
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
@@ -47,8 +50,13 @@ def build() -> typer.Typer:
             raise typer.Exit
 
     for name in COMMANDS:
-        command = import_module(f"conset.cli.{name}").command
-        app.command(name, short_help=(command.__doc__ or "").split("\n", 1)[0])(command)  # else it is cut
+        module = import_module(f"conset.cli.{name}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name, short_help=module.app.info.help, epilog=examples_text(name))
+            continue
+        command = module.command
+        summary = (command.__doc__ or "").split("\n", 1)[0]  # else it is cut
+        app.command(name, short_help=summary, epilog=examples_text(name))(command)
     return app
 
 

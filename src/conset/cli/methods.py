@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -13,33 +14,54 @@ if TYPE_CHECKING:
 
     from conset.methods.method import Method
 
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", autocompletion=c.complete_listed_method, help="One method; without it all of them."
+    ),
+]
 OnOption = Annotated[
-    str | None, typer.Option("--on", metavar="MACHINE", help="Say of each method whether it applies on this machine.")
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="MACHINE",
+        autocompletion=c.complete_machine,
+        help="Say of each method whether it applies on this machine.",
+    ),
 ]
 PatternOption = Annotated[
-    str, typer.Option("--pattern", metavar="PATTERN", help="With --on: what is sent, a spec or a file.")
+    str | None,
+    typer.Option(
+        "--pattern",
+        metavar="PATTERN",
+        autocompletion=c.complete_pattern,
+        help="With --on: what is sent, a spec or a file; default: alltoall.",
+    ),
 ]
 SCHEMA = "conset/methods@1"
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method; without it all of them.")] = None,
+    name: NameArgument = None,
     on: OnOption = None,
-    pattern: PatternOption = "alltoall",
+    pattern: PatternOption = None,
     json: JsonOption = False,
 ) -> None:
     """List the methods, or one: limits, domain, guarantee, complexity, reference; with --on whether they apply."""
     from conset.cli.output import console, print_json
+    from conset.errors import UsageError
     from conset.methods.table import find_method, table
     from conset.report.catalogue import method_object, method_text
     from conset.schedule.manifest import Manifest
 
+    if pattern is not None and on is None:
+        raise UsageError(f"--pattern {pattern}: goes with --on MACHINE, on which methods apply to it or not")
     methods = list(table().values()) if name is None else [find_method(name)]
     rows = [method_object(method) for method in methods]
     words = ["conset methods", *([] if name is None else [name])]
     if on is not None:
-        rows = [row | found for row, found in zip(rows, _refusals(methods, on, pattern), strict=True)]
-        words += [f"--on {on}", *([] if pattern == "alltoall" else [f"--pattern {pattern}"])]
+        rows = [row | found for row, found in zip(rows, _refusals(methods, on, pattern or "alltoall"), strict=True)]
+        words += [f"--on {on}", *([] if pattern in (None, "alltoall") else [f"--pattern {pattern}"])]
     if json:
         print_json(SCHEMA, {"methods": rows}, Manifest(command=" ".join(words)))
     console(json).print("\n\n".join(method_text(row) for row in rows))
@@ -48,10 +70,12 @@ def command(
 def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, Any]]:
     """Of each method under its own limits, whether it applies to a pattern on a machine, and why not."""
     from conset.machine.spec import parse_machine
+    from conset.methods.over_planes import folded
     from conset.methods.problem import Problem
     from conset.pattern.spec import parse_pattern
 
     machine = parse_machine(on)
     pattern = parse_pattern(text, topology=machine.topology, ranks=machine.topology.endpoints)
-    found = [method.applies(Problem(pattern, machine, method.limits(machine.topology))) for method in methods]
+    problems = [Problem(pattern, machine, method.limits(machine.topology)) for method in methods]
+    found = [method.applies(folded(method, problem)) for method, problem in zip(methods, problems, strict=True)]
     return [{"applies": refusal is None, "refusal": refusal} for refusal in found]

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
+from conset.cli import completion as c
+
 PatternArgument = Annotated[
     str,
     typer.Argument(
         metavar="PATTERN",
+        autocompletion=c.complete_pattern,
         help="A spec (alltoall, random:degree=16,size=4KiB …) or a file (.mtx .npz .csv .pack, a mesh).",
     ),
 ]
@@ -19,15 +22,28 @@ MachineOption = Annotated[
     typer.Option(
         "--on",
         metavar="MACHINE",
+        autocompletion=c.complete_machine,
         help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file (.toml, .graphml, edge list).",
     ),
 ]
 OtherMachineOption = Annotated[
-    str | None, typer.Option("--on", metavar="MACHINE", help="Another machine than the schedule's own.")
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="MACHINE",
+        autocompletion=c.complete_machine,
+        help="Another machine than the schedule's own.",
+    ),
 ]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A schedule file (.json or .npz).")]
 MethodOption = Annotated[
-    str, typer.Option("--method", metavar="M", help="How phases are found: auto, or one that `conset methods` lists.")
+    str,
+    typer.Option(
+        "--method",
+        metavar="M",
+        autocompletion=c.complete_method,
+        help="How phases are found: auto, or one that `conset methods` lists.",
+    ),
 ]
 ContentionOption = Annotated[
     int | None, typer.Option("--contention", metavar="C", help="Messages a link may carry at once.")
@@ -36,23 +52,54 @@ ChannelsOption = Annotated[
     int | None, typer.Option("--channels", metavar="K", help="Routes through a node at once, ends included.")
 ]
 LimitsOption = Annotated[
-    str | None, typer.Option("--limits", metavar="WORDS", help="send=1,receive=1,link=2,channels=none,duplex=exchange.")
+    str | None,
+    typer.Option(
+        "--limits", metavar="WORDS", help="As send=1,receive=1,link=2; also channels=none and duplex=exchange."
+    ),
+]
+PatternsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATTERN...",
+        autocompletion=c.complete_pattern,
+        help="Specs (alltoall, random:degree=16,size=4KiB …) or files (.mtx .npz .csv .pack, meshes).",
+    ),
+]
+MachinesOption = Annotated[
+    list[str],
+    typer.Option(
+        "--on",
+        metavar="MACHINE",
+        autocompletion=c.complete_machine,
+        help="A preset (paragon:8x8), a network (torus:8x8,link=16GB/s) or a file; may be repeated.",
+    ),
 ]
 PlacementOption = Annotated[
     str,
     typer.Option(
         "--placement",
         metavar="P",
+        autocompletion=c.complete_placement,
         help="identity, gray, random, bisection, annealed, annealed-bytes, auto, or a file of node ids.",
     ),
 ]
 RanksPerNodeOption = Annotated[int, typer.Option("--ranks-per-node", metavar="K", help="Ranks on each node.")]
+POLICIES = (
+    "none: post everything in schedule order; local: a rank ends its own phase first; ready: local, and a zero-byte "
+    "signal for each message; barrier[:K]: a barrier after every K phases"
+)
+"""What keeps phases apart, policy by policy."""
 SyncOption = Annotated[
-    str | None, typer.Option("--sync", metavar="S", help="none, local, ready, barrier or barrier:K.")
+    str | None, typer.Option("--sync", metavar="S", autocompletion=c.complete_sync, help=f"{POLICIES}.")
 ]
 ChosenSyncOption = Annotated[
     str | None,
-    typer.Option("--sync", metavar="S", help="none, local, ready, barrier, barrier:K; auto: the fastest by --rank-by."),
+    typer.Option(
+        "--sync",
+        metavar="S",
+        autocompletion=c.complete_chosen_sync,
+        help=f"{POLICIES}; auto: the fastest by --rank-by.",
+    ),
 ]
 InFlightOption = Annotated[
     str | None,
@@ -110,7 +157,8 @@ RankByOption = Annotated[
     typer.Option(
         "--rank-by",
         metavar="R",
-        help="What chooses: flow, wormhole, circuit (simulated) or formula; default: the machine's model.",
+        autocompletion=c.complete_ranking,
+        help="What chooses: flow, wormhole, circuit, packet (simulated) or formula; default: the machine's model.",
     ),
 ]
 MinBandwidthOption = Annotated[

@@ -2,7 +2,8 @@
 
 Progress on anything over two seconds: stderr, terminals only.
 
-Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered.
+Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered; and what is left at
+the pace so far, where it is known how much there is to do (`conset.progress`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from conset.schedule.manifest import Manifest
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-
 
 WIDTH = 120
 """Columns of tables where the output is no terminal."""
@@ -64,37 +64,52 @@ DELAY_S = 2.0
 
 
 @contextmanager
-def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[None]:
-    """Shows `what` and the seconds gone, once `DELAY_S` have passed; nothing where stderr is no terminal.
+def progress(
+    what: str, *, search: bool = False, messages: int = 0, detail: Callable[[], str] | None = None, parts: bool = True
+) -> Iterator[None]:
+    """Shows `what`, the seconds gone and what is left, once `DELAY_S` have passed; nothing where stderr is no terminal.
+
+    Inside a work that is done in parts all count from where that began: many short parts show too.
 
     Args:
         what: is going on.
         search: whether the core publishes a best so far and a bound meanwhile.
         messages: how many a simulation will have delivered when it is done; 0: none is going on.
+        detail: says how far it is.
+        parts: whether it is said how much of the works around and inside is done.
     """
     if not sys.stderr.isatty():
         yield
         return
     from conset import _core
+    from conset.progress import share_of, works
 
     done = threading.Event()
+    under_way = works() if parts else []
     start = time.monotonic()
+    waits_s = DELAY_S - (start - under_way[0].began if under_way else 0.0)
     watched = _core.this_search()
 
     def show() -> None:
-        if done.wait(DELAY_S):
+        if done.wait(max(waits_s, 0.0)):
             return
         from rich.console import Console
         from rich.status import Status
 
         with Status(what, console=Console(stderr=True)) as status:
             while not done.wait(0.2):
-                so_far = ""
+                so_far, share = "", 0.0
                 if search:
                     so_far = describe_search(*watched.best)
                 elif messages:
                     so_far = describe_delivered(watched.delivered, messages)
-                status.update(f"{what} … {time.monotonic() - start:.0f} s{so_far}")
+                    share = watched.delivered / messages
+                elif detail is not None and (text := detail()):
+                    so_far = f", {text}"
+                outer = tuple(under_way)
+                gone_s = time.monotonic() - min([start, *(each.began for each in outer[:1])])
+                left = describe_left(gone_s, share_of(outer) if outer else share)
+                status.update(f"{what} … {gone_s:.0f} s{left}{so_far}")
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
@@ -103,6 +118,14 @@ def progress(what: str, *, search: bool = False, messages: int = 0) -> Iterator[
     finally:
         done.set()
         thread.join()
+
+
+def describe_left(gone_s: float, share: float) -> str:
+    """`, 41%, about 40 s left`, at the pace so far; nothing before enough is done to say."""
+    from conset.progress import duration_text, seconds_left
+
+    left_s = seconds_left(gone_s, share)
+    return "" if left_s is None else f", {share:.0%}, about {duration_text(left_s)} left"
 
 
 def describe_delivered(delivered: int, messages: int) -> str:

@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli.options import JsonOption
 
 SCHEMA = "conset/patterns@1"
 
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME]", autocompletion=c.complete_pattern, help="One pattern; without it all of them."),
+]
+
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One pattern; without it all of them.")] = None,
+    name: NameArgument = None,
     json: JsonOption = False,
 ) -> None:
     """List the patterns, or one: what is sent, arguments with their defaults, what the number of ranks must be."""

@@ -9,11 +9,17 @@ from typing import Annotated
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli import options as o
 
 ByOption = Annotated[
     str | None,
-    typer.Option("--by", metavar="BY", help="formula, or a model: flow, wormhole, circuit; default: the machine's."),
+    typer.Option(
+        "--by",
+        metavar="BY",
+        autocompletion=c.complete_ranking,
+        help="formula, or a model: flow, wormhole, circuit, packet; default: the machine's.",
+    ),
 ]
 
 

@@ -155,7 +155,7 @@ def show_file(
     if message is not None and output is None:
         raise UsageError("--message: says what -o draws, which is not given")
     if output is not None:
-        from conset.report.html import is_page
+        from conset.report.page import is_page
         from conset.report.style import check_picture_path, require_matplotlib
 
         if not is_page(output):
@@ -202,13 +202,19 @@ def _views_object(program: Program, views: Views | None) -> dict[str, Any]:
 def _draw_program(program: Program, text: str, output: Path, message: int | None) -> None:
     from functools import partial
 
-    from conset.report.html import is_page, pattern_html, write_page
+    from conset.program.phases_over_time import switching
+    from conset.report.html import pattern_html
+    from conset.report.page import is_page, write_page
     from conset.report.picture_blocks import picture_blocks
     from conset.report.picture_stages import picture_message, require_paths
     from conset.report.style import save
 
     if program.paths is None and message is None:
-        draw, title, facts = partial(picture_blocks, program), f"blocks on {program.machine.name}", ""
+        draw, title, facts = (
+            partial(picture_blocks, program, switching(program)),
+            f"blocks on {program.machine.name}",
+            "",
+        )
     else:
         pattern = require_paths(program).pattern
         draw, title = partial(picture_message, program, message), f"{pattern.name} on {program.machine.name}"

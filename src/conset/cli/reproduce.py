@@ -61,12 +61,13 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
     from conset import _core
     from conset.cli.output import progress
     from conset.cli.signals import interruptible
+    from conset.progress import counted
     from conset_papers.write import write_index, write_item
 
     items: list[Item] = []
     try:
         with interruptible():
-            for k, row in enumerate(rows):
+            for k, row in enumerate(counted(rows)):
                 with progress(f"{row.paper} {row.item} ({k + 1} of {len(rows)})"):
                     made = row.make()
                     if _core.stop_asked():

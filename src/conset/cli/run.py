@@ -65,8 +65,8 @@ def command(
     job = find_job()
     speaks = job is None or job[0] == 0  # of the ranks of a running job one says what came of it
     try:
-        _refuse_ranks(mpiexec)
-        with _ended_by_signals():
+        refuse_ranks(mpiexec)
+        with ended_by_signals():
             if at_run_time:
                 mismatches = r.run_pattern(
                     file, on or "", methods=methods, ranks=ranks, predict=predict, repeat=repeat, seed=seed or 0,
@@ -113,7 +113,7 @@ def _run_file(
     return result.mismatches
 
 
-def _refuse_ranks(mpiexec: str | None) -> None:
+def refuse_ranks(mpiexec: str | None) -> None:
     """Refuses a launcher that states how many ranks to start: they come from the file."""
     from conset.errors import UsageError
 
@@ -124,7 +124,7 @@ def _refuse_ranks(mpiexec: str | None) -> None:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """Within: the first of Ctrl-C, SIGTERM, SIGHUP and SIGQUIT ends the job; those that follow do not stop its ending.
 
     Raises:

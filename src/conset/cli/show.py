@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli import options as o
 from conset.cli.output import WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from matplotlib.figure import Figure
 
@@ -27,10 +28,21 @@ TEXTS = ("--partners", "--linkage", "--guarantees")
 Kind = Literal["machine", "pattern", "schedule", "timeline"]
 
 ThingArgument = Annotated[
-    str, typer.Argument(metavar="FILE|PATTERN|MACHINE", help="A file of `compile` or `simulate`, a pattern, a machine.")
+    str,
+    typer.Argument(
+        metavar="FILE|PATTERN|MACHINE",
+        autocompletion=c.complete_thing,
+        help="A file of `compile` or `simulate`, a pattern, a machine.",
+    ),
 ]
 ForMachineOption = Annotated[
-    str | None, typer.Option("--on", metavar="MACHINE", help="The machine a pattern takes its ranks and network from.")
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="MACHINE",
+        autocompletion=c.complete_machine,
+        help="The machine a pattern takes its ranks and network from.",
+    ),
 ]
 PhaseOption = Annotated[
     str | None,
@@ -75,6 +87,10 @@ def command(
     from conset.errors import UsageError
     from conset.formats.sniff import sniff
 
+    reading = {
+        "--on": on, "--parts": parts, "--rows-to": rows_to, "--word": None if word == "8" else word,
+        "--ranks-per-node": None if ranks_per_node == 1 else ranks_per_node, "--seed": seed or None,
+    }  # fmt: skip
     if sniff(thing).form == "program":
         from conset.cli.programs import show_file
         from conset.report.terminal_schedule import Views
@@ -82,7 +98,7 @@ def command(
         requested = [name for name, given in (("--phase", phase is not None), ("--partners", partners)) if given]
         if requested:
             raise UsageError(f"{requested[0]}: '{thing}' is a program, not a schedule")
-        _refuse_reading(thing, "program", on, parts, rows_to)
+        _refuse_reading(thing, "program", reading)
         texts = [name for name, given in (("--linkage", linkage is not None), ("--guarantees", guarantees)) if given]
         if output is not None and texts:
             raise UsageError(f"{texts[0]}: is text only; -o {output} draws the program")
@@ -92,13 +108,13 @@ def command(
     if message is not None:
         raise UsageError(f"--message: '{thing}' is no program, whose messages travel in stages")
     if output is not None:
-        from conset.report.html import is_page
+        from conset.report.page import is_page
         from conset.report.style import check_picture_path, require_matplotlib
 
         if not is_page(output):
             check_picture_path(output)
         require_matplotlib()
-    kind = kind_of(thing)
+    kind = kind_of(thing, of_pattern=on is not None)
     of_schedules = {
         "--phase": phase is not None, "--partners": partners, "--linkage": linkage is not None,
         "--guarantees": guarantees,
@@ -107,7 +123,9 @@ def command(
     if kind != "schedule" and requested:
         raise UsageError(f"{requested[0]}: '{thing}' is a {kind}, not a schedule")
     if kind != "pattern":
-        _refuse_reading(thing, kind, on, parts, rows_to)
+        _refuse_reading(thing, kind, reading)
+    elif on is None and ranks_per_node != 1:
+        raise UsageError(f"--ranks-per-node {ranks_per_node}: goes with --on MACHINE, whose nodes have the ranks")
     texts = [name for name in requested if name in TEXTS]
     if output is not None and texts:
         raise UsageError(f"{texts[0]}: is text only; -o {output} draws a schedule, or one phase of it with --phase")
@@ -126,12 +144,11 @@ def command(
         _show_pattern(traffic, _manifest(thing, seed), output, json)
 
 
-def _refuse_reading(thing: str, kind: str, on: str | None, parts: int | None, rows_to: int | None) -> None:
+def _refuse_reading(thing: str, kind: str, reading: Mapping[str, Any]) -> None:
     """Raises UsageError where an option says how a pattern is read, and `thing` is none."""
     from conset.errors import UsageError
 
-    given = {"--on": on, "--parts": parts, "--rows-to": rows_to}
-    refused = [name for name, value in given.items() if value is not None]
+    refused = [name for name, value in reading.items() if value is not None]
     if refused:
         raise UsageError(f"{refused[0]}: is for patterns, '{thing}' is a {kind}")
 
@@ -147,36 +164,39 @@ def _number_or_all(option: str, word: str | None, rule: str) -> int | None:
     return int(word)
 
 
-def kind_of(thing: str) -> Kind:
+def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
     """What the argument names: a schedule's file, a timeline's, a machine or a pattern.
+
+    A file that holds a network and its demands is a machine, unless `of_pattern`.
 
     Raises:
         UsageError: an unknown word; suggests the nearest pattern or machine.
     """
     from conset.errors import unknown_name
-    from conset.machine.spec import FILE_SUFFIXES, KINDS, PRESETS
+    from conset.machine.spec import FILE_SUFFIXES, KINDS, PRESETS, is_spec
+    from conset.network.families.table import FAMILIES
     from conset.pattern.generators.table import GENERATORS
     from conset.pattern.spec import input_path
 
     head = thing.strip().split(",", 1)[0].split(":", 1)[0].strip()
     if head in GENERATORS:
         return "pattern"
-    if head in (*PRESETS, *KINDS):
+    if is_spec(thing.strip()):
         return "machine"
     path = Path(thing)
     suffix = path.suffix.lower()
     if suffix in (".json", ".npz"):
-        kind = _kind_by_content(path)
+        kind = _kind_by_content(path, of_pattern)
         if kind is not None:
             return kind
     if suffix in FILE_SUFFIXES:
         return "machine"
     if input_path(thing) is None:
-        raise unknown_name("pattern or machine", head, (*GENERATORS, *PRESETS, *KINDS))
+        raise unknown_name("pattern or machine", head, (*GENERATORS, *PRESETS, *KINDS, *FAMILIES))
     return "pattern"
 
 
-def _kind_by_content(path: Path) -> Kind | None:
+def _kind_by_content(path: Path, of_pattern: bool) -> Kind | None:
     """A schedule or a timeline; what names no schema is taken for a schedule, whose reader says what is wrong.
 
     Raises:
@@ -188,6 +208,8 @@ def _kind_by_content(path: Path) -> Kind | None:
     found = sniff(path)
     if path.suffix.lower() == ".npz" and (found.form == "pattern" or found.container != "npz"):
         return None
+    if found.form == "network":
+        return "pattern" if of_pattern else "machine"
     if found.schema not in ("", SCHEDULE, TIMELINE):
         raise InputError(f"{path}: schema must be {SCHEDULE} or {TIMELINE}, is '{found.schema}'")
     return "timeline" if found.form == "timeline" else "schedule"
@@ -255,7 +277,7 @@ def _show_machine(spec: str, output: Path | None, as_json: bool) -> None:
 
 def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure], text: str = "") -> None:
     """A picture, or a page with it."""
-    from conset.report.html import is_page, write_page
+    from conset.report.page import is_page, write_page
     from conset.report.style import save
 
     if is_page(output):
@@ -269,7 +291,7 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
     from conset.compilation.summary import summarize
     from conset.errors import UsageError
     from conset.formats.schedule import read_schedule
-    from conset.report.html import is_page
+    from conset.report.page import is_page
     from conset.report.routes import check_phase
     from conset.report.terminal_schedule import views_text
 
@@ -300,7 +322,7 @@ def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool)
 def _draw_schedule(schedule: Schedule, summary: dict[str, Any], views: Views, output: Path) -> None:
     from functools import partial
 
-    from conset.report.html import is_page, write_schedule_page
+    from conset.report.page import is_page, write_schedule_page
     from conset.report.picture_schedule import picture_phase, picture_schedule
     from conset.report.style import save
 

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from conset.cli import completion as c
 from conset.cli import options as o
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from conset.formats.timeline import Record
     from conset.machine.machine import Machine
     from conset.schedule.manifest import Manifest
@@ -18,11 +22,28 @@ if TYPE_CHECKING:
 
 SCHEMA = "conset/simulate@1"
 
+TAKEN_BY = {
+    "fairness": ("flow",),
+    "receives": ("flow", "wormhole", "circuit", "packet", "connections"),
+    "receive_order": ("flow", "wormhole", "circuit", "packet", "connections"),
+    "lanes": ("wormhole", "circuit", "flit"),
+    "queue": ("connections",),
+}
+"""Option → the models that know it; the others would not look at it."""
+
 WhatArgument = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A schedule (.json .npz), or a trace (.csv: id,time,src,dst,bytes,deps)."),
 ]
-ModelOption = Annotated[str, typer.Option("--model", metavar="M", help="flow, wormhole, circuit, flit or connections.")]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="M",
+        autocompletion=c.complete_model,
+        help="flow, wormhole, circuit, packet, flit or connections.",
+    ),
+]
 FairnessOption = Annotated[
     str, typer.Option("--fairness", metavar="F", help="flow: equal, or rtt (weighted by 1/latency, as SimGrid).")
 ]
@@ -97,6 +118,13 @@ def command(
     from conset.machine.spec import merge_settings
 
     settings = merge_settings(mode, settings)
+    of_models = {
+        "fairness": None if fairness == "equal" else fairness, "receives": receives, "receive_order": receive_order,
+        "lanes": lanes, "queue": queue,
+    }  # fmt: skip
+    of_events = {**of_models, "lanes": None, "sync": sync, "in_flight": in_flight, "check": check or None}
+    of_load = {"cycles": cycles, "seed": seed or None}
+    _refuse_ignored(model, of_models, of_events if load is not None else {}, of_load if load is None else {})
     if load is not None:
         run_load(
             str(file), on, model, load, lanes=lanes, packet=packet, cycles=cycles, seed=seed, settings=settings,
@@ -107,7 +135,7 @@ def command(
     from conset.cli.signals import interruptible
     from conset.cli.verify import check_record, print_violations
     from conset.formats.timeline import Record, worth_recording
-    from conset.program.switches import simulated_switches
+    from conset.program.switch_parts import simulated_switches
     from conset.report.outcome import check_object, check_text, switch_text
     from conset.report.terminal_timeline import simulation_text
     from conset.schedule.sync import parse_sync
@@ -153,6 +181,33 @@ def command(
     if check:
         print_violations(violations, f"{file} by {model}", json)
         console(json).print(f"  checked   {check_text(record)}", markup=False)
+
+
+def _refuse_ignored(
+    model: str, of_models: Mapping[str, Any], with_load: Mapping[str, Any], without_load: Mapping[str, Any]
+) -> None:
+    """Refuses what would not be looked at.
+
+    Args:
+        model: of the simulation, known or not.
+        of_models: options that some models take, None where they were not given.
+        with_load: options that do not go with `--load`, which was given.
+        without_load: options of `--load`, which was not.
+
+    Raises:
+        UsageError: names the first.
+    """
+    from conset.errors import UsageError
+    from conset.simulation.table import MODELS
+
+    for name, value in of_models.items():
+        if value is not None and model in MODELS and model not in TAKEN_BY[name]:
+            models = ", ".join(TAKEN_BY[name])
+            raise UsageError(f"{name} {value}: is for model {models}, given {model}", options=[name])
+    for rule, options in (("does not go with load", with_load), ("goes with load", without_load)):
+        for name, value in options.items():
+            if value is not None:
+                raise UsageError(f"{name} {value}: {rule}", options=[name, "load"])
 
 
 def check_output(path: Path) -> None:
@@ -218,12 +273,10 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     from dataclasses import replace
 
     from conset.errors import UsageError
-    from conset.formats.program import read_program_file
-    from conset.formats.schedule import read_schedule
-    from conset.formats.sniff import sniff
+    from conset.formats.program import read_schedule_or_program
     from conset.machine.spec import parse_machine, with_settings
     from conset.prediction.evaluate import retarget
-    from conset.program import chained
+    from conset.program import Program, chained
     from conset.report.facts import pattern_label
     from conset.simulation.trace import read_trace
     from conset.simulation.workload import Workload
@@ -238,8 +291,8 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
         return SimulationInput(read_trace(file, machine), machine, "none")
     if file.suffix not in (".json", ".npz"):
         raise UsageError(f"simulate {file}: a schedule (.json, .npz) or a trace (.csv) is required")
-    program = read_program_file(file) if sniff(file).form == "program" else None
-    schedule = read_schedule(file) if program is None else chained(program)
+    found = read_schedule_or_program(file)
+    schedule = chained(found) if isinstance(found, Program) else found
     if settings is not None:
         machine = with_settings(machine or schedule.machine, settings)
     if machine is not None:
@@ -248,7 +301,7 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     workload = replace(Workload.of_schedule(schedule), name=f"{name} by {schedule.method}")
     return SimulationInput(
         workload, schedule.machine, schedule.sync, schedule.in_flight, schedule.manifest.seed,
-        blocks=program is not None and program.paths is None,
+        blocks=isinstance(found, Program) and found.paths is None,
     )  # fmt: skip
 
 

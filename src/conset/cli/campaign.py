@@ -1,0 +1,239 @@
+"""`conset campaign`: a matrix of cases, measured or simulated, resumable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from conset.cli import options as o
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from conset.campaign import Campaign, Progress
+    from conset.campaign.run import CampaignRun
+
+SCHEMA = "conset/campaign@1"
+PROCESSES, MPI = "processes", "mpi"
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to compare on what; docs/campaign.md.")]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="DIR", help="Keeps every case; the same command goes on where it ended."),
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="CASE", help="Cases by name, '*' for anything: 'credit/*'; may be repeated."),
+]
+AgainOption = Annotated[
+    list[str] | None, typer.Option("--again", metavar="CASE", help="Cases to do again though they are done; as --only.")
+]
+ListOption = Annotated[bool, typer.Option("--list", help="List the cases and which are done; run nothing.")]
+StopOption = Annotated[
+    str | None,
+    typer.Option("--stop-after", metavar="TIME", help="Begin no case that is likely to end later, as 25min."),
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", metavar="N", help="Processes that simulate; measured cases run one by one.", min=1)
+]
+ExecutorOption = Annotated[
+    str,
+    typer.Option("--executor", metavar="E", help="Of simulated cases: processes, or mpi (mpi4py.futures)."),
+]
+MarkdownOption = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE.md", help="Where decision.md goes besides DIR.")
+]
+
+
+def command(
+    file: FileArgument,
+    output: FolderOption = None,
+    only: OnlyOption = None,
+    again: AgainOption = None,
+    list_: ListOption = False,
+    stop_after: StopOption = None,
+    workers: WorkersOption = 1,
+    executor: ExecutorOption = PROCESSES,
+    markdown: MarkdownOption = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Run a matrix of cases, measured or simulated: the choice beside everything else, case by case, resumable."""
+    from conset.campaign import read_campaign, run_campaign
+    from conset.cli.signals import STOPPED, Terminated
+    from conset.units import parse_time
+
+    limit_s = None if stop_after is None else parse_time(stop_after, "stop_after")
+    campaign = read_campaign(file)
+    if list_:
+        _refuse_running({"--again": again, "--stop-after": stop_after, "--markdown": markdown})
+        _list(campaign, file, output, only or (), json)
+        return
+    _check_outputs(output, markdown)
+    stopped = False
+    with _executor(campaign, executor, workers) as pool:
+        try:
+            run = run_campaign(
+                campaign, output, executor=pool, only=only or (), again=again or (), stop_after_s=limit_s,
+                watch=_watch,
+            )  # fmt: skip
+        except (KeyboardInterrupt, Terminated):
+            run = _done_so_far(campaign, output, only or ())
+            if not run.results:
+                raise
+            stopped = True
+    _hand_over(campaign, run, file, output, markdown, json)
+    code = max((error.exit_code for error in run.failures.values()), default=0)
+    if stopped or (run.missing and not code):
+        code = STOPPED
+    if code:
+        raise typer.Exit(code)
+
+
+@contextmanager
+def _watch(progress: Progress) -> Iterator[None]:
+    from conset.cli import output
+
+    with output.progress(str(progress), parts=False):
+        yield
+
+
+@contextmanager
+def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor | None]:
+    """What carries out simulated cases; None: this process."""
+    from conset.errors import MissingExtraError, UsageError, unknown_name
+
+    if word not in (PROCESSES, MPI):
+        raise unknown_name("executor", word, (PROCESSES, MPI), options=["executor"])
+    if not campaign.simulated and (word == MPI or workers > 1):
+        asked = "executor mpi" if word == MPI else f"workers {workers}"
+        raise UsageError(
+            f"{asked}: is for simulated campaigns; measured ones run one job at a time", options=["executor", "workers"]
+        )
+    if word == MPI:
+        try:
+            from mpi4py.futures import MPIPoolExecutor
+        except ImportError:
+            raise MissingExtraError("mpi4py", "mpi") from None
+        with MPIPoolExecutor(None if workers == 1 else workers) as ranks:
+            yield ranks
+        return
+    if workers == 1:
+        yield None
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    # the core has threads, which a fork does not copy
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_signals)
+    try:
+        yield pool
+    except BaseException:
+        for process in list(getattr(pool, "_processes", {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_signals() -> None:
+    """Of a worker: Ctrl-C is for who started it."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
+    """Before anything is measured."""
+    from conset.errors import UsageError
+    from conset.files import require_replaceable
+    from conset.report.style import require_matplotlib
+
+    if folder is not None:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"-o {folder}: must be a folder, is a file")
+        require_matplotlib()
+    if markdown is not None:
+        if markdown.suffix.lower() != ".md":
+            raise UsageError(f"--markdown {markdown}: must end in .md, given '{markdown.suffix}'")
+        require_replaceable(markdown)
+
+
+def _done_so_far(campaign: Campaign, folder: Path | None, only: list[str] | tuple[str, ...]) -> CampaignRun:
+    from conset.campaign.run import CampaignRun, read_results, select_cases
+
+    run = CampaignRun(campaign)
+    if folder is not None:
+        run.results = read_results(campaign, folder)
+    done = {result.name for result in run.results}
+    run.missing = [case.name for case in select_cases(campaign, only) if case.name not in done]
+    return run
+
+
+def _refuse_running(given: dict[str, Any]) -> None:
+    """Raises UsageError for what a list of cases would not look at."""
+    from conset.errors import UsageError
+
+    name = next((name for name, value in given.items() if value), None)
+    if name is not None:
+        raise UsageError(f"{name}: --list runs nothing")
+
+
+def _list(
+    campaign: Campaign, file: Path, folder: Path | None, only: list[str] | tuple[str, ...], as_json: bool
+) -> None:
+    from conset.campaign.run import select_cases, state_of_cases
+    from conset.cli.output import print_json, print_parts
+    from conset.report.terminal import fitted_table
+
+    chosen = {case.name for case in select_cases(campaign, only)}
+    states = {name: state for name, state in state_of_cases(campaign, folder).items() if name in chosen}
+    if as_json:
+        body = {"cases": [{"name": name, "state": state} for name, state in states.items()]}
+        print_json(SCHEMA, body, _manifest(campaign, file))
+    rows = list(states.items())
+    table = fitted_table(("case", "state"), rows, (0, 1))
+    for row in rows:
+        table.add_row(*row)
+    print_parts([table], as_json)
+
+
+def _manifest(campaign: Campaign, file: Path) -> Any:
+    from conset.schedule.manifest import Manifest, sha256_of
+
+    return Manifest(f"conset campaign {file.name}", campaign.choice.options.seed, sha256_of(file))
+
+
+def _hand_over(
+    campaign: Campaign, run: CampaignRun, file: Path, folder: Path | None, markdown: Path | None, as_json: bool
+) -> None:
+    """Tables, page and Markdown of what is done, and what is said of it."""
+    from conset.campaign.run import failure_text, read_results
+    from conset.campaign.store import results_object, write_tables
+    from conset.cli.output import print_json, print_parts, progress
+    from conset.files import replacing
+    from conset.report.campaign import campaign_markdown, campaign_parts, write_campaign_page
+
+    manifest = _manifest(campaign, file)
+    # of a part of the cases the tables have all that are done
+    results = run.results if folder is None else read_results(campaign, folder)
+    if results:
+        # where results are kept stays out of files
+        text = campaign_markdown(campaign, results, f"conset campaign {file} -o DIR")
+        if folder is not None:
+            with progress("drawing"):
+                write_tables(results, folder, {"schema": SCHEMA, "manifest": manifest.to_object()})
+                write_campaign_page(folder / "index.html", campaign, results, manifest.command)
+        for path in (None if folder is None else folder / "decision.md", markdown):
+            if path is not None:
+                with replacing(path) as temporary:
+                    temporary.write_text(text, encoding="utf-8")
+    if as_json:
+        failures = [{"case": name, "message": failure_text(error)} for name, error in run.failures.items()]
+        body = {"done": len(run.results), "missing": run.missing, "failures": failures, **results_object(run.results)}
+        print_json(SCHEMA, body, manifest)
+    print_parts(campaign_parts(run, folder), as_json)
