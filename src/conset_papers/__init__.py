@@ -1,6 +1,6 @@
 """Reproduction: every table, figure and claim of the four texts, made again by the pipeline, error beside error."""
 
-from conset_papers.item import Cell, Claim, Item, Table
+from conset_papers.item import Basis, Cell, Claim, Item, Table
 from conset_papers.table import PAPERS, Row, find_rows, table
 
-__all__ = ["PAPERS", "Cell", "Claim", "Item", "Row", "Table", "find_rows", "table"]
+__all__ = ["PAPERS", "Basis", "Cell", "Claim", "Item", "Row", "Table", "find_rows", "table"]

@@ -1,18 +1,20 @@
 """Item: one table, figure or claim of a text as the pipeline makes it, with the error of every cell.
 
 What a text prints is a `Cell`'s published number, read from a CSV file beside the code that makes it again; what it
-says in words is a `Claim`. Nothing is tuned until it agrees: a cell that the text itself has wrong carries a
-`departure`, a claim that does not hold says so with its figures.
+says in words is a `Claim`. The two are counted apart. A number is a cell only where something computed stands beside
+something printed that was not its input; a sentence is a claim only where it could have turned out false. What is
+neither goes into a `Table`. Nothing is tuned until it agrees: a cell that the text itself has wrong carries a
+`departure`, a claim that does not hold says so with its figures. Every item says by its `basis` what was done.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,10 +23,21 @@ if TYPE_CHECKING:
 Value = str | float | int | None
 """What a table holds; numbers are written to full precision in CSV, shortened for people."""
 
+Basis = Literal["computed", "formula", "transcribed"]
+"""What an item rests on."""
+BASES: dict[Basis, str] = {
+    "computed": "compiled and simulated",
+    "formula": "formula of the text on its constants",
+    "transcribed": "transcribed",
+}
+"""Basis → its words, the first line of the item's page."""
+MANY = 8
+"""More cells than this outside the tolerance are counted instead of named."""
+
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a text beside ours.
+    """One number of a text beside ours; the text's number is no input of ours.
 
     Attributes:
         row: label of its row.
@@ -48,13 +61,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """An assertion of a text.
+    """A sentence that could turn out false.
 
     Attributes:
         statement: what the text says, in our words, with its section.
         holds: whether it holds here.
         figures: the numbers that decide.
-        asserted: False: reported beside, counts for nothing.
+        asserted: demanded: the text's own sentence as it stands, or one of ours that says `beyond the text`; False:
+            reported beside, counts for nothing.
     """
 
     statement: str
@@ -106,13 +120,16 @@ class Item:
         title: what it shows.
         about: how it was made: pattern, machine, method, model, sync, settings; one paragraph.
         cells: numbers beside the text's.
-        claims: the text's assertions.
+        claims: sentences that could turn out false.
         tolerance: largest |error| of a cell without departure; None: the claims say what is demanded.
         tables: further tables, beside those of the cells and claims.
         pictures: drawn when written; without any the errors of the cells are.
         departures: what differs from the text and why, in words.
         measured: tables of what was measured in this run, which another run repeats only roughly: printed and in
             `--json`, never in a file.
+        basis: `computed`: schedules compiled here, counted, predicted or simulated; `formula`: an expression that the
+            text prints, on the text's own constants or on constants fitted to its numbers; `transcribed`: the text's
+            numbers as they are printed, nothing beside them.
     """
 
     paper: str
@@ -126,15 +143,25 @@ class Item:
     pictures: tuple[Picture, ...] = ()
     departures: tuple[str, ...] = ()
     measured: tuple[Table, ...] = ()
+    basis: Basis = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.cells and not any(claim.asserted for claim in self.claims):
-            raise ValueError(f"{self.paper} {self.name}: at least one cell or assertion is required")
+        subject = f"{self.paper} {self.name}"
+        if self.basis == "transcribed":
+            if self.cells:
+                raise ValueError(f"{subject}: cells must be computed, basis is transcribed")
+        elif not self.cells and not self.claims and not self.tables:
+            raise ValueError(f"{subject}: at least one cell, claim or table is required")
 
     @property
-    def count(self) -> int:
-        """Cells and assertions together; at least 1."""
-        return len(self.cells) + len(self.asserted)
+    def basis_sentence(self) -> str:
+        """The first line of the item's page."""
+        return f"{BASES[self.basis].capitalize()}."
+
+    @property
+    def derivation(self) -> str:
+        """What was computed from what: the first sentence of `about`."""
+        return self.about.partition(". ")[0].rstrip(".")
 
     @property
     def asserted(self) -> tuple[Claim, ...]:
@@ -143,20 +170,18 @@ class Item:
 
     @property
     def errors(self) -> tuple[float, ...]:
-        """Of the cells; of an item that has assertions alone 0 for each that holds and 1 for each that does not."""
-        if self.cells:
-            return tuple(cell.error for cell in self.cells)
-        return tuple(0.0 if claim.holds else 1.0 for claim in self.asserted)
+        """Of the cells."""
+        return tuple(cell.error for cell in self.cells)
 
     @property
-    def rms_error(self) -> float:
-        """Root of the mean square of the errors."""
-        return sqrt(sum(error * error for error in self.errors) / len(self.errors))
+    def rms_error(self) -> float | None:
+        """Root of the mean square of the errors; None without cells."""
+        return rms(self.errors) if self.cells else None
 
     @property
-    def max_error(self) -> float:
-        """The largest |error|."""
-        return max(abs(error) for error in self.errors)
+    def max_error(self) -> float | None:
+        """The largest |error|; None without cells."""
+        return max(abs(error) for error in self.errors) if self.cells else None
 
     @property
     def outside(self) -> tuple[Cell, ...]:
@@ -166,19 +191,45 @@ class Item:
         return tuple(c for c in self.cells if not c.departure and not abs(c.error) <= self.tolerance)
 
     @property
+    def failed(self) -> tuple[Claim, ...]:
+        """Assertions that do not hold."""
+        return tuple(claim for claim in self.asserted if not claim.holds)
+
+    @property
     def agrees(self) -> bool:
         """Every cell within the tolerance and every assertion holds."""
-        return not self.outside and all(claim.holds for claim in self.asserted)
+        return not self.outside and not self.failed
+
+    @property
+    def verdict(self) -> str:
+        """`agrees`, `does not agree`, or `nothing demanded` without assertions and without a tolerance on cells."""
+        if not self.asserted and (not self.cells or self.tolerance is None):
+            return "nothing demanded"
+        return "agrees" if self.agrees else "does not agree"
 
     @property
     def all_departures(self) -> tuple[str, ...]:
         """In words: the item's own, those of its cells, cells outside, claims that do not hold."""
         own = list(self.departures)
         own += [f"{c.row}, {c.column}: {c.departure}" for c in self.cells if c.departure]
-        own += [f"{c.row}, {c.column}: {_short(c.ours)} against {_short(c.published)} ({c.error:+.1%})"
-                for c in self.outside]  # fmt: skip
-        own += [f"{claim.verdict}: {claim.statement}: {claim.figures}" for claim in self.asserted if not claim.holds]
+        own += self._outside_in_words()
+        own += [f"{claim.verdict}: {claim.statement}: {claim.figures}" for claim in self.failed]
         return tuple(own)
+
+    def _outside_in_words(self) -> list[str]:
+        """Each cell outside, or how many and the farthest one where the table of cells says it better."""
+
+        def words(cell: Cell) -> str:
+            return (
+                f"{cell.row}, {cell.column}: {_short(cell.ours)} against {_short(cell.published)} ({cell.error:+.1%})"
+            )
+
+        if len(self.outside) <= MANY:
+            return [words(cell) for cell in self.outside]
+        farthest = max(self.outside, key=lambda cell: abs(cell.error))
+        return [
+            f"{len(self.outside)} of {len(self.cells)} cells outside the tolerance, the farthest: {words(farthest)}"
+        ]
 
     def all_tables(self) -> tuple[Table, ...]:
         """The cells as a table, the item's own tables, the claims as a table."""
@@ -197,8 +248,9 @@ class Item:
     def to_object(self) -> dict[str, Any]:
         """As in `reproduce --json`."""
         return {
-            "paper": self.paper, "item": self.name, "title": self.title, "cells": self.count,
-            "rms_error": self.rms_error, "max_error": self.max_error, "agrees": self.agrees,
+            "paper": self.paper, "item": self.name, "title": self.title, "basis": self.basis,
+            "cells": len(self.cells), "assertions": len(self.asserted), "failed_assertions": len(self.failed),
+            "rms_error": self.rms_error, "max_error": self.max_error, "agrees": self.agrees, "verdict": self.verdict,
             "departures": list(self.all_departures), "tolerance": self.tolerance, "about": self.about,
             "claims": [{"claim": c.statement, "holds": c.holds, "figures": c.figures, "asserted": c.asserted}
                        for c in self.claims],

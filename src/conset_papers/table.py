@@ -46,8 +46,12 @@ WANG_RANKA: Rows = (
 )
 
 THAKUR: Rows = (
+    ("Figure 1", "pseudo_code", (1,)),
     ("Table 1", "table_1", ()),
+    ("Figure 2", "pseudo_code", (2,)),
     ("Figure 3", "figure_3", ()),
+    ("Figure 4", "pseudo_code", (4,)),
+    ("Figure 5", "pseudo_code", (5,)),
     ("Contention", "contention", ()),
     ("Table 2", "tables", (2,)),
     ("Table 3", "tables", (3,)),
@@ -55,6 +59,7 @@ THAKUR: Rows = (
     ("Table 5", "tables", (5,)),
     ("Table 6", "tables", (6,)),
     ("Fit", "fit", ()),
+    ("Cross-validation", "cross_validation", ()),
     ("Simulation", "simulation", ()),
     ("Winners", "winners", ()),
     ("Section 4", "sentences", ()),
@@ -62,11 +67,13 @@ THAKUR: Rows = (
 )
 
 BOKHARI_NICOL: Rows = (
+    ("Figure 1", "figure_1", ()),
     ("Table 1", "table_1", ()),
-    ("Table 2", "table_2", ()),
+    ("Figure 2", "figure_2", ()),
     ("Figure 3", "figure_3", ()),
     ("Figure 4", "figure_4", ()),
     ("Figure 5", "figure_5", ()),
+    ("Table 2", "table_2", ()),
     ("Figure 6", "figure_6", ()),
     ("Figure 7", "surfaces", (4,)),
     ("Figure 8", "surfaces", (8,)),

@@ -12,7 +12,8 @@ from conset.errors import InputError
 from conset.files import replacing
 from conset.report.markdown import plain, table_markdown
 from conset.report.style import save
-from conset_papers.item import Item, Picture, Table, Value
+from conset.units import count_of
+from conset_papers.item import BASES, Item, Picture, Table, Value
 from conset_papers.table import slug
 
 if TYPE_CHECKING:
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
 
 
 INDEX = "index.md"
-COLUMNS = ("paper", "item", "shows", "cells", "rms error", "largest", "agrees")
+COLUMNS = ("paper", "item", "shows", "basis", "cells", "rms error", "largest", "claims", "verdict")
+INDEX_COLUMNS = ("paper", "item", "shows", "basis", "computed from what", "cells", "rms error", "largest", "claims",
+                 "tolerance")  # fmt: skip
+VERDICTS = {
+    "does not agree": "Does not agree",
+    "agrees": "Agrees",
+    "nothing demanded": "Nothing demanded: no tolerance on the cells, no claim that counts",
+}
+"""Verdict → heading of the index, in its order: failures first."""
+TOTALS = {"does not agree": "do not agree", "agrees": "agree", "nothing demanded": "with nothing demanded"}
 
 
 def write_item(item: Item, folder: Path) -> list[Path]:
@@ -51,7 +61,7 @@ def write_item(item: Item, folder: Path) -> list[Path]:
 
 
 def write_index(items: Sequence[Item], folder: Path) -> Path:
-    """Writes `folder/index.md`: every item with its errors, whether it agrees, and its departures."""
+    """Writes `folder/index.md`: every item with what it rests on, its errors and its verdict, failures first."""
     _make(folder)
     path = folder / INDEX
     _write(path, index_markdown(items))
@@ -65,8 +75,8 @@ def table_names(item: Item) -> list[str]:
 
 
 def pictures_of(item: Item) -> tuple[Picture, ...]:
-    """The item's own pictures; without any one of its cells' errors, or of its claims."""
-    if item.pictures:
+    """The item's own pictures; without any one of its cells' errors and claims, where it has some."""
+    if item.pictures or not (item.cells or item.asserted):
         return item.pictures
 
     def draw() -> Figure:
@@ -85,8 +95,8 @@ def picture_name(item: Item, picture: Picture) -> str:
 
 
 def item_markdown(item: Item, pictures: Sequence[str] = ()) -> str:
-    """Title, verdict, how it was made, pictures, tables, departures."""
-    lines = [f"# {item.name}: {item.title}", "", _verdict(item), "", item.about, ""]
+    """Title, basis, verdict, how it was made, pictures, tables, departures."""
+    lines = [f"# {item.name}: {item.title}", "", f"*{item.basis_sentence}*", "", _verdict(item), "", item.about, ""]
     lines += [line for name in pictures for line in (f"![{item.name}: {item.title}]({name})", "")]
     for table in item.all_tables():
         lines += [f"## {table.title}", "", *lines_of(table), ""]
@@ -96,11 +106,26 @@ def item_markdown(item: Item, pictures: Sequence[str] = ()) -> str:
 
 
 def index_markdown(items: Sequence[Item]) -> str:
-    """One line for each item."""
-    good = sum(item.agrees for item in items)
-    lines = ["# The four texts, reproduced", "", f"{good} of {len(items)} items agree within the tolerance stated.", ""]
-    lines += table_markdown(COLUMNS, (_index_row(item) for item in items), (0, 1, 2, 6))
-    parting = [(item, departure) for item in items for departure in item.all_departures]
+    """Totals, then a table of items for each verdict, those that do not agree first; then what departs."""
+    cells = sum(len(item.cells) for item in items)
+    asserted = [claim for item in items for claim in item.asserted]
+    kept = sum(claim.holds for claim in asserted)
+    lines = [
+        "# The four texts, reproduced",
+        "",
+        f"{count_of(len(items), 'item')}: "
+        + ", ".join(f"{sum(item.verdict == verdict for item in items)} {word}" for verdict, word in TOTALS.items())
+        + f". {cells} cells: a number computed beside a printed one that was not its input.",
+        f"{len(asserted)} claims, each of which could fail: {kept} hold, {len(asserted) - kept} do not.",
+        "",
+        *(f"- *{basis}*: {words}" for basis, words in BASES.items()),
+    ]
+    for verdict, heading in VERDICTS.items():
+        chosen = [item for item in items if item.verdict == verdict]
+        if chosen:
+            lines += ["", f"## {heading}", ""]
+            lines += table_markdown(INDEX_COLUMNS, (_index_row(item) for item in chosen), (0, 1, 2, 3, 4, 8))
+    parting = [(item, departure) for item in _failures_first(items) for departure in item.all_departures]
     if parting:
         lines += [
             "",
@@ -111,19 +136,30 @@ def index_markdown(items: Sequence[Item]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _failures_first(items: Sequence[Item]) -> list[Item]:
+    order = list(VERDICTS)
+    return sorted(items, key=lambda item: order.index(item.verdict))
+
+
 def _index_row(item: Item) -> tuple[str, ...]:
     link = f"[{item.name}]({item.paper}/{slug(item.name)}.md)"
-    return (item.paper, link, plain(item.title), str(item.count), *format_errors(item), agrees_word(item))
+    allowed = "" if item.tolerance is None or not item.cells else f"{item.tolerance:.3%}"
+    return (item.paper, link, plain(item.title), item.basis, plain(item.derivation), str(len(item.cells)),
+            *format_errors(item), format_claims(item), allowed)  # fmt: skip
 
 
 def format_errors(item: Item) -> tuple[str, str]:
-    """(rms, largest) for people; a dash where there are assertions alone."""
-    return (f"{item.rms_error:.1%}", f"{item.max_error:.1%}") if item.cells else ("–", "–")
+    """(rms, largest) for people; a dash without cells."""
+    if item.rms_error is None or item.max_error is None:
+        return ("–", "–")
+    return (f"{item.rms_error:.1%}", f"{item.max_error:.1%}")
 
 
-def agrees_word(item: Item) -> str:
-    """`yes` or `no`."""
-    return "yes" if item.agrees else "no"
+def format_claims(item: Item) -> str:
+    """How many of the claims that count hold: `2 of 3 hold`; a dash without any."""
+    if not item.asserted:
+        return "–"
+    return f"{len(item.asserted) - len(item.failed)} of {len(item.asserted)} hold"
 
 
 def items_parts(items: Sequence[Item], folder: Path | None = None) -> list[RenderableType]:
@@ -146,7 +182,8 @@ def _item_parts(item: Item) -> list[RenderableType]:
     from rich.markup import escape
     from rich.text import Text
 
-    parts: list[RenderableType] = [f"[bold]{escape(item.name)}[/]: {escape(item.title)}\n[dim]{escape(item.about)}[/]"]
+    head = f"[bold]{escape(item.name)}[/]: {escape(item.title)}\n{escape(item.basis_sentence)}\n"
+    parts: list[RenderableType] = [f"{head}[dim]{escape(item.about)}[/]"]
     for table in (*item.all_tables(), *item.measured):
         parts += [Text(table.title, "bold"), _rich_table(table.columns, table.rows)]
     return parts
@@ -154,7 +191,10 @@ def _item_parts(item: Item) -> list[RenderableType]:
 
 def summary_table(items: Sequence[Item]) -> RichTable:
     """One line for each item."""
-    rows = [(item.paper, item.name, item.title, item.count, *format_errors(item), agrees_word(item)) for item in items]
+    rows = [
+        (item.paper, item.name, item.title, item.basis, len(item.cells), *format_errors(item), format_claims(item),
+         item.verdict) for item in items
+    ]  # fmt: skip
     return _rich_table(COLUMNS, rows)
 
 
@@ -201,10 +241,15 @@ def format_value(value: Value) -> str:
 
 
 def _verdict(item: Item) -> str:
-    what = f"{item.count} {'cell' if item.count == 1 else 'cells and assertions'}"
-    errors = f", rms error {item.rms_error:.2%}, largest {item.max_error:.2%}" if item.cells else ""
-    allowed = f" (tolerance {item.tolerance:.3%} a cell)" if item.tolerance is not None else ""
-    return f"**{'Agrees' if item.agrees else 'Does not agree'}**: {what}{errors}{allowed}."
+    parts = []
+    if item.cells:
+        rms, largest = format_errors(item)
+        allowed = f" (tolerance {item.tolerance:.3%} a cell)" if item.tolerance is not None else ""
+        parts.append(f"{count_of(len(item.cells), 'cell')}, rms error {rms}, largest {largest}{allowed}")
+    if item.asserted:
+        parts.append(f"claims: {format_claims(item)}")
+    said = f": {'; '.join(parts)}" if parts else ""
+    return f"**{item.verdict.capitalize()}**{said}."
 
 
 def _make(folder: Path) -> None:

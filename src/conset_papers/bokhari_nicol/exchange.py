@@ -28,11 +28,12 @@ ORDERS = ("ascending", "rotated", "random")
 SEEDS = 5
 """Random orders whose times are averaged."""
 ABOUT = (
-    "Complete exchange on paragon:NxN. Bounded: method bounded; steps merge up to link contention n/4, beyond it a "
+    f"Complete exchange on paragon:NxN, compiled by bounded and by naive, every time simulated by model {MODEL} for "
+    "every size. Bounded: method bounded; steps merge up to link contention n/4, beyond it a "
     "barrier stands after every k phases (sync barrier:k); a pair is (node contention, link contention). Naive: "
     "everything posted at once (sync none), each node to 0, 1, 2 ... (ascending), to i+1, i+2 ... (rotated), or in an "
-    f"order of its own (random, mean of seeds 0 to {SEEDS - 1}). Times by model wormhole: 3 lanes, 3 in flight and "
-    "3 receives at once, the preset's."
+    f"order of its own (random, mean of seeds 0 to {SEEDS - 1}). 3 lanes, 3 in flight and 3 receives at once, the "
+    "preset's."
 )
 OVERHEAD_DEPARTURE = (
     "below 8640 B the text has other overheads that cannot be read; the one of Table 1 (231 us) is used there"

@@ -10,8 +10,7 @@ from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.pictures.heat import Heat, picture_heat
 
 LEVEL = 0.25
-DEMANDED = {8: 7, 12: 5}
-"""Side → sizes, of nine, at which the improvement must be larger than the level."""
+MESHES = (8, 12)
 DEPARTURES = (
     "the text does not say in which order its naive program sends; ascending (every node to 0, 1, 2 ...) is what the "
     "claim needs: a naive program that starts at its own neighbour loses far less",
@@ -21,7 +20,7 @@ DEPARTURES = (
 
 def reproduce() -> Item:
     """The improvement at every pair and size, for the three orders of naive."""
-    surfaces = [trace_surface(side) for side in DEMANDED]
+    surfaces = [trace_surface(side) for side in MESHES]
     claims = [_claim(surface, order) for order in ORDERS for surface in surfaces]
     panels = [_panel(surface, order) for order in ORDERS for surface in surfaces]
     return Item(
@@ -31,6 +30,7 @@ def reproduce() -> Item:
             panels, title="Figure 11: improvement of bounded over naive", level=100 * LEVEL,
             subtitle=f"percent of naive's time; the line surrounds what is above {LEVEL:.0%}; model wormhole",
         )),),
+        basis="computed",
     )  # fmt: skip
 
 
@@ -42,12 +42,11 @@ def improvement(surface: Surface, size: int, order: str) -> float:
 def _claim(surface: Surface, order: str) -> Claim:
     sizes = surface.sizes
     gains = [improvement(surface, size, order) for size in sizes]
-    above, demanded = sum(gain > LEVEL for gain in gains), DEMANDED[surface.side]
+    above = sum(gain > LEVEL for gain in gains)
     label = ", ".join(f"{format_bytes(size)} {gain:+.0%}" for size, gain in zip(sizes, gains, strict=True))
     return Claim(
-        f"section 7: more than 25 % better for most sizes on {surface.side} x {surface.side}, naive in {order} order "
-        f"(at least {demanded} of {len(sizes)})",
-        above >= demanded, f"{above} of {len(sizes)}: {label}", asserted=order == "ascending",
+        f"section 7: more than 25 % better for most sizes on {surface.side} x {surface.side}, naive in {order} order",
+        2 * above > len(sizes), f"{above} of {len(sizes)}: {label}", asserted=order == "ascending",
     )  # fmt: skip
 
 

@@ -29,7 +29,6 @@ def reproduce() -> Item:
         Claim("(a) to (c), section 3: the exchange turns column order into row order", bool((after == wanted).all()),
               f"{int((after == wanted).sum())} of {wanted.size} blocks stand on the processor of their row, in "
               f"{schedule.phases} phases"),
-        Claim("every block is sent once, directly", conset.verify(schedule).ok, "verified from the schedule alone"),
     )  # fmt: skip
     return Item(
         PAPER, "Figure 3", "the complete exchange as a transposition", ABOUT, claims=claims, tolerance=0.0,
@@ -37,6 +36,7 @@ def reproduce() -> Item:
         pictures=(Picture(lambda: picture_exchange(
             before, arrows, after, title="Figure 3: complete exchange on 4 processors",
             subtitle="blocks of a matrix, coloured by the processor that holds them")),),
+        basis="computed",
     )  # fmt: skip
 
 

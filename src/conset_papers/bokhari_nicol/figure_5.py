@@ -55,4 +55,5 @@ def reproduce() -> Item:
             [[*grids, Grid(f"both: phase {whole} at contention 2", third, third_shade)]],
             title="Figure 5: two permutations collapse to a third on 8 x 8 nodes",
             subtitle="a cell names the row,column it sends to; compiled phases, the third equals the printed one")),),
+        basis="computed",
     )  # fmt: skip

@@ -50,6 +50,7 @@ def reproduce() -> Item:
             [_grids(made[c]) for c in (1, 2, 4)], width=12, height=2.3,
             title="Figure 6: the first 8 of 1024 phases of a collapsible schedule, 16 x 16 nodes",
             subtitle="active nodes, coloured by their phase at contention 1; a dot: own data, nothing is sent")),),
+        basis="computed",
     )  # fmt: skip
 
 

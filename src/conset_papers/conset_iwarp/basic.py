@@ -1,14 +1,16 @@
-"""The basic patterns of section 5.1 as the text ran them: phases and lists of connections, and messages in order.
+"""The basic patterns of section 5.1: connections as the compiler routes them, as put by hand, and messages in order.
 
-Torus and butterfly go directly, in dimension order: the four neighbours in one phase; the partners along x in one,
-those along y in another one, ranks by Gray code. The complete exchange is either 30 phases of whole translations, the
-balance that the text's predicted column assumes, or 30 phases by the text's sequential router in random order, each
-cell with the list that AS gives it. Message passing sends in dimension order, the complete exchange in random order.
+The compiler's own: router `sequential` in as few phases as it finds, with the lists that a compile makes, or with those
+that AS gives to the same phases. By hand, to the text's numbers of phases: torus and butterfly go directly, in
+dimension order: the four neighbours in one phase; the partners along x in one, those along y in another one, ranks by
+Gray code. The complete exchange is either 30 phases of whole translations, the balance that the text's predicted column
+assumes, or the sequential router given 30 phases and a random order. Message passing sends in dimension order, the
+complete exchange in random order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,10 +24,21 @@ from conset.placement import place
 from conset.schedule.posting import order_messages
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload
-from conset_papers.conset_iwarp.machine import CONNECTIONS, MESSAGES, WORD_B, in_lists, machine, route, scheduled
+from conset_papers.conset_iwarp.machine import (
+    CONNECTIONS,
+    MESSAGES,
+    WORD_B,
+    in_lists,
+    machine,
+    route,
+    route_as_compiled,
+    scheduled,
+)
 
 PHASES = 30
 """Of the complete exchange, section 5.1.3."""
+PRINTED_PHASES = {2: 2, 3: PHASES}
+"""Table → phases that section 5.1 says the text's compiler made; it says nothing of the torus."""
 PROCESSORS = "crossbar:64,port=40MB/s"
 """What the text's scheduler AS knows of the machine."""
 SIZES = (32, 256, 2048, 16384)
@@ -43,7 +56,7 @@ class Basic:
         placement: of the ranks.
         posting: order in which a cell posts its messages; pairwise is the butterfly's bit by bit.
         messages: of a cell, as the text counts them (the complete exchange has one to the cell itself).
-        seeds: runs of the router that are averaged.
+        seeds: runs that are averaged of the router that is given its phases.
         orders: random orders of messages that are averaged; one run of the complete exchange is off by 2 to 5 %.
     """
 
@@ -88,7 +101,7 @@ def balanced(which: Basic, words: int, on: Machine) -> Schedule:
     order[order_messages(pattern, posting, topology=on.topology, placement=placement)] = np.arange(pattern.messages)
     phase = _translations(steps, on) if which is ALL_TO_ALL else (steps[:, 1] == 0) & (which is BUTTERFLY)
     phases = Phases.of(phase.astype(np.int32), order)
-    return replace(scheduled(pattern, on, phases), placement=placement)
+    return scheduled(pattern, on, phases, placement)
 
 
 def _steps(pattern: Pattern, placement: NDArray[np.int32] | None, on: Machine) -> NDArray[np.int64]:
@@ -133,6 +146,25 @@ def listed(which: Basic, seed: int, phases: int = PHASES, links: bool = False) -
     pattern = pattern_of(which, 1, on)
     found = route(pattern, on, phases, seed)
     return in_lists(found, pattern, on if links else machine(PROCESSORS), seed)[0]
+
+
+@lru_cache(maxsize=32)
+def compiled(which: Basic, seed: int) -> Schedule:
+    """What `conset compile --method connections --router sequential` gives for the largest size; lists included."""
+    on = machine(CONNECTIONS)
+    return conset.compile(
+        pattern_of(which, SIZES[-1], on), on, method="connections", router="sequential", placement=which.placement,
+        seed=seed, sync="barrier",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=32)
+def relisted(which: Basic, seed: int) -> Phases:
+    """The same router's phases, transfers in the order of AS, which knows processors only."""
+    on = machine(CONNECTIONS)
+    pattern = pattern_of(which, 1, on)
+    found = route_as_compiled(pattern, on, placement=placement_of(which, pattern, on), seed=seed)
+    return in_lists(found, pattern, machine(PROCESSORS), seed)[0]
 
 
 def messages_of(which: Basic, words: int, on: Machine | None = None, seed: int = 0) -> Workload:

@@ -5,7 +5,7 @@ Meshes have the sizes that Table 4 gives; the text's own are lost. m11k: 10,000 
 a crack from the left edge to the centre. All three are Delaunay triangles, whose number Euler's formula gives:
 2 · nodes - 2 - nodes on the boundary. q20k: hexahedra 40 × 25 × 20, the only elements of which 20,000 have about 22,451
 nodes. Cells are cut into 64 parts by bisection of the wider coordinate or by METIS; part a sends part b one word for
-every node that both have.
+every node that both have. A part's matrix has an entry for every pair of nodes that an element of the part has.
 
 A word takes 10 clocks at a cell, which sends or receives one at a time (the text's recalculated access). The text's
 compiler is its sequential router with lists by AS, on one line for both ways; its prediction is 528 clocks a phase and
@@ -23,23 +23,19 @@ from numpy.typing import NDArray
 
 import conset
 from conset.errors import UsageError
-from conset.machine.limits import Limits
-from conset.methods.connection_routers.sequential import route_sequential
-from conset.methods.connection_routers.task import Task
-from conset.methods.problem import Problem
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.partition import Cells, dual_graph, halo_exchange, partition_graph
 from conset.schedule.schedule import Schedule
 from conset.simulation import Workload
-from conset_papers.conset_iwarp.columns import best_in_flight
+from conset_papers.conset_iwarp.columns import ONE_BY_ONE, best_in_flight
 from conset_papers.conset_iwarp.machine import (
-    CHANNELS,
     CONNECTIONS,
     MESSAGES,
     WORD_B,
     clocks,
     in_lists,
     machine,
+    route_as_compiled,
     scheduled,
 )
 from conset_papers.item import read_published
@@ -228,6 +224,27 @@ def structure(name: str, how: str = "bisection") -> Structure:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=16)
+def entries(name: str, how: str = "bisection") -> NDArray[np.int64]:
+    """Entries of the parts' matrices, rows by part and node.
+
+    Returns:
+        shape=(entries, 3), int64: part, row and column; rows and columns are nodes of the mesh.
+    """
+    mesh, part = make_mesh(name), parts_of(name, how)
+    corners, nodes = mesh.elements.shape[1], len(mesh.points)
+    row, column = np.repeat(mesh.elements, corners, axis=1), np.tile(mesh.elements, corners)
+    key = np.unique((part[:, None] * nodes + row) * nodes + column)
+    found: NDArray[np.int64] = np.stack([key // nodes**2, key // nodes % nodes, key % nodes], axis=1)
+    return found
+
+
+@lru_cache(maxsize=16)
+def operations(name: str, how: str = "bisection") -> int:
+    """Of the busiest part in a product of matrix and vector: an addition and a multiplication for every entry."""
+    return 2 * int(np.bincount(entries(name, how)[:, 0], minlength=PARTS).max())
+
+
 def _ends(values: NDArray[np.int64]) -> tuple[int, int]:
     return int(values.min()), int(values.max())
 
@@ -251,8 +268,7 @@ class Compiled:
 def as_the_text(name: str, how: str = "bisection") -> Compiled:
     """By the text's router and its AS; predicted as in Table 6, on processors alone."""
     pattern, on = exchange(name, how), machine(CONNECTIONS, SYSTOLIC)
-    found = route_sequential(Task(Problem(pattern, on, Limits(channels=CHANNELS))))
-    listed, timed = in_lists(found, pattern, machine(PROCESSORS), 0)
+    listed, timed = in_lists(route_as_compiled(pattern, on), pattern, machine(PROCESSORS), 0)
     predicted = clocks(conset.predict(scheduled(pattern, machine(PROCESSORS), timed)).time_s)
     phases = int(timed.offsets.size) - 1
     return Compiled(scheduled(pattern, on, listed), predicted, (predicted - SETUP * phases) / WORD_CLOCKS)
@@ -281,6 +297,13 @@ def simulated(compiled: Compiled, words: str = "", count: str = "1") -> float:
     on = machine(CONNECTIONS, ",".join(filter(None, (SYSTOLIC, words))))
     schedule = replace(compiled.schedule, machine=on)
     return clocks(conset.simulate(schedule, sync="barrier", in_flight=count, receives=count).time_s)
+
+
+@lru_cache(maxsize=16)
+def predicted_messages(name: str, how: str = "bisection") -> float:
+    """By the formula of Tables 1 to 3, 400 + 400 clocks a message, with 10 clocks a word at the receiver [clocks]."""
+    on = machine(MESSAGES, f"{RECEIVING},{ONE_BY_ONE}")
+    return clocks(conset.predict(conset.compile(exchange(name, how), on, method="naive"), by="formula").time_s)
 
 
 @lru_cache(maxsize=64)

@@ -19,12 +19,13 @@ from conset_papers.conset_iwarp.columns import (
     messages_by_order,
     published,
 )
-from conset_papers.conset_iwarp.table_basic import MESSAGES_WITHIN
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MESSAGES_WITHIN = 0.15
+"""Allowed error of measured message passing, at the best single number in flight."""
 ABOUT = (
     "Tables 1 to 3, columns of measured message passing, on iwarp:8x8,tie=checker by model wormhole, no sync: three "
     "pools of one lane, handlers of 400 + 400 clocks, one receive at a time, 1 to 4 messages in flight at a cell. "
@@ -49,11 +50,13 @@ def reproduce() -> Item:
         abs(worst[best]) <= MESSAGES_WITHIN,
         f"worst cell by number in flight: {shown}; best {best}; one run of the complete exchange is off by "
         f"{_spread(best)}",
+        asserted=False,
     )
     return Item(
         "conset", "Message passing", "measured message passing for 1 to 4 messages in flight", ABOUT,
         cells=cells, claims=(claim,), tolerance=MESSAGES_WITHIN, tables=(_table(errors),),
         pictures=(Picture(_picture),),
+        basis="computed",
     )  # fmt: skip
 
 

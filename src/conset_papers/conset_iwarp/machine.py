@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from conset.api import load_machine
 from conset.errors import NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
-from conset.methods.connection_routers.sequential import build_router, routed
+from conset.methods.connection_routers.sequential import build_router, route_sequential, routed
 from conset.methods.connection_routers.task import Routed, Task, assemble
 from conset.methods.problem import Phases, Problem, SearchOptions
 from conset.methods.timetables import time_as
@@ -63,6 +64,21 @@ def route(pattern: Pattern, on: Machine, phases: int, seed: int) -> Routed:
     return routed(router)
 
 
+def route_as_compiled(
+    pattern: Pattern, on: Machine, *, placement: NDArray[np.int32] | None = None, seed: int = 0
+) -> Routed:
+    """What `conset compile --method connections --router sequential` finds: phases as few as the router needs.
+
+    Args:
+        pattern: what is sent.
+        on: its machine.
+        placement: shape=(ranks), int32: the node of each rank; None: rank r on node r.
+        seed: of the router.
+    """
+    limits, search = Limits(channels=CHANNELS), SearchOptions(seed=seed)
+    return route_sequential(Task(Problem(pattern, on, limits, placement, search=search)))
+
+
 def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> tuple[Phases, Phases]:
     """(phases with routes, the same with the timetable of AS), transfers in the order in which AS starts them.
 
@@ -86,10 +102,10 @@ def in_lists(found: Routed, pattern: Pattern, scheduler: Machine, seed: int) -> 
     return listed, replace(known, offsets=listed.offsets, message=listed.message, timetable=times[listed.message])
 
 
-def scheduled(pattern: Pattern, on: Machine, phases: Phases) -> Schedule:
+def scheduled(pattern: Pattern, on: Machine, phases: Phases, placement: NDArray[np.int32] | None = None) -> Schedule:
     """Phases as a schedule of connections."""
     return Schedule(
         pattern, on, "connections", Limits(channels=CHANNELS), phases.offsets, phases.message,
         route_offsets=phases.route_offsets, route_nodes=phases.route_nodes, channels=phases.channels,
-        timetable=phases.timetable, sync="barrier",
+        timetable=phases.timetable, sync="barrier", placement=placement,
     )  # fmt: skip

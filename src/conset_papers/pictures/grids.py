@@ -87,6 +87,56 @@ def _draw_graph(axes: Axes, arrows: NDArray[np.int64], count: int) -> None:
     axes.set_title(f"(b) {count_of(len(arrows), 'message')}")
 
 
+def picture_routes(
+    side: int,
+    routes: Sequence[Sequence[int]],
+    shared: Sequence[tuple[int, int]],
+    *,
+    title: str,
+    subtitle: str = "",
+) -> Figure:
+    """A square mesh with routes over it, each a little beside the middle of its links.
+
+    Args:
+        side: nodes along a side, row-major from the top left.
+        routes: the nodes of each route, ends included.
+        shared: directed edges of more than one route.
+        title: of the picture.
+        subtitle: a quieter second line.
+    """
+    figure = style.new_figure(7.6, 5.6)
+    style.headline(figure, title, subtitle)
+    axes = figure.subplots()
+    row, column = np.divmod(np.arange(side * side), side)
+    for k in range(side):
+        axes.plot([0, side - 1], [k, k], color=style.FAINT, linewidth=3, zorder=0)
+        axes.plot([k, k], [0, side - 1], color=style.FAINT, linewidth=3, zorder=0)
+    for one, other in shared:
+        axes.plot(column[[one, other]], row[[one, other]], color=style.BOUND, linewidth=9, alpha=0.55, zorder=1)
+    for k, route in enumerate(routes):
+        beside = 0.07 * (k - (len(routes) - 1) / 2)
+        nodes = list(route)
+        shade = style.colour_map()(0.15 + 0.6 * k / max(len(routes) - 1, 1))
+        x, y = column[nodes] + beside, row[nodes] + beside
+        axes.plot(
+            x, y, color=shade, linewidth=2, zorder=3, label=f"{_place(nodes[0], side)} → {_place(nodes[-1], side)}"
+        )
+        axes.annotate("", (x[-1], y[-1]), (x[-2], y[-2]), arrowprops={"arrowstyle": "-|>", "color": shade, "lw": 2})
+    axes.scatter(column, row, s=520, c=style.PAPER, edgecolors=style.QUIET, linewidths=0.8, zorder=2)
+    for node in range(side * side):
+        axes.text(column[node] - 0.1, row[node] - 0.2, _place(node, side), ha="right", va="center", size=8.5)
+    style.plain(axes)
+    axes.set_xlim(-0.6, side - 0.4)
+    axes.set_ylim(side - 0.5, -0.6)
+    axes.set_aspect("equal")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _place(node: int, side: int) -> str:
+    return f"{node // side},{node % side}"
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """A permutation of the nodes of a mesh.

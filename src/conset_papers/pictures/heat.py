@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ class Heat:
         columns: labels from the left.
         rows: labels from below.
         value: shape=(rows, columns); NaN: nothing.
+        marked: shape=(rows, columns): what a line surrounds; None: what is above the picture's level.
     """
 
     title: str
@@ -36,44 +37,66 @@ class Heat:
     columns: Sequence[str]
     rows: Sequence[str]
     value: NDArray[np.float64]
+    marked: NDArray[np.bool_] | None = None
 
 
 def picture_heat(
-    panels: Sequence[Heat], *, title: str, subtitle: str = "", level: float, columns: int = 2, height: float = 3.6
+    panels: Sequence[Heat],
+    *,
+    title: str,
+    subtitle: str = "",
+    level: float = inf,
+    columns: int = 2,
+    height: float = 3.6,
+    width: float = 5.6,
+    logarithmic: bool = False,
+    own_scales: bool = False,
 ) -> Figure:
     """Panels in rows of `columns`; cells up to 0 are pale, a line surrounds those above `level`.
 
     Args:
-        panels: at least one; all on one scale of colours.
+        panels: at least one.
         title: of the picture.
         subtitle: a quieter second line: what is shown, unit, level.
-        level: what the line surrounds.
+        level: what the line surrounds in panels that mark nothing themselves.
         columns: panels in a row.
         height: of a row [inch].
+        width: of a column [inch].
+        logarithmic: colours by the logarithm, from the least value of a panel to its largest; values are above 0, those
+            below 10 have a digit behind the point.
+        own_scales: each panel has its own scale of colours; else all have one, where it is not logarithmic.
     """
     columns = min(columns, len(panels))
     rows = ceil(len(panels) / columns)
-    figure = style.new_figure(max(5.6 * columns, 7.0), height * rows + 0.8)
+    figure = style.new_figure(max(width * columns, 7.0), height * rows + 0.8)
     style.headline(figure, title, subtitle)
     grid = figure.subplots(rows, columns, squeeze=False)
-    most = max(float(np.nanmax(panel.value)) for panel in panels)
+    mosts = [max(float(np.nanmax(panel.value)), 1e-12) for panel in panels]
     for k, panel in enumerate(panels):
-        _draw(grid[k // columns][k % columns], panel, most, level)
+        most = mosts[k] if own_scales else max(mosts)
+        share = _logarithmic(panel.value) if logarithmic else np.nan_to_num(panel.value) / most
+        _draw(grid[k // columns][k % columns], panel, np.clip(share, 0, 1), level, digit=logarithmic)
     for k in range(len(panels), rows * columns):
         grid[k // columns][k % columns].set_axis_off()
     return figure
 
 
-def _draw(axes: Axes, panel: Heat, most: float, level: float) -> None:
-    share = np.clip(np.nan_to_num(panel.value) / max(most, 1e-12), 0, 1)
-    colours = style.colour_map()(0.25 + 0.75 * share)[..., :3]
+def _logarithmic(value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shape as `value`: 0.15 where it is least, 1 where it is largest, 0 where there is nothing."""
+    low, high = np.log(np.nanmin(value)), np.log(np.nanmax(value))
+    share: NDArray[np.float64] = np.nan_to_num(0.15 + 0.85 * (np.log(value) - low) / max(high - low, 1e-12))
+    return share
+
+
+def _draw(axes: Axes, panel: Heat, share: NDArray[np.float64], level: float, *, digit: bool) -> None:
+    colours = style.amount_map()(0.75 * share)[..., :3]
     picture = 1 - (1 - colours) * (0.75 * np.minimum(1, share / 0.15))[..., None]
     axes.imshow(picture, aspect="auto", origin="lower", interpolation="nearest")
     for (row, column), value in np.ndenumerate(panel.value):
         if not np.isnan(value):
             colour = style.INK if value > 0 else style.QUIET
-            axes.text(column, row, f"{value:.0f}", ha="center", va="center", size=8.2, color=colour)
-    _surround(axes, panel.value > level)
+            axes.text(column, row, _format(value, digit=digit), ha="center", va="center", size=8.2, color=colour)
+    _surround(axes, panel.value > level if panel.marked is None else panel.marked)
     axes.set_xticks(np.arange(len(panel.columns)), list(panel.columns))
     axes.set_yticks(np.arange(len(panel.rows)), list(panel.rows))
     axes.tick_params(length=0)
@@ -82,6 +105,11 @@ def _draw(axes: Axes, panel: Heat, most: float, level: float) -> None:
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
+
+
+def _format(value: float, *, digit: bool) -> str:
+    """Whole numbers; below 10 with one digit behind the point where asked."""
+    return f"{value:.1f}" if digit and abs(value) < 10 else str(round(value))
 
 
 def _surround(axes: Axes, inside: NDArray[np.bool_]) -> None:

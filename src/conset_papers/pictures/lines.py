@@ -133,8 +133,8 @@ def _draw_lines(axes: Axes, panel: Panel, most: int, shown: set[str]) -> None:
     if panel.log_y:
         _tick_logarithmic(axes)
     axes.set_title(panel.title)
-    axes.set_xlabel(panel.x)
-    axes.set_ylabel(panel.y)
+    axes.set_xlabel(panel.x + (style.LOGARITHMIC if panel.log_x is not None else ""))
+    axes.set_ylabel(panel.y + (style.LOGARITHMIC if panel.log_y else ""))
     axes.grid(axis="both")
     if names - shown:
         outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}

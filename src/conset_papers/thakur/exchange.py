@@ -38,7 +38,7 @@ def exchange(mesh: Mesh, size: int, method: str, settings: str = "", **options: 
 @lru_cache
 def contention(method: str, mesh: Mesh) -> NDArray[np.int32]:
     """shape=(steps): messages on the busiest link of every step, counted in the compiled schedule."""
-    return phase_loads(exchange(mesh, 1, method)).link
+    return phase_loads(exchange(mesh, 1, method)).link.astype(np.int32)
 
 
 def simulate_times(times: Sequence[Time], settings: str = "", sync: str = SYNC) -> Seconds:

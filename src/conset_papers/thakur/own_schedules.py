@@ -68,6 +68,7 @@ def reproduce(meshes: tuple[Mesh, ...] = MESHES) -> Item:
             "under sync local ranks drift apart, so phases that bounded merges at a greater contention change little: "
             "where c = 1 and c = 2 take the same messages in the same order their times are equal",
         ),
+        basis="computed",
     )  # fmt: skip
 
 

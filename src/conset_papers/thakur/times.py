@@ -175,7 +175,7 @@ def _by_size(others: Mapping[str, Seconds]) -> Panel:
     groups = grouped(printed(), lambda time: time.bytes)
     ticks = (list(groups), [format_size(size) for size in groups])
     lines = _series(groups, others, rms_error)
-    return Panel("rms error by message size", "message size", "%", lines, 2, False, ticks, (0, 40))
+    return Panel("rms error by message size", "message size", "%", lines, 2, False, ticks, (0, 45))
 
 
 def _series(

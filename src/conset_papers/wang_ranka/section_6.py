@@ -39,6 +39,7 @@ def reproduce(seeds: int = SEEDS) -> Item:
         "wang-ranka", "Section 6", "S1 against S2: the ready signal", ABOUT.format(seeds=seeds),
         claims=_claims(ready, none), tables=tuple(_table(one.name, ready, none) for one in TEXT),
         pictures=(Picture(lambda: _draw(ready, none)),), departures=DEPARTURES,
+        basis="computed",
     )  # fmt: skip
 
 

@@ -29,8 +29,8 @@ SIZES = tuple(1 << k for k in range(4, 18))
 """Message sizes [B]: 16 B to 128 KiB."""
 SEEDS = 5
 """Drawings of each density; the text took 50."""
-SET_UP = "setup=15us"
-"""A cost of every permutation but none of AC's; the text has no figure, the preset 0."""
+SET_UPS = (15, 30, 60, 120)
+"""Costs of every permutation that are tried; AC has none. The text has no figure, the preset 0 [us]."""
 PERMUTATIONS = "synchronization=0,exchange_syncs=ready;barrier"
 """Permutations one after the other for nothing, their exchanges synchronized: what Section 2.1 assumes."""
 
@@ -92,7 +92,12 @@ TODAY = (
 """What this compiler has beside them: exchanges only, and few permutations free of contention."""
 
 UNSCHEDULED_OR_NODES = ("AC", "RS_N")
-"""One class: both S2 and without heed to links; which of the two is first hangs on the order of AC's sends."""
+"""Beside the text's words, which are of AC alone: both S2 and without heed to links."""
+
+
+def set_up(us: float) -> str:
+    """As after `--set`: a cost of every permutation."""
+    return f"setup={us:g}us"
 
 
 def simulated(
