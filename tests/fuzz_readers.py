@@ -2,6 +2,9 @@
 
     PYTHONPATH=tests python -m fuzz_readers 20000 --seed 7 --only .mtx
 
+Files that are written by hand lie in `corpus/sound`, the others the product itself writes. A file is read as its name
+says (`read`), those of `corpus/odd` and `corpus/broken` as what stands behind `--`.
+
 The same seed gives the same mutants. A mutant that ends otherwise is kept beside its name; one that ends the process
 is the last file in the folder.
 """
@@ -12,8 +15,10 @@ import argparse
 import importlib.util
 import io
 import json
+import math
 import re
 import signal
+import struct
 import tempfile
 import warnings
 import zipfile
@@ -22,18 +27,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from conset import _core
+from conset.calibration.measurements import read_measurements
+from conset.campaign.campaign import read_campaign
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import ConsetError
+from conset.errors import ConsetError, InputError
 from conset.execution.connection_entries import connection_entries
-from conset.execution.opening import read_part
+from conset.execution.core_program import read_part
 from conset.execution.plan_file import write_plan_file
-from conset.execution.planner import plan_program
+from conset.execution.planner import plan_program, plan_schedule
 from conset.formats.flat import PLAN_FILE, read_flat
+from conset.formats.machine_file import write_machine
 from conset.formats.program import (
     document_of_program,
     read_program_document,
@@ -62,47 +71,24 @@ from conset.simulation.trace import read_trace
 from conset.verification import verify_program
 from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
 
+Found = TypeVar("Found")
 MESH = parse_machine("mesh:2x2")
 SOON_S = 20
 """A mutant takes milliseconds; what takes that long does not end."""
 EXITS = (2, 3)
 
-MTX = "%%MatrixMarket matrix coordinate"
-TEXTS: dict[str, str] = {
-    "real.mtx": f"{MTX} real general\n% note\n4 4 4\n1 2 40\n2 1 8e1\n3 3 7.\n1 3 0\n",
-    "whole.mtx": f"{MTX} integer symmetric\n4 4 3\n2 1 5\n3 2 -0\n4 4 1\n",
-    "dense.mtx": "%%MatrixMarket matrix array integer general\n2 2\n1\n2\n3\n4\n",
-    "rows.mtx": f"{MTX} pattern general\n6 6 4\n1 4\n2 6\n5 1\n6 6\n",
-    "parts.mtx": f"{MTX} real symmetric\n6 6 5\n2 1 4\n6 2 .5\n5 1 nan\n6 6 -1\n4 3 0\n",
-    "matrix.csv": "# bytes\n5,4KiB,0\n3,0,1\n2.0,1e3,9\n",
-    "list.csv": "source,target,bytes,after\n0,1,10,\n1,2,20,0\n0,1,30\n0,1,4KiB,0;1\n",
-    "rates.csv": "source,target,rate\n0,1,5MB/s\n1,0,1GB/s\n",
-    "trace.csv": "id,time,src,dst,bytes,deps\n10,0,0,3,160,\n11,2.5,1,2,320,10\n12,0,2,2,64,10;11\n",
-    "a.pack": "4 2\n2 3\n2 2\n3 3 1\n3 1 1\n1 0 0\n2 1 0\n3 0 1\n2 1 0\n3 0 1\n4 1 1\n1\n1\n1 0 1 2\n"
-    "2 1 2 0\n2 9\n1 9\n0 0\n0 1\n1 1\n2\n2\n0\n2 1 2\n2 0 1\n0\n",
-    "a.graph": "4 4 011\n1 2 1 4 2\n1 1 1 3 5\n2 2 5 4 1\n1 1 2 3 1\n",
-    "a.mesh": "3\n1 2 3 4\n3 4 5 6\n5 6 7 8\n",
-    "a.edges": "directed\nendpoints 2\n0 2 width=2 rate=10GB/s\n2 1 # note\n1 3\n3 0\n2 0\n",
-    "a.gml": 'graph [\n directed 0\n node [ id 7 label "A B" ]\n node [ id 9 type "switch" ]\n node [ id 3 ]\n'
-    " edge [ source 7 target 9 width 3 ]\n edge [ source 9 target 3 ]\n]\n",
-    "a.graphml": '<?xml version="1.0" encoding="UTF-8"?>\n<graphml><key id="d" for="node" attr.name="type">'
-    '<default>endpoint</default></key>\n<graph edgedefault="undirected"><node id="s"><data key="d">switch</data></node>'
-    '\n<node id="a"/><node id="b"/><edge source="a" target="s"/>\n'
-    '<edge source="s" target="b"><data key="width">2</data></edge></graph></graphml>\n',
-    "a.toml": 'name = "m"\n[network]\nkind = "torus"\nsides = [3, 4]\n[costs]\nlink = "25 GB/s"\noverhead = "2 us"\n'
-    'synchronization = {base = "1 us", per_log2 = "2 us"}\nin_flight = 4\n',
-    "links.toml": 'name = "m"\n[network]\nkind = "graph"\nlinks = [[0, 1], [1, 2], [2, 0]]\nwidths = [1, 2, 1]\n'
-    'labels = ["a", "b", "c"]\nroutes = [[0, 1, 2]]\n',
-    "graph.toml": 'name = "m"\n[network]\ngraph = "beside.gml"\nrouting = "table"\nroutes = [[0, 2, 1]]\n'
-    '[costs]\nlink = {value = "2 MB/s", tag = "printed", source = "x"}\n[methods.pex]\noverhead = "1 us"\n',
-    "blocks.toml": '[[block]]\nname = "x"\npattern = "shift:by=1"\nrepeat = 3\n[[block]]\npattern = "alltoall"\n',
-    "place.json": "[0, 3, 1, 2]\n",
-    "place.txt": "0\n3 # note\n1\n2\n",
-}
-BESIDE = TEXTS["a.gml"]
-"""`beside.gml`, which `graph.toml` names; no mutant."""
-TEXTS |= {"a.edgelist": TEXTS["a.edges"], "a.txt": TEXTS["a.edges"], "a.mgraph": TEXTS["a.graph"]}
+CORPUS = Path(__file__).parent / "corpus"
+SOUND, ODD, BROKEN = (CORPUS / name for name in ("sound", "odd", "broken"))
+"""Small files that mutants are made of; some that are right and look wrong; some that are wrong in one way."""
+BESIDE = "beside.gml"
+"""Which `graph.toml` names; no mutant."""
+COPIES = {"a.edgelist": "a.edges", "a.txt": "a.edges", "a.mgraph": "a.graph"}
+"""One format under several suffixes."""
+TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(SOUND.iterdir()) if path.name != BESIDE}
+TEXTS |= {name: TEXTS[same] for name, same in COPIES.items()}
 OF_METIS = ("a.mgraph", "a.graph", "a.mesh", "parts.mtx")
+FLAT_BLOCK = 64
+"""Behind the header of a flat file, data begin at a multiple of so many bytes."""
 PIECES = (
     b"-1", b"0", b"0x10", b"1_1", b"1e400", b"1D2", b"9" * 30, b"9" * 5000, b"9007199254740993", b"nan", b"inf",
     b"\x00", b"\xff\xfe", "\ufeff".encode(), "\u0661".encode(), b"[" * 3000, b"{", b'"', b"]", b"null", b"true", b",",
@@ -152,6 +138,10 @@ def seeds(folder: Path) -> dict[str, bytes]:
     write_program_document(document_of_program(forwarding_program()), folder / "forwards.json")
     settings = Settings(record=True)
     timeline = MODELS["flow"].simulate(Workload.of_schedule(schedule), MESH, settings)
+    small = compile_pattern(parse_pattern("alltoall:ranks=4,size=8"), MESH, CompileOptions(method="first-fit"))
+    write_plan_file(plan_schedule(small), folder / "core.plan")
+    write_machine(folder / "torus.machine", parse_machine("torus:2x3"))
+    write_machine(folder / "graph.machine", parse_machine("leaf-spine:leaves=2,spines=2,hosts=2,routing=ecmp"))
     for suffix in (".json", ".npz"):
         write_schedule(schedule, folder / f"schedule{suffix}")
         write_timeline(timeline, folder / f"timeline{suffix}", machine=MESH, settings=settings)
@@ -166,7 +156,10 @@ def seeds(folder: Path) -> dict[str, bytes]:
     for name in (
         "layout.npz",
         "flat.plan",
+        "core.plan",
         "opened.plan",
+        "torus.machine",
+        "graph.machine",
         "machine.json",
         "program.json",
         "forwards.json",
@@ -194,6 +187,25 @@ def verified(path: Path) -> Program:
     """The program in a file, after the verifier has said what is wrong with it."""
     verify_program(read_program_document(path))
     return read_program_file(path)
+
+
+def of_core(call: Callable[[], Found]) -> Found:
+    """What a reader in the core returns; its errors as the package raises them."""
+    try:
+        return call()
+    except RuntimeError as error:
+        raise InputError(str(error)) from None
+
+
+def scheduled(machine: _core.MachineData) -> object:
+    """What the core makes of messages between the first ranks of a machine that it has read."""
+    ranks = min(machine.endpoints, 4)
+    source, target = np.divmod(np.arange(ranks * ranks, dtype=np.int32), np.int32(ranks))
+    source, target = source[source != target], target[source != target]
+    size = np.full(source.size, 1000)
+    return of_core(
+        lambda: _core.schedule_messages(machine, ranks, source, target, size, method="first-fit", sync="auto", seed=0)
+    )  # fmt: skip
 
 
 def _meshes(folder: Path) -> dict[str, bytes]:
@@ -233,9 +245,13 @@ def read(path: Path) -> object:
         "place.json": lambda: read_placement(path, 4, MESH.topology, 1),
         "place.txt": lambda: read_placement(path, 4, MESH.topology, 1),
         "program.json": lambda: read_program_file(path), "forwards.json": lambda: verified(path),
-        "machine.json": lambda: read_schedule(path),
+        "machine.json": lambda: read_schedule(path), "demands.json": lambda: parse_pattern(str(path)),
         "layout.npz": lambda: read_layout(path), "flat.plan": lambda: read_flat(path, PLAN_FILE),
+        "core.plan": lambda: [of_core(lambda r=r: _core.read_plan_file(str(path), r, 4)) for r in range(4)],
         "opened.plan": lambda: [read_part(path, rank, 4) for rank in range(4)],
+        "torus.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
+        "graph.machine": lambda: scheduled(of_core(lambda: _core.MachineData.read(str(path)))),
+        "campaign.toml": lambda: read_campaign(path), "data.json": lambda: read_measurements(path),
         "schedule.json": lambda: read_schedule(path), "schedule.npz": lambda: read_schedule(path),
         "timeline.json": lambda: read_record(path), "timeline.npz": lambda: read_record(path),
     }  # fmt: skip
@@ -243,7 +259,7 @@ def read(path: Path) -> object:
         return special[name]()
     if path.suffix in (".toml", *GRAPH_READERS):
         return read_machine(path)
-    parts = 2 if READERS[path.suffix].takes == ("parts",) else None
+    parts = 2 if READERS[path.suffix].takes[:1] == ("parts",) else None
     return parse_pattern(str(path), ranks=8 if parts is None else None, parts=parts)
 
 
@@ -253,6 +269,8 @@ def mutant(name: str, content: bytes, random: Random) -> bytes:
         return _changed_object(content, random)
     if name.endswith(".npz") and random.random() < 0.7:
         return _changed_member(content, random)
+    if name.endswith((".plan", ".machine")) and random.random() < 0.8:
+        return _changed_number(content, random)
     change = _changed if name.endswith(".npz") or random.random() < 0.3 else _changed_word
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         content = change(content, random)
@@ -330,6 +348,26 @@ def _changed_value(member: bytes, random: Random) -> bytes:
     return stream.getvalue()
 
 
+def _changed_number(content: bytes, random: Random) -> bytes:
+    """One number of a flat file another, in its header or behind it."""
+    head, end, _ = content.partition(b"\nend\n")
+    entries = [line.split() for line in head.split(b"\n")[1:]]
+    name, code, count, at = random.choice([entry for entry in entries if int(entry[2])])
+    if random.random() < 0.2:
+        old = b" ".join((name, code, count, at))
+        other = random.choice((b"0", b"1", str(int(count) + random.randrange(-1, 9)).encode(), b"9" * 18))
+        return content.replace(old, b" ".join(random.choice(((name, code, other, at), (name, code, count, other)))), 1)
+    form = {b"i4": "<i", b"i8": "<q", b"f8": "<d"}.get(code, "B")
+    values: tuple[float, ...] = (0, 1, 2, 7, 255)
+    if form == "<d":
+        values = (0.0, -1.0, 1e-308, 1e308, math.inf, math.nan)
+    elif form != "B":
+        values = (-1, 0, 1, 2, 3, 7, 2**31 - 1, -(2**31)) + ((2**62, -(2**63)) if form == "<q" else ())
+    width = struct.calcsize(form)
+    first = -(-(len(head) + len(end)) // FLAT_BLOCK) * FLAT_BLOCK + int(at) + width * random.randrange(int(count))
+    return content[:first] + struct.pack(form, random.choice(values)) + content[first + width :]
+
+
 @contextmanager
 def _soon() -> Iterator[None]:
     def late(*_: object) -> None:
@@ -344,11 +382,24 @@ def _soon() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def outcome(path: Path) -> ConsetError | None:
+    """Reads a file: nothing, or the error of one line and exit code 2 or 3; any other ends the process or a test."""
+    try:
+        with _soon(), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read(path)
+    except ConsetError as error:
+        if error.exit_code not in EXITS or "\n" in str(error).strip():
+            raise AssertionError(f"exit {error.exit_code}: {error}") from error
+        return error
+    return None
+
+
 def fuzz(count: int, seed: int, folder: Path, only: str = "") -> tuple[dict[str, tuple[int, int]], list[Failure]]:
     """({name: (mutants read, mutants refused)}, failures) of `count` mutants, the same number of each file."""
     (folder / "seeds").mkdir()
     files = {name: content for name, content in seeds(folder / "seeds").items() if only in name}
-    (folder / "beside.gml").write_text(BESIDE)
+    (folder / BESIDE).write_text((SOUND / BESIDE).read_text())
     for name, content in files.items():
         (folder / name).write_bytes(content)
     for name in files:
@@ -360,14 +411,10 @@ def fuzz(count: int, seed: int, folder: Path, only: str = "") -> tuple[dict[str,
             path, broken = folder / name, mutant(name, content, Random(f"{seed} {name} {number}"))
             path.write_bytes(broken)
             try:
-                with _soon(), warnings.catch_warnings():
-                    warnings.simplefilter("error")
-                    read(path)
-                read_on += 1
-            except ConsetError as error:
-                refused += 1
-                if error.exit_code not in EXITS or "\n" in str(error).strip():
-                    failures.append(Failure(name, number, broken, f"exit {error.exit_code}: {error}"))
+                if outcome(path) is None:
+                    read_on += 1
+                else:
+                    refused += 1
             except (Exception, SystemExit) as error:
                 failures.append(Failure(name, number, broken, f"{type(error).__name__}: {error}"))
         (folder / name).write_bytes(content)  # others may be read with it

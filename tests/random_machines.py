@@ -77,6 +77,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "tolerance": st.integers(1, 3),
     "blocking": or_none(0.0, 0.4, 1.0),
     "per_transfer_s": TIMES,
+    "jitter_s": st.just(0.0),  # formulas and bounds know nothing of it
     "in_flight": or_none(None, 1, 2, 3),
     "receives": or_none(None, 1, 2),
     "lanes": st.integers(1, 3),
@@ -90,6 +91,9 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "overlap": or_none(0.0, 0.5, 1.0),
     "computation_s": TIMES,
     "flit_B": st.sampled_from([16, 4, 64]),
+    "packet_B": st.sampled_from([1448.0, 500.0, 90.0]),
+    "link_buffers_B": or_none(inf, 1448.0, 4000.0),
+    "window_B": or_none(inf, 1448.0, 3000.0),
 }
 """How each field of `Costs` is drawn; a new field without a row fails the import."""
 

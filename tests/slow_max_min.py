@@ -1,10 +1,14 @@
-"""Max-min fair rates by raising all of them together from nothing, until a resource is full."""
+"""Max-min fair rates by raising all of them together from nothing, until a resource is full.
+
+Of a message that switches spread every link gets its part, exactly as `slow_spread` walks all its ways.
+"""
 
 from __future__ import annotations
 
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+import slow_spread
 from hand_made import edges
 
 if TYPE_CHECKING:
@@ -42,15 +46,25 @@ def _uses(run: Release, m: int, flowing: set[int]) -> dict[Any, float]:
     """What a byte of m counts at every resource; ("alone", m): one message takes one unit of width."""
     s, t = int(run.work.source[m]), int(run.work.target[m])
     node = run.costs.exchange_weight if run.partner.get(m) in flowing else 1.0
+    links = {("link", link): 1.0 for link in run.links[m]}
+    if _is_spread(run):
+        ends = list(zip(*(each.tolist() for each in run.machine.topology.ends), strict=True))
+        links = {("link", ends[k]): float(part) for k, part in slow_spread.chances(run.machine, s, t).items()}
     return {
         ("alone", m): 1.0, ("out", s): 1.0, ("in", t): 1.0, ("node", s): node, ("node", t): node,
-        **{("link", link): 1.0 for link in run.links[m]},
+        **links,
     }  # fmt: skip
+
+
+def _is_spread(run: Release) -> bool:
+    return run.machine.routing.knowledge == "adaptive"
 
 
 def _capacity(run: Release, resource: tuple[str, Any]) -> float:
     kind, which = resource
     if kind == "alone":
+        if _is_spread(run):
+            return inf  # its parts take wires of their own
         return min((_link(run.machine, link)[0] for link in run.links[which]), default=inf)
     if kind == "link":
         rate, width = _link(run.machine, which)

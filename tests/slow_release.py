@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from itertools import pairwise
-from math import inf
+from math import inf, log
 from typing import Any
 
 from conset.machine.machine import Machine
@@ -18,6 +18,7 @@ from conset.simulation.settings import Settings
 from conset.simulation.workload import Workload
 from hand_made import route
 from slow_max_min import max_min, most_alone
+from splitmix import MASK
 
 ENDED, GATE, SIGNAL, RECEIVED, COPIED, HEADER, ARRIVED, STREAM, IDLE = range(9)
 """What happens, in the order in which it does at one time."""
@@ -68,6 +69,7 @@ class Release:
         )
         self.node_of: dict[int, int] = dict(places)
         self.prepare_receives()
+        self.chance = [self.by_chance(m) for m in self.all]
         self.bytes_left: dict[int, float] = {}  # of those that flow
         self.rate: dict[int, float] = {}
         self.now, self.until = 0.0, -1.0
@@ -127,6 +129,13 @@ class Release:
 
     def hop(self, size: int) -> float:
         return self.costs.hop_s if self.costs.hop_by_size is None else self.costs.hop_by_size.at(size)
+
+    def by_chance(self, m: int) -> float:
+        """What chance adds to a delivery: splitmix64 of sender and receiver, exponentially."""
+        z = ((self.sender[m] << 32 | self.receiver[m]) + 0x9E3779B97F4A7C15) & MASK
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return -log(1 - ((z ^ (z >> 31)) >> 11) / 2**53) * self.costs.jitter_s
 
     # --- time
 
@@ -399,6 +408,8 @@ class Release:
                 self.receive(m, "received")
         elif self.costs.receive == "after" or not self.leaves[m]:
             self.receive(m, "received")
+        elif self.costs.jitter_s:
+            self.at(self.now + self.chance[m], RECEIVED, m)
         else:
             self.deliver(m)
 
@@ -412,7 +423,11 @@ class Release:
         cost = self.costs.receive_overhead.at(self.size[m]) + self.packing(m)
         if m in self.buffering:
             cost += self.size[m] / self.costs.copy_Bps
-        self.at(self.receive_on(self.receiver[m], cost), STREAM if what == "stream" else RECEIVED, m)
+        end = self.receive_on(self.receiver[m], cost)
+        if what == "stream":
+            self.at(end, STREAM, m)
+        else:
+            self.at(end + self.chance[m], RECEIVED, m)
 
     def deliver(self, m: int) -> None:
         r = self.receiver[m]

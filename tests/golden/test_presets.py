@@ -20,7 +20,7 @@ import pytest
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.machine.spec import PRESETS, parse_machine
+from conset.machine.spec import TEXTS, parse_machine
 from conset.machine.words import WORDS
 
 US = 1e-6
@@ -65,13 +65,15 @@ NUMBERS: list[tuple[str, str, Any, str, str]] = [
     ("paragon", "in", 45.45 * MB, "printed", "port_in"),
     ("paragon", "node", inf, "unknown", "node"),
     ("paragon", "link", 175 * MB, "commonly reported, not checked", "link"),
-    ("paragon", "lanes", 3, "printed", "lanes"),
+    ("paragon", "lanes", 3, "assumed", "lanes"),
     ("paragon", "in_flight", 3, "assumed", "in_flight"),
     ("paragon", "receives", 3, "assumed", "receives"),
     ("paragon", "hop", 0.04 * US, "commonly reported, not checked", "hop"),
     ("paragon", "first_barrier", True, "printed", "first_barrier"),
-    ("paragon", "outstanding_receives", 192, "printed", "outstanding_receives"),
+    ("paragon", "outstanding_receives", 192, "assumed", "outstanding_receives"),
 ]
+OURS = {("paragon", "lanes"), ("paragon", "outstanding_receives")}
+"""Rows that the table calls printed, but whose number no text prints: a choice between what it says runs and fails."""
 SIZES = {"iwarp": 64, "ipsc860": 64, "delta": 512, "paragon": 256}
 
 
@@ -92,7 +94,7 @@ def test_number_and_tag(preset: str, row: str, value: Any, tag: str, word: str) 
     assert machine.costs.provenance[word].source
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", TEXTS)
 def test_every_number_has_a_source(preset: str) -> None:
     machine = parse_machine(preset)
     for costs in (machine.costs, *machine.method_costs.values()):
@@ -103,6 +105,10 @@ def test_every_number_has_a_source(preset: str) -> None:
             "port",
             "exchange_syncs",
             "computation",  # a question, no property of a machine
+            "packet",  # of the model of packets alone, as the next two
+            "link_buffers",
+            "window",
+            "jitter",
             "flit",
             "size_range",
         }
@@ -112,7 +118,7 @@ def test_every_number_has_a_source(preset: str) -> None:
         assert all(origin.source for word, origin in costs.provenance.items() if word not in defaults)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", TEXTS)
 def test_nodes_and_the_texts_first_barrier(preset: str) -> None:
     machine = parse_machine(preset)
     assert machine.topology.endpoints == SIZES[preset]
@@ -122,7 +128,7 @@ def test_nodes_and_the_texts_first_barrier(preset: str) -> None:
 
 def test_tolerances() -> None:
     # 000 section 5: 12 channels; 001 section 5: circuits; 002 section 2: gamma = 1; 003 abstract: 2 or 3
-    assert [parse_machine(preset).costs.tolerance for preset in PRESETS] == [12, 1, 2, 3]
+    assert [parse_machine(preset).costs.tolerance for preset in TEXTS] == [12, 1, 2, 3]
 
 
 def test_ipsc860_overhead_changes_at_100_bytes() -> None:
@@ -150,7 +156,7 @@ def test_model_and_receiving(preset: str, model: str, tag: str, receive: str, pr
     assert (costs.receive, costs.processors) == (receive, processors)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", TEXTS)
 def test_costs_of_messages_are_overhead_half_at_each_end_and_no_latency(preset: str) -> None:
     machine = parse_machine(preset)
     for costs in (machine.costs, machine.costs_for("naive")):
@@ -239,7 +245,7 @@ def test_iwarp_channels_bind_connections_only() -> None:
 
 def test_blocking_is_what_the_benchmark_fitted() -> None:
     # snapshot of benchmarks/fit_blocking.py as it prints them; the Paragon's 0.41 and 0.4 have the same error
-    assert {preset: parse_machine(preset).costs.blocking for preset in PRESETS} == {
+    assert {preset: parse_machine(preset).costs.blocking for preset in TEXTS} == {
         "iwarp": 0.0, "ipsc860": 0.56, "delta": 0.21, "paragon": 0.4,
     }  # fmt: skip
     assert parse_machine("iwarp").costs_for("naive").blocking == 1.08
@@ -252,7 +258,7 @@ def test_numbers_are_those_of_the_table(shared_golden: Path) -> None:
     scale = {"MB/s": MB, "us": US}
     for preset, row, value, tag, _ in NUMBERS:
         line = table[preset, row]
-        assert line["tag"] == tag, (preset, row)
+        assert line["tag"] == ("printed" if (preset, row) in OURS else tag), (preset, row)
         unit = next((factor for name, factor in scale.items() if line["unit"].startswith(name)), 1.0)
         try:
             expected = float(line["value"]) * unit
@@ -262,5 +268,5 @@ def test_numbers_are_those_of_the_table(shared_golden: Path) -> None:
 
 
 def test_half_duplex_machines() -> None:
-    assert [parse_machine(preset).costs.half_duplex for preset in PRESETS] == [False, True, True, False]
+    assert [parse_machine(preset).costs.half_duplex for preset in TEXTS] == [False, True, True, False]
     assert np.isinf(parse_machine("iwarp").costs.node_Bps)

@@ -7,6 +7,7 @@ prototypes that share no code with this project. Torus and butterfly have no ran
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,18 @@ import pytest
 import conset
 from conset.schedule.loads import phase_loads
 from conset_papers.conset_iwarp import finite_elements as fem
-from conset_papers.conset_iwarp import in_flight, surface_router, table_5, table_6, table_basic, today
-from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES, balanced, listed, messages_of
+from conset_papers.conset_iwarp import (
+    in_flight,
+    surface_router,
+    table_4,
+    table_5,
+    table_6,
+    table_basic,
+    today,
+)
+from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, BUTTERFLY, SIZES, balanced, listed, messages_of
 from conset_papers.conset_iwarp.columns import (
+    COMPILED,
     IN_FLIGHT,
     MAIN,
     MESSAGES,
@@ -25,6 +35,7 @@ from conset_papers.conset_iwarp.columns import (
     Setting,
     connections,
     messages,
+    predicted_compiled,
     predicted_connections,
     predicted_messages,
     published,
@@ -33,6 +44,8 @@ from conset_papers.conset_iwarp.columns import (
 from conset_papers.conset_iwarp.finite_elements import TRIANGLES, cut, halo, make_box, make_mesh
 from conset_papers.conset_iwarp.machine import CONNECTIONS, bandwidth, in_lists, machine, route
 
+LOW, HIGH = -0.08, 0.05
+"""Errors of measured connections, schedules by hand."""
 NAMES = {"torus": 1, "butterfly": 2, "alltoall": 3}
 PROTOTYPE = Setting("as the prototype", words=f"hop=0,{RECEIVER_WORKS}")
 """Its transfer waits for both ends, then takes 96 clocks: work of the receiver, no latency; no latency of hops."""
@@ -53,7 +66,7 @@ def test_predicted_columns_to_the_clock(table: int) -> None:
         ours = predicted_connections(table, words), predicted_messages(table, words)
         assert ours == (520 * phases + 2 * words * transfers, (800 + 2 * words) * count)
         assert ours[1] == row["msgpass_predicted"]
-        assert (ours[0] == row["conset_predicted"]) == ((table, words) not in table_basic.PREDICTED)
+        assert (ours[0] == row["conset_predicted"]) == ((table, words) not in table_basic.SLIPS)
     slips = {(1, 2048): 5, (2, 16384): -432, (3, 32): -1, (3, 16384): -4536}
     for (where, words), less in slips.items():
         assert published(where)[words]["conset_predicted"] - predicted_connections(where, words) == less
@@ -64,10 +77,13 @@ def test_the_texts_schedules_are_schedules() -> None:
     even = balanced(ALL_TO_ALL, 32, machine(CONNECTIONS))
     loads = phase_loads(even)
     assert (even.phases, int(loads.send.sum()), int(loads.receive.sum())) == (30, 63, 63)
-    for schedule in (even, *(schedule_of(which, 32) for which in BASICS)):
+    compiled = [schedule_of(which, 32, COMPILED) for which in BASICS]
+    for schedule in (even, *(schedule_of(which, 32) for which in BASICS), *compiled):
         assert conset.verify(schedule).ok
         assert phase_loads(schedule).channels.max() <= 12
     assert schedule_of(ALL_TO_ALL, 32).phases == 30
+    assert [schedule.phases for schedule in compiled] == [1, 2, 28]
+    assert today.compiled(3, 16384, today.made_for(3)[0]).phases == 27
     butterfly = phase_loads(balanced(BASICS[1], 32, machine(CONNECTIONS)))
     assert butterfly.channels.tolist() == [8, 8], "section 5.1.2: two phases of 8 logical channels each"
 
@@ -99,13 +115,13 @@ def test_messages_as_the_prototype(shared_golden: Path) -> None:
                 assert messages(table, words, count) == pytest.approx(clocks, rel=tolerance, abs=1e-6)
 
 
-def test_measured_connections_within_the_stated_band() -> None:
+def test_measured_connections_by_hand_within_a_band() -> None:
     for table in (1, 2, 3):
         errors = [
             connections(table, words, MAIN) / row["conset_measured"] - 1 for words, row in published(table).items()
         ]
-        assert min(errors) >= table_basic.LOW
-        assert max(errors) <= table_basic.HIGH
+        assert min(errors) >= LOW
+        assert max(errors) <= HIGH
 
 
 def test_time_of_a_transfer_is_fitted_to_the_twelve_measured_cells() -> None:
@@ -123,11 +139,67 @@ def test_time_of_a_transfer_is_fitted_to_the_twelve_measured_cells() -> None:
 
 @pytest.mark.texts
 def test_tables_1_and_2_whole() -> None:
-    for table, slips in ((1, 1), (2, 1)):
+    for table, phase_cells in ((1, 0), (2, 2)):
         item = table_basic.reproduce(table)
-        assert len(item.cells) == 16
-        assert sum(bool(cell.departure) for cell in item.cells) == slips
-        assert [claim.statement for claim in item.asserted if "predicted" in claim.statement and not claim.holds] == []
+        assert len(item.cells) == phase_cells + 4 * 6
+        exact = [cell for cell in item.cells if cell.column == "MsgPass predicted"]
+        assert [cell.error for cell in exact] == [0] * 4
+        assert item.basis == "computed"
+
+
+def test_a_cell_follows_from_a_schedule_and_from_nothing_that_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With other printed numbers ours are the same, in every table whose cells once took the print back."""
+
+    def doubled(rows: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+        return {name: {key: 2 * value for key, value in row.items()} for name, row in rows.items()}
+
+    modules = (table_4, table_5, table_6)
+    before = [[cell.ours for cell in module._cells("m11k", "bisection")] for module in modules]
+    printed = {table: doubled(fem.printed(table)) for table in (4, 5, 6)}
+    for module in modules:
+        monkeypatch.setattr(module, "printed", printed.__getitem__)
+    after = [module._cells("m11k", "bisection") for module in modules]
+    assert [[cell.ours for cell in cells] for cells in after] == before
+    assert after[0][0].published == 2 * fem.printed(4)["m11k"]["phases"]
+
+
+def test_connections_are_not_ahead_at_16384_words_in_every_pattern() -> None:
+    """The text measured them ahead in all three; simulated they are behind in the butterfly and (texts) all-to-all."""
+    claims = [table_basic._ranking(table) for table in (1, 2)]
+    assert [(claim.asserted, claim.holds) for claim in claims] == [(True, True), (True, False)]
+    passed = messages(2, 16384, in_flight.best_in_flight())
+    assert passed < min(connections(2, 16384, setting) for setting in (MAIN, COMPILED))
+
+
+@pytest.mark.texts
+def test_the_complete_exchange_as_compiled() -> None:
+    """28 and 27 phases for 30; ports that are not balanced; behind message passing by hand; -39 % interleaved."""
+    phases = {cell.column: cell.ours for cell in table_basic._phase_cells(3)}
+    assert phases == {"router sequential": 28, "our router": 27}
+    assert predicted_compiled(3, 16384) > 2 * published(3)[16384]["conset_predicted"]
+    claim = table_basic._ranking(3)
+    assert (claim.asserted, claim.holds) == (True, False)
+    interleaved = connections(3, 16384, replace(MAIN, in_flight="all"))
+    assert interleaved / published(3)[16384]["conset_measured"] - 1 == pytest.approx(-0.394, abs=0.005)
+
+
+def test_butterfly_in_one_phase_with_16_channels_and_in_two_with_12() -> None:
+    """Section 5.1.2; the Gray code's butterfly uses 16 channels of every cell."""
+    (claim,) = table_basic._mappings()
+    assert claim.holds
+    assert claim.figures.startswith("16 channels: 1 phase, the busiest cell uses 16; 12 channels: 2 phases")
+
+
+def test_interleaved_butterfly_is_its_ports_and_one_after_the_other_is_ten_units() -> None:
+    """Notes: 6 units interleaved, 10 in lists of dimensions, 10.13 measured: -40 % at 16,384 words."""
+    rows = {row[0]: row[1:] for row in table_basic._units(BUTTERFLY.table).rows}
+    phases, port, link, interleaved, serial = rows["by hand"]
+    assert (phases, port, link) == (2, 6, 6)
+    assert interleaved == pytest.approx(6, abs=0.05)
+    assert serial == pytest.approx(10, abs=0.05)
+    assert rows["the text's, measured"][-1] == pytest.approx(10.13, abs=0.01)
+    interleaved_s = connections(BUTTERFLY.table, 16384, replace(MAIN, in_flight="all"))
+    assert interleaved_s / published(BUTTERFLY.table)[16384]["conset_measured"] - 1 == pytest.approx(-0.40, abs=0.01)
 
 
 def test_message_passing_says_which_number_is_best() -> None:
@@ -135,6 +207,7 @@ def test_message_passing_says_which_number_is_best() -> None:
     assert len(item.cells) == 12
     assert len(item.tables[0].rows) == 12
     assert item.claims[0].holds == (item.max_error <= 0.15)
+    assert item.asserted == ()
 
 
 def test_random_orders_are_orders_and_differ() -> None:
@@ -193,14 +266,42 @@ def test_no_box_has_the_text_s_hexahedra_and_nodes() -> None:
     assert 22_451 not in nodes
 
 
-def test_formulas_of_tables_5_and_6(shared_golden: Path) -> None:
+def test_what_the_text_s_tables_5_and_6_are_made_of(shared_golden: Path) -> None:
     with (shared_golden / "check_formula_tables5and6.csv").open() as file:
         rows = {row["mesh"]: row for row in csv.DictReader(file)}
     for name, row in rows.items():
-        assert table_6._words(name) == float(row["schedule_words_at_10_clocks_per_word"])
-        bandwidth, _ = table_5._cells(name)
-        assert bandwidth.ours == pytest.approx(float(row["bandwidth_from_64_times_max_comm_MB_per_s"]), abs=0.005)
-        assert (abs(bandwidth.error) > table_5.ROUNDED) == (name == "q20k")
+        assert table_6.printed_words(name) == float(row["schedule_words_at_10_clocks_per_word"])
+        most, time = fem.printed(4)[name]["comm_max"], fem.printed(5)[name]["comm_clocks"]
+        bandwidth = float(row["bandwidth_from_64_times_max_comm_MB_per_s"])
+        assert table_5.aggregate(most, time) == pytest.approx(bandwidth, abs=0.005)
+        assert (abs(bandwidth / fem.printed(5)[name]["comm_bandwidth"] - 1) > 1e-4) == (name == "q20k")
+
+
+def test_entries_of_parts_are_those_of_an_assembled_matrix() -> None:
+    """Part by part: a dense table of pairs, element by element."""
+    name = "m11k"
+    mesh, part = make_mesh(name), fem.parts_of(name, "bisection")
+    counts = np.bincount(fem.entries(name)[:, 0], minlength=64)
+    for p in (0, 17, 63):
+        own = mesh.elements[part == p]
+        nodes = np.unique(own)
+        met = np.zeros((nodes.size, nodes.size), bool)
+        for corners in np.searchsorted(nodes, own):
+            met[np.ix_(corners, corners)] = True
+        assert counts[p] == met.sum()
+        matrix = table_5.matrices(name, "bisection")[p]
+        assert np.array_equal(matrix.toarray() > 0, met)
+    assert fem.operations(name) == 2 * counts.max()
+
+
+def test_meshes_in_phases_and_words_beside_table_4() -> None:
+    """Ours by bisection on plates: 2, 3, 2 phases against 2, 2, 3; 76, 121, 349 words against 133, 189, 638."""
+    names = ("m11k", "c10k")
+    assert [fem.as_the_text(name).schedule.phases for name in names] == [2, 3]
+    assert [fem.structure(name).words_of[1] for name in names] == [76, 121]
+    cells = {(cell.row, cell.column): cell for name in names for cell in table_4._cells(name, "bisection")}
+    assert cells["c10k, bisection", "phases"].error == pytest.approx(0.5)
+    assert cells["m11k, bisection", "most words of a processor"].error == pytest.approx(76 / 133 - 1)
 
 
 def test_prediction_of_a_regenerated_mesh_is_its_timetable() -> None:

@@ -8,17 +8,34 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conset_papers.thakur import contention, figure_3, fit, own_schedules, sentences, simulation, table_1, tables
+import conset
+from conset.machine.spec import with_settings
+from conset_papers.item import Item
+from conset_papers.thakur import (
+    contention,
+    cross_validation,
+    figure_3,
+    own_schedules,
+    pseudo_code,
+    sentences,
+    simulation,
+    table_1,
+    tables,
+)
 from conset_papers.thakur.exchange import contention as counted
-from conset_papers.thakur.exchange import exchange, simulate_times
+from conset_papers.thakur.exchange import delta, exchange, simulate_times
+from conset_papers.thakur.fit import Step, fit_six, step_of, step_words
 from conset_papers.thakur.fit import fit as fit_model
+from conset_papers.thakur.folds import FOLDS, SIMULATED, column_of, fitted_words, fold_without, inside, outside
 from conset_papers.thakur.times import Seconds, Time, mean_error, mesh_word, printed, rms_error
-from conset_papers.thakur.winners import shift_winners, winners
+from conset_papers.thakur.winners import PEX, SHIFT, constant_right, shift_winners, skill, winners
 
 SMALL = tuple(time for time in printed() if time.ranks <= 64)
 
@@ -41,11 +58,15 @@ def key(time: Time) -> tuple[str, str, int]:
     return f"Table{time.table}", mesh_word(time.mesh), time.bytes
 
 
-def test_cheap_items_agree_and_can_be_written_as_json() -> None:
-    for item in (table_1.reproduce(), figure_3.reproduce(), contention.reproduce()):
-        assert item.agrees, item.all_departures
+def test_cheap_items_and_what_the_text_has_wrong() -> None:
+    schedule, example, loads = table_1.reproduce(), figure_3.reproduce(), contention.reproduce()
+    for item in (schedule, example, loads):
         assert item.max_error == 0
         json.dumps(item.to_object())
+    assert schedule.agrees
+    assert failed(example) == ["PEX-GEN: very little or no link contention in steps 16 to 31 (section 3.3)"]
+    assert [statement.partition(":")[0] for statement in failed(loads)] == ["PEX", "GEN", "PEX-GEN", "PEX-GEN-SHIFT"]
+    assert len(loads.asserted) == 6
 
 
 def test_table_1_sees_a_wrong_partner() -> None:
@@ -82,8 +103,27 @@ def test_contention_as_the_prototype_counted_it(shared_golden: Path) -> None:
     assert found == expected
 
 
+def failed(item: Item) -> list[str]:
+    return [claim.statement for claim in item.failed]
+
+
+def test_pseudo_code_is_what_is_compiled_but_for_figure_4() -> None:
+    for figure in (1, 2, 5):
+        item = pseudo_code.reproduce(figure)
+        assert item.agrees, item.all_departures
+    item = pseudo_code.reproduce(4)
+    assert len(item.failed) == len(item.asserted) == 3
+    (beside,) = (claim for claim in item.claims if not claim.asserted)
+    assert beside.holds
+
+
+def test_pseudo_code_of_another_algorithm_is_no_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(pseudo_code.PRINTED, 1, pseudo_code.figure_5)
+    assert len(pseudo_code.reproduce(1).failed) == 2  # still complete, but shifts for exchanges
+
+
 def test_figure_4_word_by_word_sends_some_to_themselves() -> None:
-    partner = figure_3.literal_partners(20)
+    partner = pseudo_code.figure_4(20)
     assert partner.shape == (31, 20)
     assert np.count_nonzero(partner == np.arange(20)) == 6
     # 6 to 19 keep their number + 6; 0, whose virtual number is 6, meets 6 XOR 1 = 7, which is processor 1
@@ -175,11 +215,14 @@ def test_winners_of_the_printed_times_are_right_and_of_their_mirror_wrong() -> N
     assert not any(winners(mirrored) + shift_winners(mirrored))
 
 
-def test_asserted_sentences_hold_of_the_printed_times() -> None:
+def test_sentences_that_the_printed_times_themselves_contradict() -> None:
     claims = sentences.held_against(as_printed())
-    assert sum(claim.asserted for claim in claims) == 8
-    assert all(claim.holds for claim in claims if claim.asserted and "small messages" not in claim.statement)
-    assert not any(claim.holds for claim in claims if not claim.asserted)
+    assert all(claim.asserted for claim in claims)
+    broken = [claim.statement for claim in claims if not claim.holds]
+    assert [statement[:40] for statement in broken] == [
+        "PEX-GEN-SHIFT tends to PEX as p tends to",
+        "Table 6: for a small number of processor", "Table 2: the time increases almost linea",
+    ]  # fmt: skip
 
 
 @pytest.mark.texts
@@ -188,6 +231,7 @@ def test_table_counts_the_cell_that_stands_alone_apart(monkeypatch: pytest.Monke
     alone = next(time for time in ours if (2, time.mesh, time.bytes) in tables.ALONE)
     ours[alone] = 0.1 * alone.seconds
     monkeypatch.setattr(tables, "simulated_table", lambda table: ours)
+    monkeypatch.setattr(tables, "held_out_table", lambda table: ours)
     item = tables.reproduce(2)
     assert item.agrees
     assert len(item.cells) == 25
@@ -195,9 +239,76 @@ def test_table_counts_the_cell_that_stands_alone_apart(monkeypatch: pytest.Monke
     assert not tables.reproduce(2).agrees
 
 
-def test_fit_item_agrees() -> None:
-    claims = {claim.statement: claim for claim in fit._claims(fit_model())}
-    assert claims["rms error over the 125 cells at most 15%"].holds
+def test_six_parameters_fit_as_well_as_they_can() -> None:
+    """12.5 % rms; no neighbour of the parameters is better."""
+    best = fit_six()
+    assert 100 * rms_error(printed(), best.seconds) == pytest.approx(12.5, abs=0.1)
+
+    def squares(steps: dict[bool, Step]) -> float:
+        total = 0.0
+        for time in printed():
+            step = steps[time.method == "gen"]
+            load = counted(time.method, time.mesh)
+            seconds = load.size * step.alpha_s + time.bytes * np.maximum(step.beta_s, load * step.saturated_s).sum()
+            total += (seconds / time.seconds - 1) ** 2
+        return float(total)
+
+    steps = {False: best.exchange, True: best.shift}
+    least = squares(steps)
+    assert least == pytest.approx(125 * rms_error(printed(), best.seconds) ** 2)
+    for kind, word, factor in product(steps, ("alpha_s", "beta_s", "saturated_s"), (0.97, 1.03)):
+        moved = replace(steps[kind], **{word: factor * getattr(steps[kind], word)})
+        if (kind, word) == (True, "beta_s"):  # links bind every step of GEN, β none
+            assert squares({**steps, kind: moved}) == pytest.approx(least)
+        else:
+            assert squares({**steps, kind: moved}) > least
+
+
+@pytest.mark.parametrize("method", ["pex", "gen"])
+def test_the_texts_model_is_a_formula_to_predict_with(method: str) -> None:
+    """`predict --by formula --sync barrier --set WORDS` is Σ α + L·max(β, f·β_sat), for both numbers of parameters."""
+    for mesh, size in (((4, 4), 1024), ((8, 8), 16384)):
+        schedule, load = exchange(mesh, size, method), counted(method, mesh)
+        six = fit_six()
+        for step in (step_of(fit_model(), method), six.shift if method == "gen" else six.exchange):
+            told = load.size * step.alpha_s + size * float(np.maximum(step.beta_s, load * step.saturated_s).sum())
+            on = with_settings(delta(mesh), step_words(step))
+            assert conset.predict(schedule, machine=on, sync="barrier", by="formula").time_s == pytest.approx(
+                told, rel=1e-9
+            )
+
+
+def test_folds_judge_on_sizes_that_they_have_not_seen() -> None:
+    assert len(FOLDS) == 10
+    for fold in FOLDS:
+        assert len(inside(fold)) == 75
+        assert set(inside(fold)) | set(outside(fold)) == set(printed())
+    assert set(fitted_words()) == set(SIMULATED)
+    for time in printed():
+        assert time not in inside(fold_without(column_of(time)))
+    altered = fit_model("counted", 1, inside((1, 2, 3)))
+    assert altered.alpha_s != fit_model().alpha_s
+    form = cross_validation.held_out_form(cross_validation.THREE)
+    assert rms_error(printed(), form) > rms_error(printed(), fit_model().seconds)
+
+
+def test_words_of_other_sizes_are_near_the_text_on_the_smallest(small: Seconds) -> None:
+    """Words fitted on columns 2 to 4, on the cells of 16 and 20 processors, which they have not seen."""
+    few = [time for time in SMALL if column_of(time) == 1]
+    ours = simulate_times(few, fitted_words()[fold_without(1)])
+    assert rms_error(few, ours) < 0.2
+    assert any(ours[time] != small[time] for time in few)
+
+
+def test_skill_is_over_the_constant_guess() -> None:
+    """PEX wins 18 of 23 in print, so always naming it has skill 0, the printed times 1, their mirror less than 0."""
+    expected = as_printed()
+    mirrored = {time: 1 / seconds for time, seconds in expected.items()}
+    assert constant_right(PEX) == 18
+    assert skill(expected, PEX) == skill(expected, SHIFT) == 1
+    assert skill(mirrored, PEX) == -18 / 5
+    always = {time: 2.0 if time.table == 5 else 1.0 for time in expected}
+    assert skill(always, PEX) == 0
 
 
 def test_product_constructions_beat_the_text_on_8x8(small: Seconds, monkeypatch: pytest.MonkeyPatch) -> None:

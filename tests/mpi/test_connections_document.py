@@ -22,11 +22,11 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the sources of the document, where its commands have run."""
     text = DOCUMENT.read_text()
     blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
-    assert set(blocks) == set(NAMES)
+    assert set(blocks) == {*NAMES, "bash"}
     for language, name in NAMES.items():
         (tmp_path / name).write_text(blocks[language])
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^    conset (.*)$", text, re.MULTILINE)
+    commands = re.findall(r"^conset (.*)$", text, re.MULTILINE)
     assert len(commands) == 2
     for command in commands:
         assert run(command.split()) == 0

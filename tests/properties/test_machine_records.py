@@ -73,11 +73,11 @@ def steps(draw: st.DrawFn) -> Steps:
 
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "model": st.sampled_from(("wormhole", "circuit", "flow")),
+    "model": st.sampled_from(("wormhole", "circuit", "flow", "packet")),
     **dict.fromkeys(("send_overhead", "receive_overhead", "inject", "eject"), steps()),
     "hop_by_size": st.none() | steps(),
     **dict.fromkeys(("port_out_Bps", "port_in_Bps", "node_Bps", "link_Bps", "copy_Bps"), rates),
-    **dict.fromkeys(("hop_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"), times),
+    **dict.fromkeys(("hop_s", "jitter_s", "setup_s", "signal_s", "per_transfer_s", "computation_s"), times),
     "exchange_weight": st.floats(0.5, 1),
     "exchange_syncs": st.sampled_from(((), ("ready",), ("local", "ready"), ("none", "barrier"))),
     "synchronization": st.builds(Synchronization, times.flatmap(lambda t: st.sampled_from((t, -t))), times),
@@ -91,6 +91,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "buffers_B": sizes | st.just(inf),
     "overlap": st.floats(0, 1),
     "flit_B": st.integers(1, 2**62),
+    "packet_B": st.integers(1, 4096).map(float),
+    **dict.fromkeys(("link_buffers_B", "window_B"), st.just(inf) | st.integers(4096, 2**62).map(float)),
     "size_range_B": st.tuples(st.integers(0, 4096).map(float), st.just(inf) | st.integers(4096, 2**40).map(float)),
 }
 PROCESSORS = st.sampled_from((("one", True), ("one", False), ("two", False), ("shared", False)))
@@ -134,6 +136,9 @@ def settings_of(word: str) -> st.SearchStrategy[str]:
         return st.sampled_from(("local;ready", "ready"))
     if word == "size_range":
         return st.just("256B;16KiB")
+    if word in ("packet", "link_buffers", "window"):  # which hold a packet
+        low, high = (1, 1448) if word == "packet" else (1448, 2**20)
+        return st.integers(low, high).map(lambda size: f"{size}B")
     if entry.si == "B":
         return st.integers(1, 2**20).map(lambda size: f"{size}B")
     if entry.si == "B/s":

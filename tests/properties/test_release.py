@@ -31,7 +31,9 @@ NETWORKS = (
     graph_of(4, 5, [(a, 4) for a in range(4)] + [(4, a) for a in range(4)], width=[1, 2, 1, 3] * 2),
 )
 SIZES_B = (0, 16, 100, 101, 1000, 20_000)
-MODELS = ["flow", "wormhole", "circuit"]
+MODELS = ["flow", "wormhole", "circuit", "packet"]
+KNOWN: dict[str, dict[str, Any]] = {"packet": {"node_Bps": np.inf, "preempts": False}}
+"""What a model asks of a machine."""
 PACKED = (0.0, 0.4, 1.0)
 """The share of messages that are put together from several pieces."""
 
@@ -114,7 +116,7 @@ def check(model: str, work: Workload, machine: Machine, settings: Settings) -> N
 @given(data=st.data())
 @examples(max_examples=100)
 def test_a_schedule_takes_what_the_slow_one_takes(model: str, data: st.DataObject) -> None:
-    machine = data.draw(machines(NETWORKS, outstanding_receives=None))
+    machine = data.draw(machines(NETWORKS, outstanding_receives=None, **KNOWN.get(model, {})))
     check(model, data.draw(schedules(machine)), machine, data.draw(how(POLICIES)))
 
 
@@ -122,5 +124,5 @@ def test_a_schedule_takes_what_the_slow_one_takes(model: str, data: st.DataObjec
 @given(data=st.data())
 @examples(max_examples=50)
 def test_a_trace_takes_what_the_slow_one_takes(model: str, data: st.DataObject) -> None:
-    machine = data.draw(machines(NETWORKS, outstanding_receives=None))
+    machine = data.draw(machines(NETWORKS, outstanding_receives=None, **KNOWN.get(model, {})))
     check(model, data.draw(traces(machine)), machine, data.draw(how(["none"])))

@@ -248,7 +248,7 @@ def test_a_directed_graph_with_numbers_for_names_and_parallel_edges() -> None:
     [
         (SimpleNamespace(nodes=3), "graph: a graph of networkx required, given SimpleNamespace"),
         (FakeGraph({}, [], False), "graph: has no nodes"),
-        (FakeGraph({"s": {"switch": True}}, [], False), "graph: all 1 nodes are switches"),
+        (FakeGraph({"s": {"switch": True}}, [], False), "graph: 1 node, all switches"),
         (FakeGraph({1: {}, "1": {}}, [], False), "graph: node '1': another node has this name too"),
         (FakeGraph({1: {}, 2: {}}, [], False), "graph: disconnected: node 0 '1' cannot reach node 1 '2'"),
         (FakeGraph({1: {}}, [(1, 1, {})], False), "graph: edge (1, 1): edge joins node '1' to itself"),

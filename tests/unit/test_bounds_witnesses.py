@@ -250,7 +250,7 @@ def test_slots_and_processors_are_named() -> None:
     pattern = Pattern.from_messages([0, 0, 0], [1, 2, 3], [10, 10, 10], 4)
     one = bound(pattern, machine, Limits(), sync="none")
     assert named(one, "slots time") == (pytest.approx(3 * 10), "rank 0 sends 3 messages, 1 in flight: 30 s")
-    assert one.time_class.endswith("at most 1 messages of a rank in flight")
+    assert one.time_class.endswith("at most 1 message of a rank in flight")
     more = bound(pattern, machine, Limits(), sync="none", in_flight=2)
     assert named(more, "slots time")[0] == pytest.approx(15)
     every = bound(pattern, machine, Limits(), sync="none", in_flight="all")

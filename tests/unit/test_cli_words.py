@@ -49,6 +49,30 @@ CASES = [
     (["show", "alltoall", "mesh:4x4"], 2, "Got unexpected extra argument(s) (mesh:4x4): put --on before mesh:4x4"),
     (["compile", "alltoall", "--on", "mesh:4,4"], 2, "'mesh:4,4': sides are joined by x: did you mean mesh:4x4?"),
     (["compile", "alltoall", "--on", "torus,4,4,link=1GB/s"], 2, "did you mean torus:4x4,link=1GB/s?"),
+    (["compile", "alltoall", "--on", "fat-tree:8,link=1GB/s"], 2, "did you mean fat-tree:k=8,link=1GB/s?"),
+    (["compile", "alltoall", "--on", "hyperx:sides=3,3"], 2, "did you mean hyperx:sides=3x3?"),
+    (["compile", "alltoall", "--on", "fat-tree:k=5"], 2, "conset: fat-tree: k=5: half of a switch's ports"),
+    (["compile", "alltoall", "--on", "fat-tree:k=x"], 2, "conset: fat-tree: k=x: must be a whole number"),
+    (["compile", "alltoall", "--on", "slim-fly:q=6"], 2, "conset: slim-fly: q=6: must be a prime power"),
+    (["compile", "alltoall", "--on", "leaf-spine:widths=1;2;3"], 2, "conset: leaf-spine: widths=1;2;3: 3 values"),
+    (["compile", "mesh:4x4", *MESH], 2, "unknown pattern 'mesh': mesh:4x4 is a machine: put --on before it"),
+    (["compile", "alltoall", "--on", "shift:by=2"], 2, "unknown machine 'shift': shift:by=2 is a pattern: it stands"),
+    (["--on", "mesh:4x4", "compile", "alltoall"], 2, "No such option: --on: options of a command stand after it"),
+    (["predict"], 2, "Missing argument FILE: `conset help predict` shows what is due, with examples"),
+    (["compile", "alltoall", *MESH, "--methods", "lp"], 2, "No such option: --methods: did you mean --method?"),
+    (["methods", "--pattern", "shift"], 2, "--pattern shift: goes with --on MACHINE"),
+    (["compile", "alltoall", *MESH, "--word", "4"], 2, "pattern 'alltoall': --word is for .mtx"),
+    (["show", "s.json", "--seed", "3"], 2, "--seed: is for patterns, 's.json' is a schedule"),
+    (["show", "p.json", "--word", "4"], 2, "--word: is for patterns, 'p.json' is a program"),
+    (["show", "mesh:2x2", "--ranks-per-node", "2"], 2, "--ranks-per-node: is for patterns, 'mesh:2x2' is a machine"),
+    (["show", "alltoall,ranks=4", "--ranks-per-node", "2"], 2, "--ranks-per-node 2: goes with --on MACHINE"),
+    (["simulate", "s.json", "--lanes", "2"], 2, "--lanes 2: is for model wormhole, circuit, flit, given flow"),
+    (["simulate", "s.json", "--queue", "2"], 2, "--queue 2: is for model connections, given flow"),
+    (["simulate", "s.json", "--model", "circuit", "--fairness", "rtt"], 2, "--fairness rtt: is for model flow, given"),
+    (["simulate", "s.json", "--model", "flit", "--receives", "2"], 2, "--receives 2: is for model flow, wormhole"),
+    (["simulate", "s.json", "--cycles", "200"], 2, "--cycles 200: goes with --load"),
+    (["simulate", "s.json", "--seed", "2"], 2, "--seed 2: goes with --load"),
+    (["simulate", "random", *MESH, "--model", "flit", "--load", "0.1", "--sync", "none"], 2, "does not go with --load"),
     (["compile", "alltoall", "--on", "mesh:4x4,link=16Gbps"], 2, "did you mean 'Gb/s'?"),
     (["compile", "alltoall", "--on", "mesh:4x4,link=16"], 2, "a unit is required"),
     (["compile", "alltoall:size=4kb", *MESH], 2, "did you mean 'kB'?"),
@@ -150,6 +174,8 @@ def test_json_may_stand_before_the_command(folder: Path, capsys: pytest.CaptureF
     assert run(["--json", "verify", "s.json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "conset/verify@1"
     assert in_order(["--json"], COMMANDS) == ["--json"]
+    assert in_order(["--json", "help", "verify"], COMMANDS) == ["verify", "--help", "--json"]
+    assert in_order(["help", "testbed", "up"], COMMANDS) == ["testbed", "up", "--help"]
 
 
 @pytest.mark.parametrize("words", [["help"], []])

@@ -60,7 +60,7 @@ def test_every_make_target_a_document_names_exists(document: str) -> None:
 
 
 def test_every_command_the_readme_shows_exists() -> None:
-    shown = re.findall(r"^ +(?:\$ )?conset ([a-z]+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    shown = re.findall(r"^(?:\$ )?conset ([a-z]+)", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert shown
     assert set(shown) <= set(COMMANDS)
 

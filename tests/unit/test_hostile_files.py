@@ -34,7 +34,7 @@ from conset.pattern.spec import parse_pattern
 from conset.program import read_program
 from conset.simulation.trace import read_trace
 from conset.units import parse_size
-from fuzz_readers import fuzz, seeds
+from fuzz_readers import BROKEN, COPIES, ODD, SOUND, fuzz, outcome, seeds
 from reading import messages, read, refused
 
 MTX = "%%MatrixMarket matrix coordinate"
@@ -598,6 +598,57 @@ def test_what_is_no_file(path: str, rule: str) -> None:
     assert not is_file(path)
     with pytest.raises(InputError, match=rule):
         require_file(path)
+
+
+# Corpora
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what sound files name, and the second file of a mesh."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for path in SOUND.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def placed(path: Path, folder: Path) -> Path:
+    """A file of the corpora under the name by which it is read, which stands behind what is odd or broken of it."""
+    place = folder / path.stem / path.name.partition("--")[2]
+    place.parent.mkdir(exist_ok=True)
+    (place.parent / "beside.gml").write_bytes((folder / "beside.gml").read_bytes())
+    place.write_bytes(path.read_bytes())
+    return place
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SOUND.iterdir()))
+def test_sound_files_are_read(beside: Path, name: str) -> None:
+    assert outcome(beside / name) is None
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ODD.iterdir()))
+def test_odd_files_are_read(beside: Path, name: str) -> None:
+    assert outcome(placed(ODD / name, beside)) is None
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in BROKEN.iterdir()))
+def test_broken_files_are_refused_in_one_line(beside: Path, name: str) -> None:
+    error = outcome(placed(BROKEN / name, beside))
+    assert error is not None
+    assert str(error).strip()
+    assert len(str(error)) < 600
+
+
+def test_every_format_has_a_broken_file() -> None:
+    broken = {Path(path.name.partition("--")[2]).suffix for path in BROKEN.iterdir()}
+    written = {Path(name).suffix for name in (*(path.name for path in SOUND.iterdir()), *COPIES.values())}
+    assert written <= broken
+
+
+def test_a_document_type_is_found_behind_any_comment(tmp_path: Path) -> None:
+    pytest.importorskip("meshio", reason="meshio is not installed: pip install 'conset[mesh]'")
+    text = f'<?xml version="1.0"?><!-- {"<VTKFile> " * 20_000}--><!DOCTYPE VTKFile [<!ENTITY a "x">]><VTKFile/>'
+    assert "a document type declaration is not read" in refused(tmp_path, "a.vtu", text)
 
 
 # Fuzz

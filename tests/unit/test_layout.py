@@ -184,12 +184,12 @@ def test_a_file_says_the_same(tmp_path: Path, name: str) -> None:
         ("part", np.array([0, 1, 9]), "part[2] = 9: must be from 0 to 2"),
         ("owned_1", np.array([0]), "owned_r: must be the rows that part gives to rank r"),
         ("owned_1", None, "owned_1 is missing"),
-        ("ghost_0", np.array([[1]]), "ghost_0 has shape (1, 1): 1 dimensions required"),
+        ("ghost_0", np.array([[1]]), "ghost_0 has shape (1, 1): 1 dimension required"),
         ("ghost_0", np.array([9, 9]), "ghost_r: must be rows of other ranks"),
         ("items_0", np.array([400]), "item_numbers[0] = 400: must be from 0 to 11"),
         ("items_0", None, "items_0 is missing"),
         ("source", np.array([1.5]), "source[0] = 1.5: must be an integer"),
-        ("target", np.array([0]), "target has 1 entries, source 4: must agree"),
+        ("target", np.array([0]), "target has 1 entry, source 4: must agree"),
     ],
 )  # fmt: skip
 def test_broken_files_are_refused_in_one_line(tmp_path: Path, entry: str, value: Any, line: str) -> None:

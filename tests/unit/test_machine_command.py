@@ -8,6 +8,7 @@ import pytest
 
 from conset.cli.machines import command
 from conset.errors import UsageError
+from conset.machine.spec import PRESETS, TODAY
 
 
 def test_object(capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,12 +16,10 @@ def test_object(capsys: pytest.CaptureFixture[str]) -> None:
     body = json.loads(capsys.readouterr().out)
     assert body["schema"] == "conset/machines@1"
     assert set(body["manifest"]) == {"version", "seed", "command", "input_sha256"}
-    assert [machine["name"] for machine in body["machines"]] == [
-        "iwarp:8x8",
-        "ipsc860:64",
-        "delta:16x32",
-        "paragon:16x16",
-    ]
+    names = [machine["name"] for machine in body["machines"]]
+    assert names[:4] == ["iwarp:8x8", "ipsc860:64", "delta:16x32", "paragon:16x16"]
+    assert [name.partition(":")[0] for name in names[4:]] == list(TODAY)
+    assert [row["name"] for row in body["networks"]] == ["mesh", "torus", "hypercube", "ring", "crossbar"]
     for machine in body["machines"]:
         for row in machine["costs"]:
             assert set(row) == {"word", "group", "method", "value", "text", "unit", "tag", "source"}
@@ -57,6 +56,37 @@ def test_text(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     heads = ["model", "overheads", "latencies", "rates", "slots", "receiving", "policies"]
     lines = [line.strip("│| ").split("  ")[0].split(" ")[0] for line in text.splitlines()]
     assert [line for line in lines if line in heads] == heads
+
+
+def test_list_has_every_preset_and_network(capsys: pytest.CaptureFixture[str]) -> None:
+    command(None, False)
+    lines = capsys.readouterr().out.splitlines()
+    starts = [line.split(":")[0] for line in lines]
+    assert set(PRESETS) <= set(starts)
+    assert {"mesh", "torus", "hypercube", "ring", "crossbar"} <= set(starts)
+    today, texts = lines.index(next(x for x in lines if "of today" in x)), starts.index("iwarp")
+    assert all(today < starts.index(name) < texts for name in TODAY)
+
+
+def test_preset_says_its_network_sizes_and_example(capsys: pytest.CaptureFixture[str]) -> None:
+    command("fugaku:4x2x2", False)
+    text = " ".join(capsys.readouterr().out.split())
+    for said in ("fugaku:4x2x2: torus 4x2x2x2x3x2", "ABC │ 2x3x2 │ printed", "CLUSTER 2018, abstract", "38.1 GB/s"):
+        assert said in text
+    assert "sizes X x Y x Z (x 2x3x2)" in text
+    assert "example conset compile" in text
+    command("fugaku", True)
+    own = json.loads(capsys.readouterr().out)["machines"][0]["preset"]
+    assert (own["sizes"], own["fixed"], own["machine_of"]) == (["X", "Y", "Z"], "2x3x2", "today")
+    assert all(row["tag"] and row["source"] for row in own["structure"])
+
+
+def test_sizes_and_routing_of_ones_own_are_given(capsys: pytest.CaptureFixture[str]) -> None:
+    command("ethernet:4x2x3,routing=dmodk", False)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "leaves │ 4 │ assumed │ a small pod" in text
+    assert "spines │ 2 │ given │ the command line" in text
+    assert "routing │ dmodk │ given" in text
 
 
 def test_unknown_machine() -> None:

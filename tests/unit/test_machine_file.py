@@ -227,7 +227,7 @@ WRONG = [
     ("[network]\nlinks = [[0, 2000000000]]\n", "cluster.toml: network: 2000000001 nodes, of which 1 links join at most 2"),
     ("network = 3\n", "cluster.toml:1: network: must be a table, is 3"),
     (NET + "[costs]\nhop = nan\n", "cluster.toml:5: costs.hop: hop 'nan': must be finite"),
-    ("[network]\nlinks = [[0, 1]]\nwidths = [1, 2]\n", "cluster.toml: network.widths: 2 for 1 links"),
+    ("[network]\nlinks = [[0, 1]]\nwidths = [1, 2]\n", "cluster.toml: network.widths: 2 for 1 link"),
     ("[network]\nlinks = [[0, 1]]\nrates = ['1 GB']\n", "cluster.toml: network.rates[0]: rate '1 GB': unknown unit 'GB': did you mean 'GB/s'?"),
     ("[network]\nlinks = [[0, 1]]\nroutes = [[0, 2]]\n", "cluster.toml: network.routes[0]: ends at node 2, must be an endpoint from 0 to 1"),
     ("[network]\nlinks = [[0, 1]]\nendpoints = 3\n", "cluster.toml: network.endpoints = 3: must be at most the 2 nodes"),

@@ -150,7 +150,7 @@ def test_abilene_has_eleven_nodes_and_fourteen_edges(shared_data: Path) -> None:
         (
             read_graphml,
             "<graphml><key id='type' for='node'/><graph><node id='a'><data key='type'>switch</data></node></graph></graphml>",
-            "x: all 1 nodes are switches; at least 1 endpoint required",
+            "x: 1 node, all switches; at least 1 endpoint required",
         ),
         (read_gml, "graph [\n node [ id 1 ]\n", "x:2: ends inside a list or after a key; the file is cut short"),
         (read_gml, "graph [\n node [ label 1 ]\n]", "x:2: node lacks its key 'id'"),
@@ -195,7 +195,7 @@ def test_files_by_suffix(tmp_path: Path) -> None:
     assert parse_machine(str(path)).topology.links == 10
     with pytest.raises(InputError) as caught:
         read_graph(tmp_path / "net.xyz")
-    suffixes = ".graphml, .gml, .edges, .edgelist, .txt"
+    suffixes = ".graphml, .gml, .edges, .edgelist, .txt, .json, .topo, .anynet"
     assert str(caught.value) == f"{tmp_path}/net.xyz: a graph's suffix must be one of {suffixes}, is '.xyz'"
     (tmp_path / "bad.edges").write_bytes(b"0 1\xff")
     with pytest.raises(InputError, match=r"is not UTF-8 text \(byte 3\)$"):

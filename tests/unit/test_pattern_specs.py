@@ -187,7 +187,7 @@ def test_what_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("empty.mtx", "empty.mtx: is empty"),
         ("folder.csv", "folder.csv: is a directory, a file is required"),
         ("folder.csv/", "folder.csv: is a directory, a file is required"),
-        ("x.data", "x.data: unknown suffix '.data', known: .mtx .npz .csv .pack " + MESHES),
+        ("x.data", "x.data: unknown suffix '.data', known: .mtx .npz .csv .json .pack " + MESHES),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str) -> None:

@@ -71,7 +71,7 @@ def test_files(tmp_path: Path, text: str) -> None:
     [
         ("3\n1\n", "{path}: 2 node ids for 3 ranks"),
         ("3\n16\n1\n", "{path}:2: node 16 of rank 1: must be from 0 to 15"),
-        ("3\n1\n\n3\n", "{path}:4: node 3 of rank 2 holds 2 ranks: at most 1 ranks a node (ranks_per_node)"),
+        ("3\n1\n\n3\n", "{path}:4: node 3 of rank 2 holds 2 ranks: at most 1 rank a node (ranks_per_node)"),
         ("3\nx\n1\n", "{path}:2: 'x': one node id per line required"),
         ("[3, 1, -1]", "{path}: [2]: node -1 of rank 2: must be from 0 to 15"),
         ("[3, 1, 1.5]", "{path}: [2] = 1.5: a node id required"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conset.execution.job import Ratio
 from conset.execution.measure import describe_wrong, fill_buffer, fill_payload
 from conset.execution.plan import PairRanges
+from conset.execution.ratio import Ratio
 
 
 def test_pairs_and_offsets_differ() -> None:

@@ -154,7 +154,7 @@ def test_csv_without_messages(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("1,2,3\n4,5,6\n", "a.csv: a square matrix required (a row and a column per rank), given 2 x 3"),
-        ("1,2\n3\n", "a.csv, line 2: a square matrix required, given 2 lines but 1 columns here"),
+        ("1,2\n3\n", "a.csv, line 2: a square matrix required, given 2 lines but 1 column here"),
         ("0,-1\n3,0\n", "a.csv, line 1, column 2 = -1: must be whole bytes from 0 to 2^62"),
         ("0,1\n\nnan,0\n", "a.csv, line 3, column 1: size 'nan': must be finite"),
         ("0,1e30\n1,0\n", "a.csv, line 1, column 2: size '1e30': must be at most 2^62 B, is 1e+30 B"),
@@ -260,7 +260,7 @@ LIST = {"source": [0, 1], "target": [1, 2], "bytes": [3, 4]}
         ({**LIST, "ranks": 2}, "entry 1: target = 2: must be a rank from 0 to 1"),
         ({**LIST, "ranks": 0}, "ranks = [0]: must be one number of at least 1"),
         ({**LIST, "after": [1, 0]}, "the order is cyclic: entry 0 before 1 before 0"),
-        ({**LIST, "after": [0]}, "after has 1 entries: must be one for each of the 2 messages"),
+        ({**LIST, "after": [0]}, "after has 1 entry: must be one for each of the 2 messages"),
         ({**LIST, "before": [[0, 5]]}, "before[0, 1] = 5: must be an entry from 0 to 1"),
         ({**LIST, "before": [0, 1, 1]}, "before has shape (3,): must be (pairs, 2)"),
     ],

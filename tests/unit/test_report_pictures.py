@@ -22,6 +22,7 @@ from conset.report.pattern import picture_pattern
 from conset.report.picture_schedule import picture_phase, picture_schedule
 from conset.report.style import save
 from conset.schedule.schedule import Schedule
+from vector_pictures import drawn, texts
 
 BOUND = {"phases": 3, "phases_witness": "rank 0 sends 3 messages", "time_s": 1e-5}
 
@@ -35,24 +36,9 @@ def exchange(ranks: int, machine: str, method: str = "shift", sizes: Any = 1024)
     return Schedule(pattern, parse_machine(machine), method, Limits(send=1, receive=1), offsets, order)
 
 
-def texts(path: Path) -> list[str]:
-    """What a vector picture says: matplotlib writes each text as a comment before its outlines."""
-    return re.findall(r"<!-- (.*?) -->", path.read_text(encoding="utf-8"))
-
-
-def drawn(draw: Any, folder: Path) -> list[str]:
-    """Draws twice, checks that the bytes agree, and returns the texts."""
-    first, second = folder / "a.svg", folder / "b.svg"
-    save(draw, first)
-    save(draw, second)
-    assert first.read_bytes() == second.read_bytes()
-    assert "<dc:date>" not in first.read_text(encoding="utf-8")
-    return texts(first)
-
-
-def test_a_schedule_says_method_machine_phases_and_bound(tmp_path: Path) -> None:
-    words = drawn(lambda: picture_schedule(exchange(4, "mesh:2x2"), {"bound": BOUND}), tmp_path)
-    assert "shift on mesh:2x2: 3 phases, bound 3" in words
+def test_a_schedule_says_method_machine_phases_and_bound() -> None:
+    words = drawn(lambda: picture_schedule(exchange(4, "mesh:2x2"), {"bound": BOUND}))
+    assert "shift on mesh:2x2: 3 phases (bound 3)" in words
     assert "alltoall: 12 messages, 12 KiB · bound: rank 0 sends 3 messages" in words
     assert "bound 3 phases" in words
     assert "target rank" in words
@@ -71,11 +57,11 @@ def test_schedules_of_every_size_are_drawn(tmp_path: Path, ranks: int, machine: 
     assert f"{method} on {machine}: {count}" in texts(tmp_path / "s.svg")
 
 
-def test_sizes_over_decades_have_a_logarithmic_axis(tmp_path: Path) -> None:
+def test_sizes_over_decades_have_a_logarithmic_axis() -> None:
     # phase k carries messages of 4^(k + 1) bytes
     source, target = np.divmod(np.arange(64), 8)
     sizes = 4 ** ((target - source) % 8)
-    words = drawn(lambda: picture_schedule(exchange(8, "ring:8", sizes=sizes)), tmp_path)
+    words = drawn(lambda: picture_schedule(exchange(8, "ring:8", sizes=sizes)))
     assert {"4 B", "64 B", "1 KiB", "16 KiB"} <= set(words)
 
 
@@ -89,22 +75,22 @@ def test_two_thousand_phases_stay_a_small_file(tmp_path: Path) -> None:
     assert (tmp_path / "s.svg").stat().st_size < 400_000
 
 
-def test_an_empty_pattern_and_its_schedule_are_drawn(tmp_path: Path) -> None:
+def test_an_empty_pattern_and_its_schedule_are_drawn() -> None:
     pattern = Pattern.from_messages([], [], [], 4)
     schedule = Schedule(pattern, parse_machine("mesh:2x2"), "naive", Limits(), np.array([0]), np.zeros(0, np.int32))
-    drawn(lambda: picture_pattern(pattern), tmp_path)
-    assert any("0 phases" in word for word in drawn(lambda: picture_schedule(schedule), tmp_path))
+    drawn(lambda: picture_pattern(pattern))
+    assert any("0 phases" in word for word in drawn(lambda: picture_schedule(schedule)))
 
 
-def test_a_pattern_shows_sizes_and_degrees(tmp_path: Path) -> None:
+def test_a_pattern_shows_sizes_and_degrees() -> None:
     pattern = Pattern.from_messages([0, 1, 2], [1, 2, 3], [64, 4096, 65536], 8, name="three")
-    words = drawn(lambda: picture_pattern(pattern), tmp_path)
+    words = drawn(lambda: picture_pattern(pattern))
     assert {"three", "bytes from rank to rank", "messages per rank", "sent", "received", "4 KiB"} <= set(words)
 
 
-def test_more_ranks_than_cells_are_shown_by_blocks(tmp_path: Path) -> None:
+def test_more_ranks_than_cells_are_shown_by_blocks() -> None:
     pattern = Pattern.from_messages([0, 999], [999, 0], [8, 8], 1000)
-    assert "target rank (a cell is 4 × 4 ranks)" in drawn(lambda: picture_pattern(pattern), tmp_path)
+    assert "target rank (a cell is 4 × 4 ranks)" in drawn(lambda: picture_pattern(pattern))
 
 
 @pytest.mark.parametrize(
@@ -121,38 +107,45 @@ def test_more_ranks_than_cells_are_shown_by_blocks(tmp_path: Path) -> None:
         "paragon:8x8",
     ],
 )
-def test_machines_are_drawn_with_their_nodes(tmp_path: Path, spec: str) -> None:
+def test_machines_are_drawn_with_their_nodes(spec: str) -> None:
     machine = parse_machine(spec)
-    words = drawn(lambda: picture_machine(machine), tmp_path)
+    words = drawn(lambda: picture_machine(machine))
     assert spec in words
     assert {str(machine.topology.nodes - 1), "routing"} <= set(words)
 
 
-def test_a_preset_shows_how_sure_its_numbers_are(tmp_path: Path) -> None:
-    words = drawn(lambda: picture_machine(parse_machine("paragon:8x8")), tmp_path)
+def test_a_preset_shows_how_sure_its_numbers_are() -> None:
+    words = drawn(lambda: picture_machine(parse_machine("paragon:8x8")))
     assert {"printed", "fitted", "not checked"} <= set(words)
 
 
-def test_a_phase_shows_its_transfers(tmp_path: Path) -> None:
-    words = drawn(lambda: picture_phase(exchange(4, "mesh:2x2"), 0), tmp_path)
+def test_a_phase_shows_its_transfers() -> None:
+    words = drawn(lambda: picture_phase(exchange(4, "mesh:2x2"), 0))
     assert {"0 → 1", "3 → 0", "shift on mesh:2x2: phase 0 of 3"} <= set(words)
 
 
-def test_shared_links_bring_a_scale_of_loads_and_a_count_of_what_is_cut(tmp_path: Path) -> None:
-    words = drawn(lambda: picture_phase(exchange(16, "mesh:4x4", "naive"), 0), tmp_path)
+def test_shared_links_bring_a_scale_of_loads_and_a_count_of_what_is_cut() -> None:
+    words = drawn(lambda: picture_phase(exchange(16, "mesh:4x4", "naive"), 0))
     assert "messages on a link" in words
     assert any(re.fullmatch(r"… \d+ more", word) for word in words)
     # one message in each column's four rows crosses to each node beyond: 4 sources x 4 targets over a middle link
     assert any("largest load on a link 16" in word for word in words)
 
 
-def test_a_comparison_writes_times_and_phases(tmp_path: Path) -> None:
+def test_a_comparison_writes_times_and_phases() -> None:
     row: dict[str, Any] = {"method": "lp", "sync": "local", "phases": 3, "bound": BOUND, "predicted_s": 2e-5}
     other = {**row, "method": "naive", "phases": 4, "terms": {"transfer": 1e-5, "setup": 0, "synchronization": 1e-5}}
-    words = drawn(lambda: picture_compare([row, other], title="a on b"), tmp_path)
-    assert {"a on b", "lp, local", "naive, local", "20 us", "3 of 3", "4 of 3", "time [us]", "synchronization"} <= set(
-        words
-    )
+    words = drawn(lambda: picture_compare([row, other], title="a on b"))
+    assert {
+        "a on b",
+        "lp, local",
+        "naive, local",
+        "20 us",
+        "3 (bound 3)",
+        "4 (bound 3)",
+        "time [us]",
+        "synchronization",
+    } <= set(words)
 
 
 def test_png_has_no_date_and_is_the_same_twice(tmp_path: Path) -> None:

@@ -27,17 +27,9 @@ from conset.report.picture_stages import moves_of, pick_message, picture_message
 from conset.report.style import save
 from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown
 from grid_programs import alltoall, rows_then_columns
+from vector_pictures import drawn
 
 NAIVE = CompileOptions(method="naive")
-
-
-def drawn(draw: Any, folder: Path) -> list[str]:
-    """Draws twice, checks that the bytes agree, and returns the texts, which are comments before their outlines."""
-    first, second = folder / "a.svg", folder / "b.svg"
-    save(draw, first)
-    save(draw, second)
-    assert first.read_bytes() == second.read_bytes()
-    return re.findall(r"<!-- (.*?) -->", first.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def program(ranks: int, machine: str, columns: Any, **given: Any) -> Program:
@@ -52,10 +44,10 @@ def program(ranks: int, machine: str, columns: Any, **given: Any) -> Program:
     return Program.of_schedules(paths, schedules, "none", Manifest())
 
 
-def test_a_message_shows_its_way_and_its_company(tmp_path: Path) -> None:
+def test_a_message_shows_its_way_and_its_company() -> None:
     rows = rows_then_columns(parse_machine("mesh:4x4"), (4, 4))
     assert pick_message(rows) == 14, "from corner to corner"
-    words = drawn(lambda: picture_message(rows), tmp_path)
+    words = drawn(lambda: picture_message(rows))
     for said in (
         "The way of message 14, from rank 0 to rank 15", "stage 0: rank 0 to rank 3", "stage 1: rank 3 to rank 15",
         "15", "6", "alltoall on mesh:4x4: 240 messages in 96 bundles, 2 stages, 1.60 times the bytes",
@@ -68,9 +60,9 @@ def test_a_message_shows_its_way_and_its_company(tmp_path: Path) -> None:
     assert "rank 3 sends 3 bundles in this stage" in text
 
 
-def test_a_message_that_stays_says_so(tmp_path: Path) -> None:
+def test_a_message_that_stays_says_so() -> None:
     rows = rows_then_columns(parse_machine("mesh:4x4"), (4, 4))
-    words = drawn(lambda: picture_message(rows, 0), tmp_path)
+    words = drawn(lambda: picture_message(rows, 0))
     assert "stage 0: rank 0 to rank 1" in words
     assert "stage 1: stays at rank 1" in words
 
@@ -86,20 +78,18 @@ def test_moves_of_a_message_in_parts_are_those_of_the_longest_way() -> None:
 
 
 @pytest.mark.parametrize(("ranks", "machine"), [(2, "crossbar:2"), (12, "crossbar:12"), (8, "hypercube:3")])
-def test_other_networks_are_drawn(ranks: int, machine: str, tmp_path: Path) -> None:
+def test_other_networks_are_drawn(ranks: int, machine: str) -> None:
     pattern = alltoall(ranks)
     columns = np.column_stack((pattern.source, (pattern.source + 1) % ranks, pattern.target, pattern.target))
-    assert "stage 2: stays at rank" in " ".join(
-        drawn(lambda: picture_message(program(ranks, machine, columns)), tmp_path)
-    )
+    assert "stage 2: stays at rank" in " ".join(drawn(lambda: picture_message(program(ranks, machine, columns))))
 
 
-def test_many_ranks_and_stages_are_drawn(tmp_path: Path) -> None:
+def test_many_ranks_and_stages_are_drawn() -> None:
     pattern = Pattern.from_messages([0, 5], [399, 7], [8, 8], 400)
     columns = np.column_stack([pattern.source, *np.array([[50, 9]] * 5), pattern.target])
     big = program(400, "torus:20x20", columns, pattern=pattern)
     assert rank_places(big).shape == (400, 2)
-    words = drawn(lambda: picture_message(big, 0), tmp_path)
+    words = drawn(lambda: picture_message(big, 0))
     assert "stage 5: rank 50 to rank 399" in words
 
 
@@ -151,9 +141,9 @@ def test_stages_over_sizes(tmp_path: Path) -> None:
     assert by_name[8, "2 stages"].volume == pytest.approx(1.6)
     assert all(row.bound_s <= row.time_s * (1 + 1e-9) for row in rows)
     assert tradeoff_lines(rows)[0] == "least: 4 stages from 8 B, direct from 64 KiB"
-    words = drawn(lambda: draw_tradeoff(rows, title="a title", subtitle="below it"), tmp_path)
+    words = drawn(lambda: draw_tradeoff(rows, title="a title", subtitle="below it"))
     assert {"a title", "direct", "4 stages", "bound, any stages", "latency against volume, 8 B"} <= set(words)
-    assert " 2 stages, 96 sent" in words
+    assert "2 stages, 96 sent" in words
     markdown = tradeoff_markdown(rows, title="a title")
     assert markdown.startswith("**a title**")
     assert len(re.findall(r"\*\*[\d.]+ m?u?s\*\*", markdown)) == 2, "the least of each size"

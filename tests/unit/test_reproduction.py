@@ -19,19 +19,27 @@ FAILS = Claim("lp wins", False, "4 against 3 ms")
 
 
 def item(**changes: object) -> Item:
-    words: dict[str, object] = {"paper": "thakur", "name": "Table 9", "title": "times", "about": "by formula"}
+    words: dict[str, object] = {"paper": "thakur", "name": "Table 9", "title": "times", "basis": "computed",
+                                "about": "Times of compiled schedules. By model circuit."}  # fmt: skip
     return Item(**{**words, "cells": (Cell("a", "x", 100, 110), Cell("b", "x", 50, 50)), **changes})  # type: ignore[arg-type]
 
 
 def test_errors_are_relative_and_tolerance_decides() -> None:
     made = item(tolerance=0.1)
-    assert made.count == 2
     assert made.max_error == pytest.approx(0.1)
     assert made.rms_error == pytest.approx(0.1 / 2**0.5)
     assert item(tolerance=0.11).agrees
     outside = item(tolerance=0.05)
     assert not outside.agrees
     assert outside.all_departures == ("a, x: 110 against 100 (+10.0%)",)
+
+
+def test_many_cells_outside_are_counted_and_the_farthest_is_named() -> None:
+    cells = tuple(Cell(str(k), "x", 100, 110 + k) for k in range(9))
+    assert item(cells=cells, tolerance=0.0).all_departures == (
+        "9 of 9 cells outside the tolerance, the farthest: 8, x: 118 against 100 (+18.0%)",
+    )
+    assert len(item(cells=cells[:8], tolerance=0.0).all_departures) == 8
 
 
 def test_a_departure_counts_for_no_tolerance_but_is_told() -> None:
@@ -46,9 +54,29 @@ def test_claims_decide_where_they_are_asserted() -> None:
     reported = Claim(FAILS.statement, False, FAILS.figures, asserted=False)
     assert item(claims=(HOLDS, reported)).agrees
     alone = item(cells=(), claims=(HOLDS, FAILS))
-    assert (alone.count, alone.max_error) == (2, 1.0)
+    assert (alone.max_error, alone.failed) == (None, (FAILS,))
     with pytest.raises(ValueError, match="at least one cell"):
         item(cells=())
+
+
+def test_verdict_says_when_nothing_is_demanded() -> None:
+    assert item().verdict == "nothing demanded"
+    assert item(tolerance=0.2).verdict == "agrees"
+    assert item(tolerance=0.0).verdict == "does not agree"
+    reported = Claim(FAILS.statement, False, FAILS.figures, asserted=False)
+    assert item(cells=(), claims=(reported,)).verdict == "nothing demanded"
+    assert item(claims=(FAILS,)).verdict == "does not agree"
+
+
+def test_basis_is_said_and_what_is_transcribed_has_no_errors() -> None:
+    assert item_markdown(item()).splitlines()[2] == "*Compiled and simulated.*"
+    assert item_markdown(item(basis="formula")).splitlines()[2] == "*Formula of the text on its constants.*"
+    copied = item(cells=(), basis="transcribed", tables=(Table("As printed", ("size",), ((1,),)),))
+    assert item_markdown(copied).splitlines()[2] == "*Transcribed.*"
+    with pytest.raises(ValueError, match="cells must be computed"):
+        item(basis="transcribed")
+    with pytest.raises(TypeError, match="basis"):
+        Item("thakur", "Table 9", "times", "about", cells=(Cell("a", "x", 1, 1),))  # type: ignore[call-arg]
 
 
 def test_every_row_has_its_function_and_its_name_once() -> None:
@@ -76,8 +104,20 @@ def test_markdown_csv_and_picture_of_an_item(tmp_path: Path) -> None:
     assert "**Does not agree**" in text
     assert "![Table 9: times](table-9.svg)" in text
     index = write_index([made], tmp_path).read_text()
-    assert "0 of 1 items agree" in index
+    assert "1 item: 1 do not agree, 0 agree, 0 with nothing demanded" in index
     assert "does not hold: lp wins" in index
+
+
+def test_the_index_has_failures_first_and_counts_cells_apart_from_claims(tmp_path: Path) -> None:
+    items = [item(name="Good", tolerance=0.2), item(name="Shown"), item(name="Bad", claims=(HOLDS, FAILS))]
+    text = write_index(items, tmp_path).read_text()
+    assert text.index("[Bad]") < text.index("[Good]") < text.index("[Shown]")
+    assert "6 cells" in text
+    assert "2 claims, each of which could fail: 1 hold, 1 do not" in text
+    row = next(line for line in text.splitlines() if "[Bad]" in line)
+    assert row.split(" | ")[3:] == [
+        "computed", "Times of compiled schedules", "2", "7.1%", "10.0%", "1 of 2 hold", " |"
+    ]  # fmt: skip
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,8 +125,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     body = json.loads(capsys.readouterr().out)
     (made,) = body["items"]
     assert body["schema"] == "conset/reproduce@1"
-    assert (made["paper"], made["item"], made["cells"], made["agrees"]) == ("bokhari-nicol", "Table 2", 22, True)
+    assert (made["paper"], made["item"], made["cells"], made["agrees"]) == ("bokhari-nicol", "Table 2", 21, True)
     assert made["rms_error"] == made["max_error"] == 0
+    assert (made["basis"], made["assertions"], made["verdict"]) == ("computed", 1, "agrees")
     assert (tmp_path / "new" / "index.md").exists()
     assert run(["reproduce", "bokhari"]) == 2
 

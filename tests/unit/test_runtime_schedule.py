@@ -22,6 +22,7 @@ from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.network.graph import without
 from conset.network.route_table import route_table
+from conset.network.routes import route_hops
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 
@@ -351,3 +352,21 @@ def test_changes_that_are_none() -> None:
         assert np.array_equal(kept.schedule().message, before.message)
     done = kept.change(**empty)
     assert (done.full, done.removed, done.added) == (False, 0, 0)
+
+
+@pytest.mark.parametrize("routing", ["smodk", "ecmp,hash=5", "valiant,hash=5", "adaptive"])
+def test_routes_that_nobody_knows_are_those_of_the_compiler(routing: str, tmp_path: Path) -> None:
+    ends = [np.repeat(np.arange(6, dtype=np.int32), 6), np.tile(np.arange(6, dtype=np.int32), 6)]
+    flies = parse_machine(f"dragonfly:groups=6,routers=2,nodes=1,routing={routing}")  # whose global links count three
+    data = stored(flies, tmp_path)
+    hops = route_hops(flies.topology, flies.routing, *ends)
+    assert [data.hops(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)] == hops.tolist()
+    machine = parse_machine(f"leaf-spine:leaves=3,spines=2,hosts=2,routing={routing}")
+    data = stored(machine, tmp_path)
+    hops = route_hops(machine.topology, machine.routing, *ends)
+    assert [data.hops(*pair) for pair in zip(*(end.tolist() for end in ends), strict=True)] == hops.tolist()
+    made = expect_same(draw(6, 20, 3, unequal=True), machine, data)
+    assert made == (len(METHODS) if machine.routing.is_known else len(METHODS) - 3)
+    if not machine.routing.is_known:
+        with pytest.raises(RuntimeError, match="orders messages on links"):
+            schedule(data, draw(6, 20, 3), "rs-nl")

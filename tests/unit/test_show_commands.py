@@ -106,7 +106,7 @@ def test_words_name_a_machine_or_a_pattern(words: str, kind: str, key: str, valu
         ("show missing.json", 3, "missing.json: no such file"),
         ("show missing.npz", 3, "missing.npz: no such file"),
         ("compare alltoall --on mesh:2x2 --methods rs_n", 2, "unknown method 'rs_n': did you mean 'rs-n'?"),
-        ("compare alltoall --on mesh:2x2 -o x.csv", 2, "x.csv: must end in .md, .svg or .png, given '.csv'"),
+        ("compare alltoall --on mesh:2x2 -o x.pdf", 2, "x.pdf: must end in .md, .csv, .parquet, .svg or .png"),
         ("compare alltoall --on mesh:2x2 --sync often", 2, "unknown sync 'often'"),
         ("compare alltoall,ranks=9 --on mesh:2x2", 3, "9 ranks need --ranks-per-node 3 on 4 nodes, given 1"),
     ],
@@ -182,6 +182,12 @@ def test_methods_are_the_table() -> None:
     assert all(name in text for name in table())
 
 
+@pytest.fixture
+def without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "check_job", lambda _: doctor.Check("2 MPI ranks", True, "none, this is a test"))
+
+
+@pytest.mark.usefixtures("without_a_job")
 def test_doctor_names_the_command_that_brings_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import metadata
 
@@ -200,6 +206,7 @@ def test_doctor_names_the_command_that_brings_what_is_missing(monkeypatch: pytes
     assert "pip install 'conset[draw]'" in Ran("doctor").out
 
 
+@pytest.mark.usefixtures("without_a_job")
 def test_doctor_knows_the_core_and_required_libraries() -> None:
     checks = {check["name"]: check for check in Ran("doctor --json").object["checks"]}
     assert checks["C++ core"]["ok"]
