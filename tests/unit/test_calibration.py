@@ -233,3 +233,15 @@ def test_waiting_in_a_queue_is_no_back_pressure() -> None:
     assert held.found.contention.pushes_back
     assert held.machine.costs.model != "flow"
     assert any("back-pressure" in note for note in held.notes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_times_that_say_nothing_still_give_a_machine_on_which_messages_take_time(seed: int) -> None:
+    stated, truth = load_machine("crossbar:2"), load_machine("crossbar:2,overhead=2us,inject=1us,port=1GB/s")
+    data = emulate_all(structure_of(stated), truth, 2, quick=True, seed=seed)
+    random = np.random.default_rng(seed)
+    times = {name: tuple((np.array(row[:3]) * np.exp(random.normal(0, 3, 3))).tolist())
+             for name, row in data.times_s.items()}  # fmt: skip
+    costs = calibrate(stated, data=replace(data, times_s=times)).machine.costs
+    assert costs.send_overhead.at(8) + costs.inject.at(8) + costs.receive_overhead.at(8) > 0
+    assert min(costs.port_out_Bps, costs.port_in_Bps) < inf

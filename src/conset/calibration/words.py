@@ -13,7 +13,7 @@ from conset.calibration.answers import answer, flow_times
 from conset.calibration.contention import Contention, find_contention
 from conset.calibration.fit import Fit, Fitter, Interval
 from conset.calibration.measurements import Measurements
-from conset.calibration.parameters import RATES, START, step_name
+from conset.calibration.parameters import RATES, START, TIMES, step_name
 from conset.calibration.probes import PHASES, SMALLEST_B, Probe
 from conset.machine.costs import Steps, Synchronization
 from conset.machine.machine import Machine
@@ -262,7 +262,7 @@ class _Finder:
         """
         small = [probe for probe in self.series("chain") if probe.size == SMALLEST_B]
         most = max(probe.schedule.transfers for probe in small)
-        found, typical = [], []
+        found, typical, least_s = [], [], inf
         for probe in (probe for probe in small if probe.schedule.transfers == most):
             pair = {probe.schedule.pattern.source[0], probe.schedule.pattern.target[0]}
             same = [each for each in small if each.schedule.pattern.source[0] in pair
@@ -270,6 +270,7 @@ class _Finder:
             least = min(min(self.data.times_s[each.name]) / each.schedule.transfers for each in same)
             typical.append((self.data.typical_s(probe.name) - self.start_s) / most)
             found.append(max(typical[-1] - least, 0.0))
+            least_s = min(least, least_s)
         value, low, high = float(np.median(found)), min(found), max(found)
         if value < CHANCE * float(np.median(typical)):
             value = low = 0.0
@@ -287,6 +288,11 @@ class _Finder:
             given = fit.intervals["inject"]
             shifted = Interval(float(rest[0]), max(given.low - value, 0.0), max(given.high - value, 0.0))
             fit = replace(fit, parameters=parameters, intervals={**fit.intervals, "inject": shifted})
+        if not any(parameters.values.get(word) for word in TIMES):
+            # among times that say nothing of each other the fit can lose all that a message takes; the fastest had none
+            parameters = parameters.with_value("inject", least_s)
+            alone = Interval(least_s, 0.0, max(*typical, least_s))
+            fit = replace(fit, parameters=parameters, intervals={**fit.intervals, "inject": alone})
         costs = replace(machine.costs, inject=parameters.steps("inject"), jitter_s=value)
         return fit, replace(machine, costs=costs)
 
