@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import conset
 from conset.errors import ExecutionError, UsageError
 from conset.execution.job import VARIANTS, run_plan, run_schedule
 from conset.execution.launcher import explain_end, find_launcher, start_job
 from conset.execution.planner import plan_schedule
+from conset.progress import share_of, works
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
@@ -156,6 +159,22 @@ def test_a_launcher_that_starts_nothing(schedule: Schedule) -> None:
     # its status is 0, and no rank ever ran
     with pytest.raises(ExecutionError, match="left no result"):
         run_schedule(schedule, repeat=1, mpiexec="true", timeout=30)
+
+
+def test_a_run_tells_how_far_it_is() -> None:
+    under_way, seen, over = works(), set(), threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.05):
+            seen.add(share_of(under_way))
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    run_schedule(conset.compile("alltoall:size=4MiB", "crossbar:2"), repeat=60)
+    over.set()
+    looker.join()
+    assert any(0 < share < 1 for share in seen)
+    assert works() == []
 
 
 def test_words_out_of_range(schedule: Schedule) -> None:

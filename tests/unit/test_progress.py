@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+import json
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import conset
 from conset.cli import output
 from conset.cli.output import describe_left
+from conset.execution.job_progress import Teller, heard
 from conset.progress import counted, duration_text, seconds_left, share_of, work, works
 
 
@@ -99,3 +104,44 @@ def test_a_choice_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == sorted(seen)
     assert len(set(seen)) > 2
     assert works() == []
+
+
+def test_a_job_is_heard_as_far_as_it_tells(tmp_path: Path) -> None:
+    words: list[str] = []
+    with heard(tmp_path, words.append):
+        assert share_of(works()) == 0.0  # nothing is told yet
+        Teller(tmp_path)(0.25, "round 1")
+        deadline = time.monotonic() + 10
+        while not words and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert share_of(works()) == 0.25
+        (tmp_path / "progress.json").write_text('{"share": 0.5, "te')  # half of it is there
+        time.sleep(0.7)
+        assert share_of(works()) == 0.25
+    assert words == ["round 1"]
+    assert works() == []
+
+
+def test_a_job_is_told_of_seldom(tmp_path: Path) -> None:
+    tell = Teller(tmp_path)
+    tell(0.1)
+    tell(0.2)  # sooner than anybody looks
+    assert json.loads((tmp_path / "progress.json").read_text()) == {"share": 0.1, "text": ""}
+
+
+def test_a_verification_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+    from conset.verification.schedule import loads
+
+    monkeypatch.setattr(loads, "_TRANSFERS", 16)
+    monkeypatch.setattr(loads, "_CELLS", 64)
+
+    def spied(check: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+        for found in map(check, parts):
+            seen.append(share_of(works()))
+            yield found
+
+    monkeypatch.setattr(loads, "in_order", spied)
+    assert conset.verify(conset.compile("alltoall", "mesh:4x4", contention=1)).ok
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +20,9 @@ from conset.machine.machine import Machine
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from conset.execution.job_progress import Tell
+
 _ENTRY = ("-m", "conset.calibration.rank")
-_LOOK_S = 0.3
 MESSAGE_S = 50e-3
 """About how long the longest message should take [s]: long against everything but bytes, short against minutes.
 
@@ -101,48 +101,23 @@ class _Job:
             for k, plan in enumerate(plans):
                 plan.save(folder / f"plan-{k}.npz")
             tasks = [{"name": probe.name, "watch": probe.watch, "late_s": probe.late_s} for probe in probes]
-            with _listening(folder / "progress", lambda text: self.say(f"{self.what}: {text}")):
-                return measure_in_own_job(
-                    ranks, {**orders, "tasks": tasks}, folder=folder, launcher=self.launcher, entry=_ENTRY,
-                    total_s=120.0 + 2 * ranks + 4 * budget_s,
-                )  # fmt: skip
+            return measure_in_own_job(
+                ranks, {**orders, "tasks": tasks}, folder=folder, launcher=self.launcher, entry=_ENTRY,
+                total_s=120.0 + 2 * ranks + 4 * budget_s, say=self._say_of_job,
+            )  # fmt: skip
 
     def _inside(self, probes: Sequence[Probe], plans: Sequence[Any], orders: dict[str, Any]) -> dict[str, Any]:
         from conset.calibration.timing import Task, time_tasks
 
         tasks = [Task(probe.name, plan, probe.watch, probe.late_s) for probe, plan in zip(probes, plans, strict=True)]
 
-        def time_here(comm: MPI.Intracomm) -> dict[str, Any] | None:
-            return time_tasks(comm, tasks, **orders, publish=self.say)
+        def time_here(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
+            return time_tasks(comm, tasks, **orders, tell=tell)
 
-        return measure_in_this_job(time_here, (InputError,))
+        return measure_in_this_job(time_here, (InputError,), self._say_of_job)
 
-
-class _listening:  # noqa: N801  a context manager
-    """Within: what a file says is passed on as it changes."""
-
-    def __init__(self, path: Path, say: Say) -> None:
-        self.path, self.say = path, say
-        self.done = threading.Event()
-        self.thread = threading.Thread(target=self._listen, daemon=True)
-
-    def _listen(self) -> None:
-        heard = ""
-        while not self.done.wait(_LOOK_S):
-            try:
-                text = self.path.read_text()
-            except OSError:
-                continue
-            if text and text != heard:
-                heard = text
-                self.say(text)
-
-    def __enter__(self) -> None:
-        self.thread.start()
-
-    def __exit__(self, *error: object) -> None:
-        self.done.set()
-        self.thread.join()
+    def _say_of_job(self, text: str) -> None:
+        self.say(f"{self.what}: {text}")
 
 
 def probes_of(data: Measurements, structure: Machine) -> list[Probe]:

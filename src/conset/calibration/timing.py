@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.exchange import Exchange, require_ranks
+from conset.execution.job_progress import Tell
 from conset.execution.measure import library_name
 from conset.execution.plan import Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
@@ -48,7 +49,7 @@ class Task:
 
 def time_tasks(
     comm: MPI.Intracomm, tasks: Sequence[Task], *, budget_s: float, timeout_s: float, seed: int,
-    publish: Callable[[str], None] | None = None,
+    tell: Tell | None = None,
 ) -> dict[str, Any] | None:  # fmt: skip
     """Executes all tasks, round after round; the result on rank 0, JSON-ready.
 
@@ -58,7 +59,7 @@ def time_tasks(
         budget_s: of all rounds together, the first included [s]; `LEAST` rounds are made in any case.
         timeout_s: longest time of one exchange [s].
         seed: of the orders.
-        publish: told on rank 0 how far it is.
+        tell: told on rank 0 how far it is, in words.
 
     Raises:
         InputError: fewer ranks than a plan has. ExecutionError: an exchange passed the time-out.
@@ -78,11 +79,11 @@ def time_tasks(
     while done <= rounds:
         times = np.empty((2, len(tasks)))
         for place, k in enumerate(random.permutation(len(tasks)).tolist()):
-            if publish is not None and comm.rank == 0:
+            if tell is not None and comm.rank == 0:
                 left_s = (rounds + 1 - done - place / len(tasks)) * first_s
                 probe = f"probe {place + 1} of {len(tasks)}"
-                publish(f"round {done} of {rounds}, {probe}, about {duration_text(left_s)} left" if done else
-                        f"first round, {probe}")  # fmt: skip
+                tell(0.0, f"round {done} of {rounds}, {probe}, about {duration_text(left_s)} left" if done else
+                     f"first round, {probe}")  # fmt: skip
             sent = retransmitted.count()
             waiter.barrier(comm)
             times[:, k] = exchanges.run(k)

@@ -27,7 +27,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Verify a file of `compile` or `simulate` by code that shares nothing with it: violations, and exit code 4."""
-    from conset.cli.output import print_json
+    from conset.cli.output import print_json, progress
     from conset.errors import InputError, UsageError, VerificationError
     from conset.formats.schedule import read_document
     from conset.formats.sniff import sniff
@@ -45,9 +45,11 @@ def command(
     if form == "program":
         verification, manifest, line = _verify_program(file, window)
     else:
-        document = read_document(file)
+        with progress("reading"):
+            document = read_document(file)
         try:
-            verification = verify_document(document, window=window)
+            with progress("verifying"):
+                verification = verify_document(document, window=window)
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
         manifest = document.manifest
@@ -67,6 +69,7 @@ def command(
 
 def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mapping[str, Any], str]:
     """(verdict, manifest, figures in words) of a program file."""
+    from conset.cli.output import progress
     from conset.errors import InputError, UsageError
     from conset.formats.program import read_program_document
     from conset.report.outcome import verified_program_text
@@ -74,9 +77,11 @@ def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mappi
 
     if window is not None:
         raise UsageError(f"--window {window}: is for schedules, {file} is a program")
-    document = read_program_document(file)
+    with progress("reading"):
+        document = read_program_document(file)
     try:
-        verification = verify_program(document)
+        with progress("verifying"):
+            verification = verify_program(document)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     return verification, document.manifest, verified_program_text(verification.figures)

@@ -38,6 +38,7 @@ from conset.units import count_of
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from conset.execution.job_progress import Tell
     from conset.execution.open_program import OpenProgram
 
 VARIANTS = ("schedule", "naive", "alltoallv", "neighbor_alltoallv")
@@ -316,10 +317,11 @@ def _in_this_job(plan: Plan, direct: Plan | None, opened: Program | None, orders
         assert opened is not None
         return program_open(opened, comm, timeout_s=timeout_s)
 
-    def measure(comm: MPI.Intracomm) -> dict[str, Any] | None:
+    def measure(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
         measurement = measure_plan(
             comm, plan, direct=direct, opening=None if opened is None else opening,
             ordered=orders["ordered"], repeat=orders["repeat"], timeout_s=orders["timeout_s"],
+            tell=tell,
         )  # fmt: skip
         return None if measurement is None else measurement.to_object()
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from conset.execution.baselines import Alltoall, Variant, make_baselines, make_exchange
 from conset.execution.connected import Connected, Opening, slowest_parts
 from conset.execution.exchange import require_ranks
+from conset.execution.job_progress import Tell
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
@@ -108,12 +109,14 @@ class PlanMeasurement(Measurement):
 
 def measure_plan(
     comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None,
-    ordered: bool = False, repeat: int, timeout_s: float | None = None, tamper: Tamper | None = None,
+    ordered: bool = False, repeat: int, timeout_s: float | None = None, tell: Tell | None = None,
+    tamper: Tamper | None = None,
 ) -> PlanMeasurement | None:  # fmt: skip
     """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
 
     `direct` is what the baselines send (`plan_baseline`), in the same buffers; None: what the plan says. `opening`
     opens the same program of blocks, which then also runs through connections; `ordered`: its patterns have an order.
+    `tell` hears on rank 0 how much is done.
 
     The time of a repetition: on one machine, with one clock, the last end minus the first start over the ranks; on
     several the longest of the ranks' own durations. A barrier before each exchange, the filling of buffers and the
@@ -133,7 +136,9 @@ def measure_plan(
     clock = np.empty((2, repeat + 1, len(variants)))
     for repetition in range(repeat + 1):
         order = list(enumerate(variants.items()))
-        for column, (name, variant) in order if repetition % 2 == 0 else order[::-1]:
+        for place, (column, (name, variant)) in enumerate(order if repetition % 2 == 0 else order[::-1]):
+            if tell is not None:
+                tell((repetition + place / len(order)) / (repeat + 1), "")
             clock[:, repetition, column] = own.time(name, variant, repetition)
     own.waiter.barrier(comm)
     parts = None if connected is None else slowest_parts(comm, connected.parts)[1:].tolist()

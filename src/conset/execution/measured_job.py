@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conset.errors import ConsetError, UsageError
+from conset.execution.job_progress import Tell, Teller, heard
 from conset.execution.launcher import explain_end, find_job, start_job
 from conset.execution.leftovers import end_with_parent, note_held
+from conset.progress import work
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -116,9 +118,10 @@ def in_job(mpiexec: str | None) -> bool:
 
 
 def measure_in_own_job(
-    ranks: int, orders: dict[str, Any], *, folder: Path, launcher: list[str], entry: tuple[str, ...], total_s: float
-) -> Result:
-    """The result of a job of its own.
+    ranks: int, orders: dict[str, Any], *, folder: Path, launcher: list[str], entry: tuple[str, ...], total_s: float,
+    say: Callable[[str], None] | None = None,
+) -> Result:  # fmt: skip
+    """The result of a job of its own; how far it is is a `conset.progress.work` meanwhile.
 
     Args:
         ranks: of the job.
@@ -127,12 +130,14 @@ def measure_in_own_job(
         launcher: its command.
         entry: what `python -m mpi4py` runs on each rank, given the folder.
         total_s: longest time, start-up included [s].
+        say: given the words in which the job tells how far it is.
 
     Raises:
         ConsetError: why there is no result, by the job's own last line.
     """
     (folder / ORDERS).write_text(json.dumps(orders))
-    ended = start_job(launcher, ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s)
+    with heard(folder, say):
+        ended = start_job(launcher, ranks, ["-m", "mpi4py", *entry, str(folder)], folder=folder, timeout_s=total_s)
     result = folder / _RESULT
     # a launcher's status is no proof: ranks that vanish quietly may leave 0
     if not result.exists():
@@ -142,19 +147,28 @@ def measure_in_own_job(
 
 
 def measure_in_this_job(
-    measure: Callable[[MPI.Intracomm], Result | None], agreed: tuple[type[ConsetError], ...]
-) -> Result:
+    measure: Callable[[MPI.Intracomm, Tell], Result | None], agreed: tuple[type[ConsetError], ...],
+    say: Callable[[str], None] | None = None,
+) -> Result:  # fmt: skip
     """The result of the running job, on every rank; any other error than those of `agreed` ends all ranks.
 
     Args:
-        measure: collective; returns the result on rank 0.
+        measure: collective; is given the communicator and whom to tell how far it is; returns the result on rank 0.
         agreed: what every rank has alike, and leaves with.
+        say: given the words in which `measure` tells how far it is.
     """
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
     try:
-        found: Result = comm.bcast(measure(comm))
+        with work(1.0) as own:
+
+            def tell(share: float, text: str = "") -> None:
+                own.done = share
+                if say is not None and text:
+                    say(text)
+
+            found: Result = comm.bcast(measure(comm, tell))
     except agreed:
         raise
     except BaseException as error:
@@ -164,7 +178,9 @@ def measure_in_this_job(
     return found
 
 
-def measure_as_rank(folder: Path, comm: MPI.Intracomm, measure: Callable[[dict[str, Any]], Result | None]) -> None:
+def measure_as_rank(
+    folder: Path, comm: MPI.Intracomm, measure: Callable[[dict[str, Any], Tell], Result | None]
+) -> None:
     """One rank of a job of its own; an error ends all ranks after one line on stderr.
 
     The result is written beside first, then renamed: the parent believes nothing else.
@@ -172,13 +188,13 @@ def measure_as_rank(folder: Path, comm: MPI.Intracomm, measure: Callable[[dict[s
     Args:
         folder: of the job.
         comm: all its ranks.
-        measure: collective; is given the orders, returns the result on rank 0.
+        measure: collective; is given the orders and whom to tell how far it is; returns the result on rank 0.
     """
     try:
         note_held(folder, comm.rank)
         if comm.rank == 0:
             end_with_parent(folder)
-        found = measure(json.loads((folder / ORDERS).read_text()))
+        found = measure(json.loads((folder / ORDERS).read_text()), Teller(folder) if comm.rank == 0 else _nobody)
     except ConsetError as error:
         abort(comm, str(error), error.exit_code)
     except OSError as error:
@@ -188,6 +204,10 @@ def measure_as_rank(folder: Path, comm: MPI.Intracomm, measure: Callable[[dict[s
             beside = folder / f".{_RESULT}"
             beside.write_text(json.dumps(found))
             beside.replace(folder / _RESULT)
+
+
+def _nobody(share: float, text: str = "") -> None:
+    """Of the other ranks nobody hears."""
 
 
 def abort(comm: MPI.Comm, line: str, code: int) -> None:

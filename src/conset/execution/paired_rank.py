@@ -8,6 +8,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from conset.execution.job_progress import Tell
 from conset.execution.measure import Tamper
 from conset.execution.measured_job import DIRECT, measure_as_rank
 from conset.execution.paired import measure_paired
@@ -19,7 +20,7 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
     """Measures the plans in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
     comm = MPI.COMM_WORLD
 
-    def measure(orders: dict[str, Any]) -> dict[str, Any] | None:
+    def measure(orders: dict[str, Any], tell: Tell) -> dict[str, Any] | None:
         plans = {name: Plan.load(folder / file) for name, file in orders["plans"].items()}
         measurement = measure_paired(
             comm, Plan.load(folder / DIRECT), plans, orders["baselines"], Stopping(**orders["stopping"]),

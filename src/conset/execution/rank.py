@@ -13,6 +13,7 @@ from typing import Any
 from mpi4py import MPI
 
 from conset.execution.connected import open_plan_file
+from conset.execution.job_progress import Tell
 from conset.execution.measure import Tamper, measure_plan
 from conset.execution.measured_job import DIRECT, OPENED, PLAN, measure_as_rank
 from conset.execution.plan import Plan
@@ -22,12 +23,12 @@ def run_rank(folder: Path, tamper: Tamper | None = None) -> None:
     """Measures the plan in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
     comm = MPI.COMM_WORLD
 
-    def measure(orders: dict[str, Any]) -> dict[str, Any] | None:
+    def measure(orders: dict[str, Any], tell: Tell) -> dict[str, Any] | None:
         direct = Plan.load(folder / DIRECT) if (folder / DIRECT).exists() else None
         opening = open_plan_file(folder / OPENED) if (folder / OPENED).exists() else None
         measurement = measure_plan(
             comm, Plan.load(folder / PLAN), direct=direct, opening=opening, ordered=orders["ordered"],
-            repeat=orders["repeat"], timeout_s=orders["timeout_s"], tamper=tamper,
+            repeat=orders["repeat"], timeout_s=orders["timeout_s"], tell=tell, tamper=tamper,
         )  # fmt: skip
         return None if measurement is None else measurement.to_object()
 

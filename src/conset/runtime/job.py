@@ -33,6 +33,8 @@ from conset.units import count_of
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from conset.execution.job_progress import Tell
+
 COMPARED = ("naive", "rs-n", "rs-nl", "lp", "coloring", "first-fit")
 """Measured and predicted unless others are named."""
 DEFAULT_REPEAT = 20
@@ -173,9 +175,9 @@ def _in_this_job(pattern: Pattern, orders: dict[str, Any]) -> dict[str, Any]:
     from conset.execution.exchange import require_ranks
     from conset.runtime.trial import measure_run_time
 
-    def measure(comm: MPI.Intracomm) -> dict[str, Any] | None:
+    def measure(comm: MPI.Intracomm, tell: Tell) -> dict[str, Any] | None:
         require_ranks(comm, pattern.ranks, "pattern")
         row = RankRow.of(pattern.source, pattern.target, pattern.size, pattern.ranks, comm.rank)
-        return measure_run_time(comm, row, orders)
+        return measure_run_time(comm, row, orders, tell=tell)
 
     return measure_in_this_job(measure, (InputError, UsageError))

@@ -12,6 +12,7 @@ from typing import Any
 from mpi4py import MPI
 
 from conset.execution.exchange import require_ranks
+from conset.execution.job_progress import Tell
 from conset.execution.measure import Tamper
 from conset.execution.measured_job import measure_as_rank
 from conset.runtime.row import MESSAGES, RankRow
@@ -22,10 +23,10 @@ def run_rank(folder: Path, *, tamper: Tamper | None = None) -> None:
     """Measures the orders in `folder` on COMM_WORLD; an error ends all ranks after one line on stderr."""
     comm = MPI.COMM_WORLD
 
-    def measure(orders: dict[str, Any]) -> dict[str, Any] | None:
+    def measure(orders: dict[str, Any], tell: Tell) -> dict[str, Any] | None:
         row = RankRow.load(folder / MESSAGES, comm.rank)
         require_ranks(comm, row.sendcounts.size, "pattern")
-        return measure_run_time(comm, row, orders, tamper=tamper)
+        return measure_run_time(comm, row, orders, tell=tell, tamper=tamper)
 
     measure_as_rank(folder, comm, measure)
 

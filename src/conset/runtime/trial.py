@@ -19,6 +19,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.errors import InputError, NoScheduleError
+from conset.execution.job_progress import Tell
 from conset.execution.measure import ByteCheck, MeasuredRank, Tamper, times_over_ranks
 from conset.runtime.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.runtime.detect import SendDetectReceive
@@ -124,6 +125,7 @@ def measure_run_time(
     orders: dict[str, Any],
     *,
     init: Init = alltoallv_init,
+    tell: Tell | None = None,
     tamper: Tamper | None = None,
 ) -> dict[str, Any] | None:
     """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
@@ -133,6 +135,7 @@ def measure_run_time(
         row: this rank's.
         orders: `methods`, `machine` (as `alltoallv_init` takes it), `seed`, `repeat`, `timeout_s`.
         init: what makes exchanges.
+        tell: hears how much is done.
         tamper: called after an execution; tests change a byte.
 
     Raises:
@@ -143,7 +146,9 @@ def measure_run_time(
     clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
     facts: dict[Variant, dict[str, Any]] = {}
     for repetition in range(orders["repeat"] + 1):
-        for variant in variants if repetition % 2 == 0 else variants[::-1]:
+        for place, variant in enumerate(variants if repetition % 2 == 0 else variants[::-1]):
+            if tell is not None:
+                tell((repetition + place / len(variants)) / (orders["repeat"] + 1), "")
             try:
                 exchange, clock = trial.measure(variant, repetition)
             except (InputError, NoScheduleError) as reason:  # agreed: every rank comes here

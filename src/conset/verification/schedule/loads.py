@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.progress import work
 from conset.units import as_figure
 from conset.verification.schedule.traffic import Groups, Ints, Traffic, in_order
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Walk
@@ -77,8 +78,13 @@ def measure(traffic: Traffic, walk: Walk, groups: Groups, limits: Mapping[str, A
                 found += excess.violations(group + low, resource, count)
         return found
 
-    chunks = groups.chunks(max(1, _CELLS // resources) if dense else groups.count, most)
-    return Measured(peaks, [violation for found in in_order(check, chunks) for violation in found])
+    chunks = list(groups.chunks(max(1, _CELLS // resources) if dense else groups.count, most))
+    violations: list[Violation] = []
+    with work(len(chunks)) as own:  # most of a verification
+        for found in in_order(check, chunks):
+            violations += found
+            own.done += 1
+    return Measured(peaks, violations)
 
 
 def true_figures(peaks: Mapping[str, Ints | NDArray[np.float64]], phases: int, phase_bytes: int) -> dict[str, Any]:

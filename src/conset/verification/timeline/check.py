@@ -21,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from conset.machine.machine import Machine
+from conset.progress import counted
 from conset.simulation.bounds import lower_bound
 from conset.simulation.settings import Settings
 from conset.simulation.timeline import Timeline, mean_latency, phase_ends
@@ -64,7 +65,7 @@ def check_timeline(
         ends = f"{workload.source[m]} → {workload.target[m]}"
         return (Violation("route", f"message {m} ({ends}): its links are no way from one end to the other"),)
     rules = OF_CONNECTIONS if timeline.model == "connections" else RULES
-    return tuple(violation for rule in rules for violation in rule(context))
+    return tuple(violation for rule in counted(rules) for violation in rule(context))
 
 
 def check_bound(e: CheckContext) -> list[Violation]:
