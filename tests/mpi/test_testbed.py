@@ -73,10 +73,11 @@ def test_a_job_runs_on_a_bed_and_its_bytes_cross_the_links(name: str, fabric: st
     if fabric == "credit" and permission.emulated:
         pytest.skip(f"no emulated fabric: {permission.emulated}")
     program = (
-        "from mpi4py import MPI; import socket, sys; c = MPI.COMM_WORLD\n"
+        "from mpi4py import MPI; import socket, sys, time; c = MPI.COMM_WORLD\n"
         "other = bytearray(200_000)\n"
         "if c.rank == 0: c.Send(bytes(200_000), 3)\n"
-        "if c.rank == 3: c.Recv(other, 0); print(socket.gethostname(), c.size, sum(other))\n"
+        "if c.rank == 3: c.Recv(other, 0); print(socket.gethostname(), c.size, sum(other), flush=True)\n"
+        "if c.rank == 3: time.sleep(1)\n"  # the launcher passes a line on before anybody ends the job
         "c.Barrier(); sys.exit(5)"
     )
     with conset_testbed.bed("mesh:2x2", fabric=fabric, rate="50mbit", name=name, ttl_s=120) as bed:
