@@ -142,7 +142,7 @@ def test_a_bed_goes_with_who_made_it(name: str) -> None:
 
 
 def test_a_bed_ends_with_its_time(name: str) -> None:
-    beds.up(Settings(name=name, network="mesh:1x2", ttl_s=1))
+    beds.up(Settings(name=name, network="mesh:1x2", ttl_s=4))
     assert wait_until(lambda: name not in list(bed_names()) and not spaces_of(name))
 
 
