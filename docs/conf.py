@@ -40,6 +40,8 @@ python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = f"conset {VERSION}"
+html_static_path = ["static"]
+html_css_files = ["guide.css"]
 html_copy_source = False
 html_show_sphinx = False
 
