@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import conset
@@ -177,7 +177,9 @@ def _draw(runs: list[Run], texts: Texts) -> Figure:
             at = [meshes.index(run.mesh) for run in found]
             lines.append(Line(name, at, [100 * gain(run, texts) for run in found], "points", k + 1))
         title = f"messages of {format_size(size)}"
-        panels.append(Panel(title, "mesh", "time saved [%]", lines, ticks=ticks, y_limits=(-70, 40)))
+        panels.append(Panel(title, "mesh", "time saved [%]", lines, ticks=ticks))
+    shown = [y for panel in panels for line in panel.lines for y in line.y]
+    panels = [replace(panel, y_limits=(min(shown) - 5, max(shown) + 5)) for panel in panels]
     return picture_lines(
         panels, title="Today's schedules beside the text's fastest algorithm",
         subtitle=f"complete exchange on delta, {EXECUTED}", height=4.0,
