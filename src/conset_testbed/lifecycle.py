@@ -1,12 +1,14 @@
 """How a bed is built and removed, by a process that may: root, or root of a user namespace.
 
 Only what a bed owns is ever removed: the names of its namespaces are written down before they are made, and refused
-where one exists; their inodes after. A namespace of that name with another inode is somebody else's and stays.
+where one exists; then a word of the bed's own is written into each. A namespace of that name without it is somebody
+else's and stays.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import time
 from contextlib import suppress
@@ -66,7 +68,9 @@ def build(settings: Settings, pipe: int | None = None) -> BedState:
     try:
         start_guardian(bed.name, settings.ttl_s, pipe)
         ns.add(spaces)
-        bed.owned = {name: ns.inode(name) for name in spaces}
+        mark = f"conset-{secrets.token_hex(16)}"
+        ns.mark(spaces, mark)
+        bed.owned = dict.fromkeys(spaces, mark)
         bed.save()
         _configure(bed, wiring)
     except BaseException:
@@ -116,9 +120,9 @@ def remove(name: str) -> Removal:
         UsageError: there is none of that name.
     """
     bed = read_bed(name)
-    owned = {space: made for space, made in bed.owned.items() if ns.inode(space) is not None}
-    # what was claimed did not exist then: it is ours also where the process that made it did not live to note the inode
-    foreign = [space for space, made in owned.items() if made is not None and made != ns.inode(space)]
+    owned = {space: mark for space, mark in bed.owned.items() if ns.exists(space)}
+    # what was claimed did not exist then: it is ours also where the process that made it did not live to note the mark
+    foreign = [space for space, mark in owned.items() if mark is not None and mark != ns.mark_of(space)]
     spaces = [space for space in owned if space not in foreign]
     ns.end_processes(lambda: ns.processes_in(spaces))
     end_emulator(bed)

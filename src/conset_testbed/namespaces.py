@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from conset.errors import UnavailableError
@@ -35,14 +37,6 @@ def batch(program: str, lines: Iterable[str], namespace: str | None = None) -> N
     if text:
         inside = [] if namespace is None else ["-n", namespace]
         run([program, *inside, "-batch", "-"], text)
-
-
-def inode(namespace: str) -> int | None:
-    """What tells a namespace from another of its name; None: there is none."""
-    try:
-        return (FOLDER / namespace).stat().st_ino
-    except FileNotFoundError:
-        return None
 
 
 def exists(namespace: str) -> bool:
@@ -101,8 +95,10 @@ def set_sysctls(namespace: str, values: Mapping[str, int]) -> None:
 
 def processes_in(namespaces: Iterable[str]) -> set[int]:
     """Those whose network one of the namespaces is, without this one."""
-    wanted = {found for name in namespaces if (found := inode(name)) is not None}
-    pids = set()
+    wanted, pids = set(), set()
+    for name in namespaces:
+        with suppress(FileNotFoundError):
+            wanted.add((FOLDER / name).stat().st_ino)
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             if (entry / "ns" / "net").stat().st_ino in wanted:
@@ -132,6 +128,21 @@ def end_processes(pids: Callable[[], set[int]]) -> None:
 def add(namespaces: Iterable[str]) -> None:
     """Makes namespaces."""
     batch("ip", [f"netns add {name}" for name in namespaces])
+
+
+def mark(namespaces: Iterable[str], text: str) -> None:
+    """Writes a word into namespaces, which tells them from later ones of their names: the kernel reuses inodes."""
+    for name in namespaces:
+        batch("ip", [f"link set dev lo alias {text}"], name)
+
+
+def mark_of(namespace: str) -> str:
+    """What `mark` wrote; "" for one that has none, or is none."""
+    command = ["ip", "-n", namespace, "-j", "link", "show", "dev", "lo"]
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    if done.returncode:
+        return ""
+    return str(json.loads(done.stdout)[0].get("ifalias", ""))
 
 
 def remove(namespaces: Iterable[str]) -> None:

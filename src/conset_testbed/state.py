@@ -31,7 +31,8 @@ class BedState:
         endpoints: nodes that hold ranks.
         nodes: all nodes.
         links: by number: source, target, rate [bit/s].
-        owned: its namespaces, and the inode of each; None: the name is claimed, nothing made yet.
+        owned: its namespaces, and the word written into each (`namespaces.mark`); None: the name is claimed, perhaps
+            nothing made yet.
         expires: when it is removed (`time.time()`).
     """
 
@@ -39,7 +40,7 @@ class BedState:
     endpoints: int
     nodes: int
     links: list[tuple[int, int, float]]
-    owned: dict[str, int | None] = field(default_factory=dict)
+    owned: dict[str, str | None] = field(default_factory=dict)
     expires: float = 0.0
 
     @property

@@ -115,8 +115,9 @@ def test_a_bed_touches_what_it_has_made_and_nothing_else(name: str, root: None) 
     assert spaces_of(name) == [f"cb.{name}.ctl", f"cb.{name}.n0", f"cb.{name}.n1"]
     with pytest.raises(UsageError, match=f"testbed '{name}' exists"):
         beds.up(Settings(name=name, network="mesh:2x2", ttl_s=60))
-    # a namespace that takes the place of one of the bed's stays
+    # a namespace that takes the place of one of the bed's stays, though the kernel gives it the same inode where it can
     ns.remove([foreign])
+    time.sleep(0.5)
     ns.add([foreign])
     try:
         assert beds.down(name).foreign == (foreign,)
