@@ -19,7 +19,7 @@ import numpy as np
 from mpi4py import MPI
 
 from conset.execution.exchange import Exchange, require_ranks
-from conset.execution.job_progress import Tell
+from conset.execution.job_progress import Tell, nobody
 from conset.execution.measure import library_name
 from conset.execution.plan import Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
@@ -49,7 +49,7 @@ class Task:
 
 def time_tasks(
     comm: MPI.Intracomm, tasks: Sequence[Task], *, budget_s: float, timeout_s: float, seed: int,
-    tell: Tell | None = None,
+    tell: Tell = nobody,
 ) -> dict[str, Any] | None:  # fmt: skip
     """Executes all tasks, round after round; the result on rank 0, JSON-ready.
 
@@ -79,7 +79,7 @@ def time_tasks(
     while done <= rounds:
         times = np.empty((2, len(tasks)))
         for place, k in enumerate(random.permutation(len(tasks)).tolist()):
-            if tell is not None and comm.rank == 0:
+            if comm.rank == 0:
                 left_s = (rounds + 1 - done - place / len(tasks)) * first_s
                 probe = f"probe {place + 1} of {len(tasks)}"
                 tell(0.0, f"round {done} of {rounds}, {probe}, about {duration_text(left_s)} left" if done else

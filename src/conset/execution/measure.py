@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from conset.execution.baselines import Alltoall, Variant, make_baselines, make_exchange
 from conset.execution.connected import Connected, Opening, slowest_parts
 from conset.execution.exchange import require_ranks
-from conset.execution.job_progress import Tell
+from conset.execution.job_progress import Tell, nobody
 from conset.execution.plan import PairRanges, Plan
 from conset.execution.wait import POLL_INTERVAL_S, Waiter, cores_and_ranks
 
@@ -109,7 +109,7 @@ class PlanMeasurement(Measurement):
 
 def measure_plan(
     comm: MPI.Intracomm, plan: Plan, *, direct: Plan | None = None, opening: Opening | None = None,
-    ordered: bool = False, repeat: int, timeout_s: float | None = None, tell: Tell | None = None,
+    ordered: bool = False, repeat: int, timeout_s: float | None = None, tell: Tell = nobody,
     tamper: Tamper | None = None,
 ) -> PlanMeasurement | None:  # fmt: skip
     """Runs the plan and every baseline `repeat` times after one repetition that is dropped; the result on rank 0.
@@ -137,8 +137,7 @@ def measure_plan(
     for repetition in range(repeat + 1):
         order = list(enumerate(variants.items()))
         for place, (column, (name, variant)) in enumerate(order if repetition % 2 == 0 else order[::-1]):
-            if tell is not None:
-                tell((repetition + place / len(order)) / (repeat + 1), "")
+            tell((repetition + place / len(order)) / (repeat + 1), "")
             clock[:, repetition, column] = own.time(name, variant, repetition)
     own.waiter.barrier(comm)
     parts = None if connected is None else slowest_parts(comm, connected.parts)[1:].tolist()

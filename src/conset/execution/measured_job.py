@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conset.errors import ConsetError, UsageError
-from conset.execution.job_progress import Tell, Teller, heard
+from conset.execution.job_progress import Tell, Teller, heard, nobody
 from conset.execution.launcher import explain_end, find_job, start_job
 from conset.execution.leftovers import end_with_parent, note_held
 from conset.progress import work
@@ -194,7 +194,7 @@ def measure_as_rank(
         note_held(folder, comm.rank)
         if comm.rank == 0:
             end_with_parent(folder)
-        found = measure(json.loads((folder / ORDERS).read_text()), Teller(folder) if comm.rank == 0 else _nobody)
+        found = measure(json.loads((folder / ORDERS).read_text()), Teller(folder) if comm.rank == 0 else nobody)
     except ConsetError as error:
         abort(comm, str(error), error.exit_code)
     except OSError as error:
@@ -204,10 +204,6 @@ def measure_as_rank(
             beside = folder / f".{_RESULT}"
             beside.write_text(json.dumps(found))
             beside.replace(folder / _RESULT)
-
-
-def _nobody(share: float, text: str = "") -> None:
-    """Of the other ranks nobody hears."""
 
 
 def abort(comm: MPI.Comm, line: str, code: int) -> None:

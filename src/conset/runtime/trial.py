@@ -19,7 +19,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from conset.errors import InputError, NoScheduleError
-from conset.execution.job_progress import Tell
+from conset.execution.job_progress import Tell, nobody
 from conset.execution.measure import ByteCheck, MeasuredRank, Tamper, times_over_ranks
 from conset.runtime.costs import DETECT, POSTING, SYNCS, WAYS
 from conset.runtime.detect import SendDetectReceive
@@ -125,7 +125,7 @@ def measure_run_time(
     orders: dict[str, Any],
     *,
     init: Init = alltoallv_init,
-    tell: Tell | None = None,
+    tell: Tell = nobody,
     tamper: Tamper | None = None,
 ) -> dict[str, Any] | None:
     """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
@@ -147,8 +147,7 @@ def measure_run_time(
     facts: dict[Variant, dict[str, Any]] = {}
     for repetition in range(orders["repeat"] + 1):
         for place, variant in enumerate(variants if repetition % 2 == 0 else variants[::-1]):
-            if tell is not None:
-                tell((repetition + place / len(variants)) / (orders["repeat"] + 1), "")
+            tell((repetition + place / len(variants)) / (orders["repeat"] + 1), "")
             try:
                 exchange, clock = trial.measure(variant, repetition)
             except (InputError, NoScheduleError) as reason:  # agreed: every rank comes here
