@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.bounded import box_of, schedule_bounded
-from conset.methods.complete_exchange.chooser import choose_exchange
-from conset.methods.problem import Problem
+from conset.methods.phases.bounded import box_of, schedule_bounded
+from conset.methods.phases.complete_exchange.chooser import choose_exchange
+from conset.methods.phases.problem import Problem
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

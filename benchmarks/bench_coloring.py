@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Problem
-from conset.methods.table import find_method
+from conset.methods.phases.problem import Problem
+from conset.methods.phases.table import find_method
 from conset.pattern.spec import parse_pattern
 
 CASES = [

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.connection_routers.task import Task
-from conset.methods.connections import schedule_connections
-from conset.methods.problem import Problem, SearchOptions
+from conset.methods.phases.connection_routers.task import Task
+from conset.methods.phases.connections import schedule_connections
+from conset.methods.phases.problem import Problem, SearchOptions
+from conset.methods.placements.place import place
 from conset.pattern.spec import parse_pattern
-from conset.placement.place import place
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

@@ -18,18 +18,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from conset.base.errors import ConsetError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import ConsetError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
 
 MACHINES = (
     "paragon:8x8", "delta:6x8", "iwarp:8x8", "ipsc860:64", "torus:8x8", "mesh:4x4x4,link=1GB/s,port=2GB/s,in_flight=2",

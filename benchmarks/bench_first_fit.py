@@ -10,10 +10,10 @@ import statistics
 import sys
 import time
 
+from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Problem, SearchOptions
-from conset.methods.table import find_method
-from conset.network.routes import route_links
+from conset.methods.phases.problem import Problem, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

@@ -25,10 +25,10 @@ import numpy as np
 from random_workloads import random_workload, write_trace
 
 from conset.machine.spec import parse_machine
-from conset.simulation.flit import simulate_flit
-from conset.simulation.load.sweep import LoadSweep, sweep_load
-from conset.simulation.load.traffic import parse_traffic
-from conset.simulation.trace import read_trace
+from conset.models.flit import simulate_flit
+from conset.models.load.sweep import LoadSweep, sweep_load
+from conset.models.load.traffic import parse_traffic
+from conset.models.trace import read_trace
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 PEER = SHARED / "peers" / "booksim2"

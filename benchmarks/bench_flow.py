@@ -32,10 +32,10 @@ from random_workloads import random_workload, write_trace
 
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.simulation import Workload
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.trace import read_trace
+from conset.models import Workload
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.trace import read_trace
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 RUNS = 5

@@ -20,8 +20,8 @@ from math import log
 from pathlib import Path
 
 import conset
-from conset.network.graph_files import read_graph
-from conset.network.routes import next_links
+from conset.machine.network.graph_files import read_graph
+from conset.machine.network.routes import next_links
 
 SIDES = (4, 8, 16, 28, 48, 85)
 MESHES = (8, 16, 24, 32, 44, 56)

@@ -25,14 +25,14 @@ from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.balance import balance_loads, phase_lengths, transfer_work_of
-from conset.methods.core import core_arguments, core_resources
-from conset.methods.decreasing import STEPS, temperatures, total_length
-from conset.methods.event_list import time_event_list
-from conset.methods.method import ANY, PORTS
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.table import find_method
-from conset.methods.timetables import time_as
+from conset.methods.phases.balance import balance_loads, phase_lengths, transfer_work_of
+from conset.methods.phases.core import core_arguments, core_resources
+from conset.methods.phases.decreasing import STEPS, temperatures, total_length
+from conset.methods.phases.event_list import time_event_list
+from conset.methods.phases.method import ANY, PORTS
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method
+from conset.methods.phases.timetables import time_as
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 

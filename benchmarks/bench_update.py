@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import conset
 from conset import _core
 from conset.execution.ratio import Ratio
-from conset.runtime.words import machine_word
+from conset.execution.run_time.words import machine_word
 
 CASES = [
     (machine, method)

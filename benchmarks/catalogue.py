@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import conset
+from conset.base.files import replacing
+from conset.base.units import format_time
 from conset.bounds import bound_schedule
-from conset.files import replacing
-from conset.methods.method import Method
-from conset.methods.table import table
+from conset.methods.phases.method import Method
+from conset.methods.phases.table import table
 from conset.schedule.loads import figures
-from conset.units import format_time
 
 OUT = Path(__file__).resolve().parents[1] / "docs/algorithms.md"
 SEEDS = range(10)
@@ -96,7 +96,7 @@ def compiled(method: str, instance: Instance, seed: int) -> conset.Schedule:
 
 
 def source_of(row: Method) -> str:
-    """The file of a method: `src/conset/methods/naive.py`."""
+    """The file of a method: `src/conset/methods/phases/naive.py`."""
     return f"src/{row.schedule.__module__.replace('.', '/')}.py"
 
 

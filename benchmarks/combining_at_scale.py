@@ -3,7 +3,7 @@
     PYTHONPATH=src python benchmarks/combining_at_scale.py [OUT.md]
 
 Complete exchanges and power laws (mean degree 16) of 8 B to 4 KiB, directly and by the best candidate of the cost model
-(`conset.combining.candidates`). `estimate` is that model; `flow` simulates the whole program and the direct exchange,
+(`conset.compilation.combining.candidates`). `estimate` is that model; `flow` simulates the whole program and the direct exchange,
 posted at once, up to `SIMULATED` messages (of 4 KiB up to `MANY` ranks). Complete exchanges on more ranks have more
 messages than paths are made of here (`MADE`); they are left out.
 Beside them what was measured: R. O. Selvitopi and C. Aykanat, "Regularizing irregularly sparse point-to-point
@@ -19,16 +19,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conset import api
-from conset.combining.candidates import Candidate, candidates
-from conset.combining.compile import compile_along
+from conset.base.files import replacing
+from conset.base.units import format_size, format_time
+from conset.compilation.combining.candidates import candidates
+from conset.compilation.combining.compile import compile_along
 from conset.compilation.options import CompileOptions
-from conset.files import replacing
 from conset.machine.spec import parse_machine
+from conset.methods.paths.evaluate import Candidate
 from conset.pattern.spec import parse_pattern
-from conset.program import direct
 from conset.report import style
 from conset.schedule.manifest import Manifest
-from conset.units import format_size, format_time
+from conset.schedule.paths import direct
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-at-scale.md"
 NETWORKS = {1024: "torus:8x8x16", 4096: "torus:16x16x16", 16384: "torus:16x32x32"}

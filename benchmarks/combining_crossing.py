@@ -17,16 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.combining.choose import time_of
-from conset.combining.compile import compile_along
+from conset.base.files import replacing
+from conset.base.units import format_time
+from conset.compilation.combining.choose import time_of
+from conset.compilation.combining.compile import compile_along
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.files import replacing
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
-from conset.program import Paths
 from conset.schedule.manifest import Manifest
-from conset.units import format_time
+from conset.schedule.paths import Paths
 
 OUT = Path(__file__).resolve().parents[1] / "docs/combining-crossing.md"
 SIDES = (4, 6, 8, 10, 12, 16)

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import conset
-from conset.files import replacing
+from conset.base.files import replacing
+from conset.models import Timeline
 from conset.schedule.loads import phase_loads
-from conset.simulation import Timeline
 from conset_papers.conset_iwarp.basic import ALL_TO_ALL, BASICS, SIZES, Basic
 from conset_papers.conset_iwarp.columns import Setting, published, schedule_of
 from conset_papers.conset_iwarp.machine import clocks

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.simulation import Workload
+from conset.models import Workload
 
 
 def random_workload(seed: int) -> tuple[str, Workload]:

@@ -61,8 +61,8 @@ def cell(value: object) -> str:
 
 def methods_table() -> str:
     """A row for each method, linked to what was measured of it."""
-    from conset.methods.table import table as methods
-    from conset.network.topology import Topology
+    from conset.machine.network.topology import Topology
+    from conset.methods.phases.table import table as methods
 
     mesh = Topology.mesh(4, 4)
 
@@ -114,7 +114,7 @@ def pattern_files() -> str:
 
 def families_table() -> str:
     """Networks in words with their parameters."""
-    from conset.network.families.table import COMMON, FAMILIES
+    from conset.machine.network.families.table import COMMON, FAMILIES
 
     rows = [
         (f"`{name}`", f"`{each.name}`", each.help, default(each.default))
@@ -146,7 +146,7 @@ def costs_table() -> str:
 
 def placements_table() -> str:
     """Ways from ranks to nodes."""
-    from conset.placement.place import AUTO, PLACEMENTS, TRIED
+    from conset.methods.placements.place import AUTO, PLACEMENTS, TRIED
 
     rows = [(f"`{name}`", first_line(way)) for name, way in PLACEMENTS.items()]
     rows.append((f"`{AUTO}`", f"the best of identity, {', '.join(TRIED)}, each compiled"))
@@ -211,7 +211,7 @@ def interface_text() -> str:
 
 def write_schemas(folder: Path) -> None:
     """JSON Schemas of conset's own files and of machine files."""
-    from conset.formats.models import FORMS, json_schema
+    from conset.schedule.files.models import FORMS, json_schema
 
     for form in FORMS:
         text = json.dumps(json_schema(form), indent=1)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import ConsetError, ExecutionError
+from conset.base.errors import ConsetError, ExecutionError
 from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
 
 Matrix = NDArray[np.complex128]

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import ConsetError, UsageError
-from conset.files import replacing
+from conset.base.errors import ConsetError, UsageError
+from conset.base.files import replacing
 
 INSIDE, BOUNDARY, TRIANGLES, SEED = 10_000, 1_000, 20_998, 0
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from conset.compilation.options import CompileOptions
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Program, compile_program
-from conset.program.spec import BlockSpec
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 
 MESH = parse_machine("mesh:2x2")

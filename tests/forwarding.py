@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from conset.base.errors import ConsetError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import ConsetError
-from conset.formats.program import document_of_program
-from conset.formats.schedule import document_of
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.program import Paths, Program
 from conset.schedule.document import BundlesDocument, ProgramDocument
+from conset.schedule.files.program import document_of_program
+from conset.schedule.files.schedule import document_of
 from conset.schedule.manifest import Manifest
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
 from conset.verification.program import true_program_figures
 from make_mutants import Mutant, Rng, mutate_schedule, near
 from slow_verifier import bundle_rows

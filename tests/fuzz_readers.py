@@ -32,42 +32,45 @@ from typing import Any, TypeVar
 import numpy as np
 
 from conset import _core
-from conset.calibration.measurements import read_measurements
-from conset.campaign.campaign import read_campaign
+from conset.base.errors import ConsetError, InputError
+from conset.base.flat import PLAN_FILE, read_flat
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import ConsetError, InputError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import read_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.core_program import read_part
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
-from conset.formats.flat import PLAN_FILE, read_flat
-from conset.formats.machine_file import write_machine
-from conset.formats.program import (
-    document_of_program,
-    read_program_document,
-    read_program_file,
-    write_program_document,
-)
-from conset.formats.schedule import read_schedule, write_schedule
-from conset.formats.sniff import sniff
-from conset.formats.timeline import read_record, write_timeline
 from conset.machine.file import read_machine
+from conset.machine.flat_file import write_machine
+from conset.machine.network.graph_files import GRAPH_READERS
 from conset.machine.spec import parse_machine
-from conset.network.graph_files import GRAPH_READERS
+from conset.methods.placements.place import read_placement
+from conset.models import Workload
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.timeline_file import read_record, write_timeline
+from conset.models.trace import read_trace
 from conset.pattern.layout_file import read_layout
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.readers.halo import ghost_layout
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
-from conset.placement.place import read_placement
-from conset.program import Paths, Program, compile_program, read_program
+from conset.schedule.files.program import (
+    document_of_program,
+    read_program_document,
+    read_program_file,
+    write_program_document,
+)
+from conset.schedule.files.schedule import read_schedule, write_schedule
+from conset.schedule.files.sniff import sniff
 from conset.schedule.manifest import Manifest
-from conset.simulation import Workload
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
-from conset.simulation.trace import read_trace
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
+from conset.studies.calibrate.measurements import read_measurements
+from conset.studies.campaign.campaign import read_campaign
 from conset.verification import verify_program
 from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh
 

@@ -8,8 +8,9 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.program import Paths, Program
 from conset.schedule.manifest import Manifest
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
 
 
 def alltoall(ranks: int, size: int = 8) -> Pattern:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from conset.machine.machine import Machine
-from conset.simulation import Timeline, Workload
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Rates, mean_latency, phase_ends
+from conset.models import Timeline, Workload
+from conset.models.settings import Settings
+from conset.models.timeline import Rates, mean_latency, phase_ends
 from conset.verification.timeline.routes import Routes
 
 US = 1e-6

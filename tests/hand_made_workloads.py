@@ -8,7 +8,7 @@ import numpy as np
 
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.simulation import Workload
+from conset.models import Workload
 
 Triple = tuple[int, int, int]
 """(source, target, bytes)."""

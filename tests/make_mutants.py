@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
+from conset.base.errors import ConsetError
 from conset.compilation.options import CompileOptions
-from conset.errors import ConsetError
-from conset.formats.program import document_of_program
-from conset.formats.schedule import document_of
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.models import Timeline, Workload
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.timeline import Rates, mean_latency, phase_ends
 from conset.pattern.pattern import Pattern
-from conset.program import compile_program
-from conset.program.spec import BlockSpec
 from conset.schedule.document import Document, ProgramDocument
+from conset.schedule.files.program import document_of_program
+from conset.schedule.files.schedule import document_of
 from conset.schedule.posting import POSTINGS
-from conset.simulation import Timeline, Workload
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
-from conset.simulation.timeline import Rates, mean_latency, phase_ends
 from conset.verification.program import true_program_figures
 
 MACHINES = (

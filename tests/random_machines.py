@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 
 US = 1e-6

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from conset.machine.machine import Machine
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from hand_made import route
 
 Time = Fraction

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from conset.machine.machine import Machine
-from conset.network.routes import route_links
-from conset.simulation import Workload
-from conset.simulation.flit import flits_of, ports_of
+from conset.machine.network.routes import route_links
+from conset.models import Workload
+from conset.models.flit import flits_of, ports_of
 
 
 def slow_flit(workload: Workload, machine: Machine, lanes: int, depth: int = 8) -> list[int]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conset.machine.machine import Machine
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from slow_max_min import link_width
 from slow_release import ENDED, HEADER, IDLE, Release
 

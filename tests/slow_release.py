@@ -13,9 +13,9 @@ from math import inf, log
 from typing import Any
 
 from conset.machine.machine import Machine
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from conset.schedule.sync import parse_sync
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
 from hand_made import route
 from slow_max_min import max_min, most_alone
 from splitmix import MASK

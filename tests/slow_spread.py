@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from conset.machine.machine import Machine
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 
 Chances = dict[int, Fraction]
 """Link → the chance that a message takes it, or the part of it that does."""

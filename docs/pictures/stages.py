@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from conset.combining.compile import compile_along
-from conset.combining.table import parse_combine, paths_of
-from conset.comparison.stages import compare_stages
+from conset.compilation.combining.compile import compile_along
 from conset.compilation.options import CompileOptions
 from conset.machine.spec import parse_machine
+from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.spec import parse_pattern
 from conset.report.picture_stages import picture_message
 from conset.report.style import save
 from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_title
 from conset.schedule.manifest import Manifest
+from conset.studies.compare.stages import compare_stages
 
 NAIVE = CompileOptions(method="naive")
 

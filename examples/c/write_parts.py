@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 import conset
-from conset.files import replacing
+from conset.base.files import replacing
 
 if __name__ == "__main__":
     layout, out = sys.argv[1:]

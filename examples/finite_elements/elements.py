@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

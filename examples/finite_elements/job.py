@@ -16,9 +16,9 @@ from problem import Problem
 from solve import CONSET, KEPT, MOST, TIMED, Gathered, Shares, collect, distributed, measure, solve
 
 import conset
-from conset.errors import ConsetError
+from conset.base.errors import ConsetError
+from conset.base.files import replacing
 from conset.execution.measured_job import abort
-from conset.files import replacing
 from conset.pattern.layout import Layout
 
 LAYOUT, SCHEDULE, ARRAYS, RESULT = "layout.npz", "halo.json", "result.npz", "result.json"

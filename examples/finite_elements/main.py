@@ -18,7 +18,7 @@ from pathlib import Path
 # ranks compute side by side: threads of NumPy's library would take each other's cores; it looks when it is loaded
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from conset.errors import ConsetError, InputError
+from conset.base.errors import ConsetError, InputError
 from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from elements import REFERENCES
 from numpy.typing import NDArray
 
-from conset.errors import InputError
-from conset.files import replacing
+from conset.base.errors import InputError
+from conset.base.files import replacing
 
 TEXT_MESHES = ("m11k", "c10k", "c100k", "q20k")
 _DIMENSION = {"triangle": 2, "quad": 2, "tetra": 3, "hexahedron": 3}

@@ -19,7 +19,7 @@ from meshes import Mesh
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from numpy.typing import NDArray
 
-from conset.files import replacing
+from conset.base.files import replacing
 
 _SHARES = (
     ("product_s", "product", "#4c72b0"),

@@ -13,7 +13,7 @@ from matrix import Part
 from meshes import Mesh
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.pattern.layout import Layout
 
 

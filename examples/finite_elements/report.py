@@ -12,7 +12,7 @@ from problem import Problem
 from solve import solve_on_one
 
 import conset
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 
 ITERATES_APART = 1e-10
 """Largest difference of the first iterates from one rank's, relative to the largest value."""

@@ -69,8 +69,8 @@ Errors, each of one line:
 
 from __future__ import annotations
 
-from conset.notebook import load_forms_by
-from conset.version import VERSION as __version__  # noqa: N811
+from conset.base.notebook import load_forms_by
+from conset.base.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False  # nothing is imported here: the command line begins with this module, before it hears Ctrl-C
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ if TYPE_CHECKING:
         verify,
         write,
     )
-    from conset.bounds.bounds import Bounds
-    from conset.comparison.rows import Comparison
-    from conset.comparison.times import Timing
-    from conset.errors import (  # fmt: skip
+    from conset.base.errors import (  # fmt: skip
         ArgumentError,
         ConsetError,
         ExecutionError,
@@ -101,6 +98,7 @@ if TYPE_CHECKING:
         UsageError,
         VerificationError,
     )
+    from conset.bounds.bounds import Bounds
     from conset.execution.comm_plan import CommPlan
     from conset.execution.connection import Connection
     from conset.execution.exchange import Exchange
@@ -108,20 +106,22 @@ if TYPE_CHECKING:
     from conset.execution.open_program import OpenProgram
     from conset.execution.opening import program_open
     from conset.execution.plan import Plan
+    from conset.execution.run_time.init import alltoallv_init, neighbor_alltoallv_init
     from conset.inputs import load_machine, load_pattern, partition, read_layout
     from conset.machine.costs import Costs
     from conset.machine.limits import Limits
     from conset.machine.machine import Machine
-    from conset.network.routing import Routing
-    from conset.network.topology import Topology
+    from conset.machine.network.routing import Routing
+    from conset.machine.network.topology import Topology
+    from conset.models.timeline import Timeline
+    from conset.models.workload import Workload
     from conset.pattern.layout import Layout, Partition
     from conset.pattern.pattern import Pattern
-    from conset.runtime.init import alltoallv_init, neighbor_alltoallv_init
-    from conset.runtime.job import RunTimeResult
     from conset.schedule.linkage import Guarantees
     from conset.schedule.schedule import Schedule
-    from conset.simulation.timeline import Timeline
-    from conset.simulation.workload import Workload
+    from conset.studies.compare.rows import Comparison
+    from conset.studies.compare.times import Timing
+    from conset.studies.run_time.job import RunTimeResult
     from conset.verification.verification import Verification
 
 _HOMES = {
@@ -133,17 +133,17 @@ _HOMES = {
         "conset.api",
     ),
     **dict.fromkeys(("load_machine", "load_pattern", "partition", "read_layout"), "conset.inputs"),
-    **dict.fromkeys(("alltoallv_init", "neighbor_alltoallv_init"), "conset.runtime.init"),
+    **dict.fromkeys(("alltoallv_init", "neighbor_alltoallv_init"), "conset.execution.run_time.init"),
     **dict.fromkeys(
         (
             "ArgumentError", "ConsetError", "ExecutionError", "InputError", "MissingExtraError", "NoScheduleError",
             "UsageError", "VerificationError",
         ),
-        "conset.errors",
+        "conset.base.errors",
     ),
     "Bounds": "conset.bounds.bounds",
     "CommPlan": "conset.execution.comm_plan",
-    "Comparison": "conset.comparison.rows",
+    "Comparison": "conset.studies.compare.rows",
     "Connection": "conset.execution.connection",
     "Costs": "conset.machine.costs",
     "Exchange": "conset.execution.exchange",
@@ -155,15 +155,15 @@ _HOMES = {
     "Partition": "conset.pattern.layout",
     "Pattern": "conset.pattern.pattern",
     "Plan": "conset.execution.plan",
-    "Routing": "conset.network.routing",
+    "Routing": "conset.machine.network.routing",
     "RunResult": "conset.execution.job",
-    "RunTimeResult": "conset.runtime.job",
+    "RunTimeResult": "conset.studies.run_time.job",
     "Schedule": "conset.schedule.schedule",
-    "Timeline": "conset.simulation.timeline",
-    "Timing": "conset.comparison.times",
-    "Topology": "conset.network.topology",
+    "Timeline": "conset.models.timeline",
+    "Timing": "conset.studies.compare.times",
+    "Topology": "conset.machine.network.topology",
     "Verification": "conset.verification.verification",
-    "Workload": "conset.simulation.workload",
+    "Workload": "conset.models.workload",
     "program_open": "conset.execution.opening",
 }  # fmt: skip
 

@@ -20,31 +20,31 @@ from typing import TYPE_CHECKING, Literal, cast, overload
 from numpy.typing import ArrayLike
 
 from conset import inputs
-from conset.arguments import python_interface
+from conset.base.arguments import python_interface
+from conset.base.errors import UsageError
+from conset.base.stopping import keyboard_interrupts
 from conset.compilation.options import AUTO, BOUNDED_BY, CompileOptions, effective_limits
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import UsageError
 from conset.inputs import MachineLike, PatternLike, load_machine, load_pattern
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
-from conset.stopping import keyboard_interrupts
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
     from conset.bounds import Bounds
     from conset.bounds.problem import OrderKept, Routes
-    from conset.comparison import Comparison, Timing
     from conset.execution.comm_plan import CommPlan
     from conset.execution.job import RunResult
     from conset.execution.plan import Plan
-    from conset.program import Program
-    from conset.runtime.job import RunTimeResult
+    from conset.models import Timeline, Workload
     from conset.schedule.linkage import Guarantees
-    from conset.simulation import Timeline, Workload
+    from conset.schedule.program import Program
+    from conset.studies.compare import Comparison, Timing
+    from conset.studies.run_time.job import RunTimeResult
     from conset.verification import Verification
 
 __all__ = [
@@ -178,7 +178,7 @@ def compile(
     traffic = inputs.pattern_on(pattern, target, ranks_per_node, seed)
     if combine == "none":
         return compile_pattern(traffic, target, options)
-    from conset.combining.choose import compile_combined
+    from conset.compilation.combining.choose import compile_combined
 
     return compile_combined(traffic, target, options, combine).program
 
@@ -186,7 +186,7 @@ def compile(
 @python_interface
 def read(path: str | Path) -> Schedule | Program:
     """The schedule or program in a file; raises InputError where there is none."""
-    from conset.formats.program import read_schedule_or_program
+    from conset.schedule.files.program import read_schedule_or_program
 
     return read_schedule_or_program(path)
 
@@ -194,8 +194,8 @@ def read(path: str | Path) -> Schedule | Program:
 @python_interface
 def write(schedule: Schedule | Program, path: str | Path) -> None:
     """Writes a schedule, `.json` for people, `.npz` for size, or a program, `.json`; raises UsageError otherwise."""
-    from conset.formats.program import document_of_program, write_program_document
-    from conset.formats.schedule import write_schedule
+    from conset.schedule.files.program import document_of_program, write_program_document
+    from conset.schedule.files.schedule import write_schedule
 
     if isinstance(schedule, Schedule):
         write_schedule(schedule, Path(path))
@@ -215,10 +215,10 @@ def verify(schedule: Schedule | Program | str | Path, *, window: int | None = No
         UsageError: the window is below 1, or that of a program.
         InputError: no such file, or its machine cannot be built.
     """
-    from conset.formats.program import document_of_program, read_program_document
-    from conset.formats.schedule import read_document
-    from conset.formats.sniff import sniff
-    from conset.program import Program
+    from conset.schedule.files.program import document_of_program, read_program_document
+    from conset.schedule.files.schedule import read_document
+    from conset.schedule.files.sniff import sniff
+    from conset.schedule.program import Program
     from conset.verification import verify_document, verify_program, verify_schedule
 
     if isinstance(schedule, Schedule):
@@ -252,8 +252,9 @@ def guarantees(schedule: Schedule | Program | str | Path) -> Guarantees | list[G
     Raises:
         InputError: no such file, or not one of a schedule or program.
     """
-    from conset.program import Program, program_guarantees
+    from conset.schedule.guarantees import program_guarantees
     from conset.schedule.linkage import guarantees as of_schedule
+    from conset.schedule.program import Program
 
     found = read(schedule) if isinstance(schedule, str | Path) else schedule
     if not isinstance(found, Program):
@@ -304,7 +305,7 @@ def bound(
     """
     from conset.bounds import bound as bound_pattern
     from conset.bounds import bound_schedule
-    from conset.methods.table import find_method
+    from conset.methods.phases.table import find_method
 
     if isinstance(pattern, Schedule):
         if machine is not None:
@@ -338,8 +339,9 @@ def predict(
     Raises:
         UsageError: an unknown policy or model. InputError: the schedule does not fit the other machine.
     """
-    from conset.comparison.times import time_schedule
-    from conset.program import Program, chained
+    from conset.schedule.chained import chained
+    from conset.schedule.program import Program
+    from conset.studies.compare.times import time_schedule
 
     whole = chained(schedule) if isinstance(schedule, Program) else schedule
     return time_schedule(whole, sync=sync, machine=None if machine is None else load_machine(machine), by=by)
@@ -387,12 +389,13 @@ def simulate(
         UsageError: no machine, an unknown model or policy, a number out of range.
         InputError: what is sent does not fit machine or model. NoScheduleError: it would never end.
     """
-    from conset.prediction.evaluate import retarget
-    from conset.program import Program, chained
-    from conset.simulation import Workload
-    from conset.simulation.settings import Settings
-    from conset.simulation.table import find_model
-    from conset.simulation.trace import read_trace
+    from conset.models import Workload
+    from conset.models.formula.evaluate import retarget
+    from conset.models.settings import Settings
+    from conset.models.table import find_model
+    from conset.models.trace import read_trace
+    from conset.schedule.chained import chained
+    from conset.schedule.program import Program
 
     target = None if machine is None else load_machine(machine)
     if isinstance(what, Program):
@@ -463,7 +466,7 @@ def compare(
     Raises:
         UsageError: an unknown method, policy, model or ranking. InputError: no method applies.
     """
-    from conset.comparison import check_by, compare_pairs, merged
+    from conset.studies.compare import check_by, compare_pairs, merged
 
     check_by(by)
     policies = inputs.policies_of(methods, sync)
@@ -544,7 +547,7 @@ def plan(
 
 def _plan(schedule: Schedule | Program | str | Path, sync: str | None, in_flight: InFlight | None) -> Plan:
     from conset.execution.planner import plan_program, plan_schedule
-    from conset.program import Program
+    from conset.schedule.program import Program
 
     found = read(schedule) if isinstance(schedule, str | Path) else schedule
     if isinstance(found, Program):
@@ -579,7 +582,7 @@ def run(
         VerificationError: the plan would not end. ExecutionError: a rank died or a deadline passed.
     """
     from conset.execution.job import run_program, run_schedule
-    from conset.program import Program
+    from conset.schedule.program import Program
 
     found = read(schedule) if isinstance(schedule, str | Path) else schedule
     if isinstance(found, Program):
@@ -629,9 +632,9 @@ def run_at_run_time(
             or the pattern cannot have. InputError: sizes or ranks do not fit. ExecutionError: a rank died or a deadline
             passed.
     """
-    from conset.runtime.job import COMPARED, RunTimeResult, measure_job
-    from conset.runtime.predicted import predict_costs
-    from conset.runtime.scaled import scaled_machine
+    from conset.studies.run_time.job import COMPARED, RunTimeResult, measure_job
+    from conset.studies.run_time.predicted import predict_costs
+    from conset.studies.run_time.scaled import scaled_machine
 
     target = load_machine(machine)
     names = COMPARED if methods is None else tuple(name.strip() for name in inputs.listed(methods))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from conset.arguments import python_interface
-from conset.arrays import check_range, frozen_ints
-from conset.errors import InputError, UsageError
+from conset.base.arguments import python_interface
+from conset.base.arrays import check_range, frozen_ints
+from conset.base.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.topology import Topology
 from conset.machine.spec import machine_of_topology, parse_machine
-from conset.network.topology import Topology
 from conset.pattern.layout import Layout, Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_partition, parse_pattern
@@ -144,9 +144,9 @@ def policies_of(methods: str | Sequence[str] | None, sync: str | Sequence[str] |
     Raises:
         UsageError: an unknown method or policy, no method, or a policy for a method that is not compared.
     """
-    from conset.comparison.policies import parse_policies
     from conset.compilation.options import AUTO
-    from conset.methods.table import find_method, table
+    from conset.methods.phases.table import find_method, table
+    from conset.studies.compare.policies import parse_policies
 
     names = [*table()] if methods is None else [name.strip() for name in listed(methods)]
     if not names:

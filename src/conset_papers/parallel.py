@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from conset import _core
-from conset.stopping import workers
+from conset.base.stopping import workers
 
 THREADS = 2
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conset.errors import InputError
-from conset.files import replacing
+from conset.base.errors import InputError
+from conset.base.files import replacing
+from conset.base.units import count_of
 from conset.report.markdown import plain, table_markdown
 from conset.report.style import save
-from conset.units import count_of
 from conset_papers.item import BASES, Item, Picture, Table, Value
 from conset_papers.table import slug
 

@@ -15,7 +15,7 @@ Network namespaces are nodes, rate-limited virtual wires or switches in user spa
 
 from __future__ import annotations
 
-from conset.errors import UnavailableError
+from conset.base.errors import UnavailableError
 from conset_testbed.access import Permission, check
 from conset_testbed.beds import Bed, bed
 from conset_testbed.settings import FABRICS, Fabric, Settings

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conset.errors import ConsetError
+from conset.base.errors import ConsetError
 from conset_testbed.access import error_object, prepare, probe
 
 
@@ -27,7 +27,7 @@ def _up(text: str, pipe: str) -> dict[str, Any]:
 
 
 def _down(name: str) -> dict[str, Any]:
-    from conset.errors import UnavailableError
+    from conset.base.errors import UnavailableError
     from conset_testbed.lifecycle import remove
 
     done = remove(name)

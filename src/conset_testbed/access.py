@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conset.errors import ConsetError, UnavailableError
+from conset.base.errors import ConsetError, UnavailableError
 
 STATE = "CONSET_TESTBED_STATE"
 """In the environment of processes inside a user namespace: where beds are written down."""
@@ -140,7 +140,7 @@ def error_object(error: ConsetError) -> dict[str, Any]:
 
 
 def _error_of(found: dict[str, Any]) -> ConsetError:
-    from conset import errors
+    from conset.base import errors
 
     kind = getattr(errors, found["class"], ConsetError)
     error: ConsetError = kind(found["error"])

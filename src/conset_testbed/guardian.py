@@ -8,7 +8,7 @@ import subprocess
 import time
 from contextlib import suppress
 
-from conset.errors import ConsetError
+from conset.base.errors import ConsetError
 from conset_testbed.access import environment, inside_command
 from conset_testbed.state import bed_folder, bed_names, read_bed, read_pid
 

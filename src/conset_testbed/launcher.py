@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.execution.leftovers import HeldFile, held_files, remove_files
 from conset_testbed import addresses as a
 from conset_testbed import namespaces as ns

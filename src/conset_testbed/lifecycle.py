@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.machine.spec import parse_machine
 from conset_testbed import addresses as a
 from conset_testbed import commands

@@ -7,8 +7,8 @@ import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from conset.errors import InputError, UsageError, unknown_name
-from conset.units import parse_rate, parse_size
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.units import parse_rate, parse_size
 
 MAX_TTL_S = 7200.0
 DEFAULT_TTL_S = 900.0

@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
-from conset.network.routes import route_links
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.base.errors import InputError
+from conset.machine.network.routes import route_links
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 
 MAX_ENDPOINTS = 1024
 MAX_NODES = 2048

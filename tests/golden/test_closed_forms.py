@@ -21,14 +21,14 @@ import pytest
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.models.formula import predict
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
 from hand_made import graph_of
 from slow_networks import slow
 

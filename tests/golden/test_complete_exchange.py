@@ -16,8 +16,8 @@ import pytest
 from conset import _core
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.bounded import box_of, schedule_bounded
-from conset.methods.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.bounded import box_of, schedule_bounded
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule

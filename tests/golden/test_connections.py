@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from conset.machine.limits import Limits
+from conset.machine.network.routes import route_nodes
+from conset.machine.network.routing import Routing
 from conset.machine.spec import parse_machine
-from conset.methods.connection_routers.task import Task
-from conset.methods.connections import schedule_connections
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.network.routes import route_nodes
-from conset.network.routing import Routing
+from conset.methods.phases.connection_routers.task import Task
+from conset.methods.phases.connections import schedule_connections
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.placements.place import place
 from conset.pattern.spec import parse_pattern
-from conset.placement.place import place
 from conset.schedule.linkage import number_channels
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from conset.machine.spec import parse_machine
-from conset.simulation import Timeline, Workload
-from conset.simulation.flit import simulate_flit
+from conset.models import Timeline, Workload
+from conset.models.flit import simulate_flit
 
 Message = tuple[int, int, int, int, tuple[int, ...]]
 OPTIONS = ",tie=plus,link=16GB/s,flit=16"

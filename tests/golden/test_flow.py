@@ -20,9 +20,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from conset.simulation import Workload
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
+from conset.models import Workload
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
 from hand_made_workloads import cycles_machine
 
 SLOW = {("W4", "all")}

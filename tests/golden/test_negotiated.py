@@ -13,9 +13,9 @@ from conset.bounds import bound_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.negotiated import LINKS, items_of, negotiate
-from conset.methods.problem import Problem, Routes, SearchOptions
-from conset.methods.table import find_method
+from conset.methods.phases.negotiated import LINKS, items_of, negotiate
+from conset.methods.phases.problem import Problem, Routes, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import figures
 from conset.schedule.schedule import Schedule

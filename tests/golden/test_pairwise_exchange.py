@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.machine.spec import parse_machine
-from conset.methods.pairwise_exchange import gen_contention, pex_contention, text_gen_contention
+from conset.methods.phases.pairwise_exchange import gen_contention, pex_contention, text_gen_contention
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Problem, SearchOptions
-from conset.methods.table import find_method
+from conset.methods.phases.problem import Problem, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 

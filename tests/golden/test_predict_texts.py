@@ -8,8 +8,8 @@ import pytest
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine, with_settings
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 
 CLOCK_S = 50e-9

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import conset
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.machine.preset import preset
 from conset.machine.record import machine_of_record, same_machine
 from conset.machine.spec import TODAY, parse_machine, with_settings

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import conset
+from conset.models import Workload
 from conset.report.style import save
-from conset.simulation import Workload
 from conset_papers import find_rows
 from conset_papers.bokhari_nicol import (
     assumptions,

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from conset import _core
 from conset.machine.spec import parse_machine
-from conset.methods.core import core_arguments, core_resources
-from conset.methods.decreasing import STEPS, temperatures, total_length
-from conset.methods.event_list import time_event_list
-from conset.methods.method import ANY, PORTS
-from conset.methods.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.core import core_arguments, core_resources
+from conset.methods.phases.decreasing import STEPS, temperatures, total_length
+from conset.methods.phases.event_list import time_event_list
+from conset.methods.phases.method import ANY, PORTS
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.pattern.spec import parse_pattern
 
 SIZES = {"uniform": "uniform(1,1000)", "logn": "lognormal(1000,1)", "fem": "log-uniform(10,2000)"}

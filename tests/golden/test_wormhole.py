@@ -16,10 +16,10 @@ import pytest
 
 import conset
 from conset.machine.spec import parse_machine
+from conset.models.settings import Settings
+from conset.models.workload import Workload
+from conset.models.wormhole import simulate_wormhole
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
-from conset.simulation.wormhole import simulate_wormhole
 
 SLICE_MS = {
     4: {1: 15.68, 2: 10.52, 4: 7.72, 8: 6.47, 16: 6.12},

@@ -11,8 +11,8 @@ import pytest
 
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 

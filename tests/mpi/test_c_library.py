@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.c_library import CLibrary, find_c_library
+from conset.base.c_library import CLibrary, find_c_library
+from conset.base.version import VERSION
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.execution.connection_entries import connection_entries
@@ -23,7 +24,6 @@ from conset.execution.planner import plan_schedule
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.version import VERSION
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

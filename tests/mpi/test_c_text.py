@@ -12,14 +12,14 @@ import pytest
 import conset
 from c_programs import compile_program, run_program
 from conset.compilation.options import CompileOptions
+from conset.compilation.programs.compile import compile_program as compile_blocks
+from conset.compilation.programs.spec import BlockSpec
 from conset.execution.c_program import CProgramHead, write_c_program
 from conset.execution.connection_entries import connection_entries
 from conset.execution.plan_file import write_plan_file
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.program import Program
-from conset.program import compile_program as compile_blocks
-from conset.program.spec import BlockSpec
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

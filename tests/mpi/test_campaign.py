@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conset.campaign.campaign import campaign_of
-from conset.campaign.run import read_results, run_campaign
-from conset.errors import VerificationError
+from conset.base.errors import VerificationError
+from conset.studies.campaign.campaign import campaign_of
+from conset.studies.campaign.run import read_results, run_campaign
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 PROGRAMS = Path(__file__).parent / "programs"
@@ -49,8 +49,8 @@ def test_a_measured_campaign(tmp_path: Path) -> None:
 
 
 def test_wrong_bytes_end_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    from conset.campaign import measure
     from conset.execution import paired_job
+    from conset.studies.campaign import measure
 
     def tampered(*arguments: object, **named: object) -> object:
         return paired_job.run_paired(*arguments, **named, entry=(str(PROGRAMS / "tampered_paired.py"),))  # type: ignore[arg-type]

@@ -14,9 +14,9 @@ import pytest
 
 import conset
 import conset_testbed
+from conset.base.errors import ConsetError
 from conset.cli.examples import EXAMPLES
 from conset.cli.main import run
-from conset.errors import ConsetError
 from conset_testbed import beds
 from example_inputs import write_inputs
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import run
-from conset.formats.schedule import write_schedule
+from conset.schedule.files.schedule import write_schedule
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

@@ -11,8 +11,7 @@ import conset
 from conset.execution.connection_entries import connection_entries
 from conset.execution.launcher import JobEnd, find_launcher, start_job
 from conset.execution.plan_file import write_plan_file
-from conset.program import Program
-from conset.program.program import Stage
+from conset.schedule.program import Program, Stage
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 from conset.execution.job import run_plan
 from conset.execution.leftovers import HeldFile, Process, kill_processes, noted_files, processes_under, remove_files
 from conset.execution.planner import plan_schedule
-from conset.formats.schedule import write_schedule
+from conset.schedule.files.schedule import write_schedule
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

@@ -15,9 +15,9 @@ from conset.execution.plan import Plan
 from conset.execution.planner import plan_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import with_settings
-from conset.network.routing import Routing
-from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.posting import most_posted
 from conset.schedule.schedule import Schedule

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import conset
-from conset.errors import ExecutionError, UsageError
+from conset.base.errors import ExecutionError, UsageError
+from conset.base.progress import share_of, works
 from conset.execution.job import VARIANTS, run_plan, run_schedule
 from conset.execution.launcher import explain_end, find_launcher, start_job
 from conset.execution.planner import plan_schedule
-from conset.progress import share_of, works
 from conset.schedule.schedule import Schedule
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

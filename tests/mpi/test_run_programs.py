@@ -11,15 +11,17 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.execution.job import VARIANTS, run_plan, run_program
 from conset.execution.launcher import find_launcher, start_job
 from conset.execution.planner import plan_baseline, plan_program
-from conset.formats.program import document_of_program, write_program_document
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Program, chained, compile_program
-from conset.program.spec import BlockSpec
+from conset.schedule.chained import chained
+from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.program import Program
 from hand_made_programs import box, forwarding, random_paths, random_pattern
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import conset
-from conset.runtime.job import measure_job
+from conset.studies.run_time.job import measure_job
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

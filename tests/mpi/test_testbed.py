@@ -15,8 +15,8 @@ from contextlib import suppress
 import pytest
 
 import conset_testbed
+from conset.base.errors import ConsetError, UsageError
 from conset.cli.main import run
-from conset.errors import ConsetError, UsageError
 from conset_testbed import beds
 from conset_testbed import namespaces as ns
 from conset_testbed.access import state_folder

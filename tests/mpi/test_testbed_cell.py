@@ -13,7 +13,7 @@ import pytest
 
 import conset
 import conset_testbed
-from conset.errors import ConsetError, ExecutionError, UnavailableError
+from conset.base.errors import ConsetError, ExecutionError, UnavailableError
 from conset_testbed import beds
 
 NAME = f"c{os.getpid()}"

@@ -14,8 +14,8 @@ import pytest
 from c_programs import compile_program, run_program
 from conset.cli.main import run
 from conset.execution.launcher import find_launcher, start_job
-from conset.formats.program import read_program_file
-from conset.program import Program
+from conset.schedule.files.program import read_program_file
+from conset.schedule.program import Program
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'conset[mpi]'")
 

@@ -19,11 +19,11 @@ from conset.bounds import bound_schedule
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routes import route_links, route_nodes
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routes import route_links, route_nodes
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
 from conset.schedule.loads import chosen_links, phase_loads
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
@@ -159,7 +159,7 @@ class Used:
 
 
 class ByHand:
-    """The formulas of `conset.prediction.policies`, with a dictionary of resources."""
+    """The formulas of `conset.models.formula.policies`, with a dictionary of resources."""
 
     def __init__(self, schedule: Schedule, sync: str) -> None:
         self.schedule, self.policy, self.costs = schedule, parse_sync(sync), schedule.machine.costs

@@ -14,19 +14,22 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from conset.base.errors import InputError, NoScheduleError
 from conset.bounds import bound_stages, bound_volume
+from conset.bounds.programs import bound_program
 from conset.bounds.stages import least_maxima, symmetric_sums
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed
-from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.program import Paths, Program, bound_program, chained
+from conset.schedule.chained import chained
 from conset.schedule.manifest import Manifest
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
-from conset.simulation.workload import Workload
 from random_machines import POLICIES, machines, patterns
 
 CLOSE = 1e-9

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError, NoScheduleError
 from conset.bounds import Bounds, bound, bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.table import find_method, table
+from conset.methods.phases.table import find_method, table
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from conset.base.errors import InputError, NoScheduleError
 from conset.bounds import bound_for_model, bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
-from conset.simulation.workload import Workload
 from random_machines import POLICIES, machines, patterns
 
 METHODS = ("naive", "first-fit", "bounded", "coloring", "connections", "decreasing", "half-duplex", "birkhoff")

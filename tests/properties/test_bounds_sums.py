@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conset.bounds import sums as fast
 from conset.bounds.problem import BoundProblem
 from conset.machine.limits import Limits
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import parse_sync
 from random_machines import MB, POLICIES, SIZES_B, TOPOLOGIES, machines

@@ -8,10 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.combining import factorisations, matched_cells, multiphase, node_aware, radix, virtual_grid
 from conset.machine.spec import parse_machine
+from conset.methods.paths import multiphase, node_aware, virtual_grid
+from conset.methods.paths.multiphase import factorisations, matched_cells, radix
 from conset.pattern.pattern import Pattern
-from conset.program import Paths
+from conset.schedule.paths import Paths
 
 NETWORKS = ("mesh:2x3x4", "torus:4x6", "hypercube:4", "ring:12", "crossbar:24", "mesh:24")
 

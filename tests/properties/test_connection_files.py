@@ -10,11 +10,11 @@ import pytest
 
 from block_programs import program_of_blocks, split_schedule
 from conset import _core
-from conset.errors import InputError
+from conset.base.errors import InputError
+from conset.base.flat import PLAN_FILE, read_flat, write_flat
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
 from conset.execution.core_program import read_part
 from conset.execution.plan_file import write_plan_file
-from conset.formats.flat import PLAN_FILE, read_flat, write_flat
 from malformed import spoiled
 
 SPOILED = 400

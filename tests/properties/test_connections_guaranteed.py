@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.models.connections import simulate_connections
+from conset.models.open_tables import Services, default_queue
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.linkage import full_latency_s, guarantees
 from conset.schedule.schedule import Schedule
-from conset.simulation.connections import simulate_connections
-from conset.simulation.open_tables import Services, default_queue
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
 
 US, MB = 1e-6, 1e6
 TOPOLOGIES = (Topology.mesh(4), Topology.torus(4, 3), Topology.ring(6), Topology.hypercube(3), Topology.mesh(2, 3))

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from conset.errors import NoScheduleError
+from conset.base.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
-from conset.simulation.connections import simulate_connections
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.models.connections import simulate_connections
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from conset.verification.timeline.check import check_timeline
 from slow_connections import Slow
 

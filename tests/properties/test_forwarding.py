@@ -12,8 +12,8 @@ import pytest
 
 import conset.verification.forwarding as forwarding_check
 import conset.verification.program as program_check
-from conset.formats.program import document_of_program, read_program_document, to_program, write_program_document
 from conset.machine.spec import parse_machine
+from conset.schedule.files.program import document_of_program, read_program_document, to_program, write_program_document
 from conset.verification import verify_program
 from forwarding import forwarding, forwarding_mutants, paths_of, program_of
 from make_mutants import Mutant

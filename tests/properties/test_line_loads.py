@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conset import _core
-from conset.network.routes import core_network, route_links, route_nodes
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routes import core_network, route_links, route_nodes
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 
 BOXES = (
     Topology.mesh(16), Topology.mesh(9, 4), Topology.mesh(1, 12, 2), Topology.mesh(5, 4, 3), Topology.ring(12),

@@ -14,26 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import conset
+from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError
-from conset.formats.program import document_of_program, read_program_document, write_program_document
-from conset.formats.schedule import read_schedule, write_schedule
-from conset.formats.timeline import read_record, write_timeline
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.file import machine_from_object
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine, with_mode
+from conset.machine.network.topology import Topology
 from conset.machine.record import machine_of_record, same_machine
 from conset.machine.spec import parse_machine, with_settings
 from conset.machine.words import ALIASES, WORDS
-from conset.network.topology import Topology
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.timeline_file import read_record, write_timeline
+from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
-from conset.program import compile_program
-from conset.program.spec import BlockSpec
 from conset.schedule.document import machine_of
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
+from conset.schedule.files.program import document_of_program, read_program_document, write_program_document
+from conset.schedule.files.schedule import read_schedule, write_schedule
 from conset.verification import verify_program
 from hand_made import machine_on
 

@@ -12,18 +12,18 @@ import pytest
 
 import conset
 from conset import _core
-from conset.combining.mixed import merged, padded
-from conset.errors import ConsetError
+from conset.base.errors import ConsetError
 from conset.execution.connection_entries import connection_entries
 from conset.execution.opening import rank_entries, to_core
 from conset.execution.plan import Copies, Needs, Operations, Plan
 from conset.execution.rank_plan import RankPlan
 from conset.machine.spec import parse_machine
-from conset.program import direct
+from conset.methods.paths.mixed import merged, padded
+from conset.models import Workload
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.schedule.paths import direct
 from conset.schedule.sync import parse_sync
-from conset.simulation import Workload
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
 from malformed import spoiled
 
 FUNCTIONS = [name for name in dir(_core) if type(getattr(_core, name)) is type(_core.count_loads)]

@@ -13,22 +13,22 @@ import numpy as np
 import pytest
 
 import conset
-from conset.errors import ConsetError
-from conset.formats.schedule import document_of
+from conset.base.errors import ConsetError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.graph_files import read_edge_list
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.graph_files import read_edge_list
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.models import Workload
+from conset.models.settings import Settings
+from conset.models.table import MODELS
 from conset.pattern.pattern import Pattern
 from conset.report.html import schedule_html
+from conset.schedule.files.schedule import document_of
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.simulation import Workload
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
 from conset.verification import verify_schedule
 from malformed import NUMBERS, spoiled
 

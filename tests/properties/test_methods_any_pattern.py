@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_links, route_nodes
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.table import find_method, table
-from conset.network.routes import route_links, route_nodes
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

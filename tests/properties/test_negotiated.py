@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_links, route_nodes
 from conset.machine.spec import parse_machine
-from conset.methods.negotiated import FIXED, items_of, negotiate
-from conset.methods.problem import Problem, SearchOptions
-from conset.network.routes import route_links, route_nodes
+from conset.methods.phases.negotiated import FIXED, items_of, negotiate
+from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from splitmix import MASK, Splitmix
 

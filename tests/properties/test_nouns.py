@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
 import conset
-from conset.arrays import ValueObject, same_value
+from conset.base.arrays import ValueObject, same_value
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.methods.problem import Problem
-from conset.methods.table import find_method
-from conset.network.graph_files import read_edge_list
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.graph_files import read_edge_list
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.methods.phases.problem import Problem
+from conset.methods.phases.table import find_method
+from conset.models import Workload
 from conset.pattern.pattern import Pattern
-from conset.simulation import Workload
 
 
 def _graph() -> Topology:

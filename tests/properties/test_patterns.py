@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 from conset.pattern.generators.table import GENERATORS
 from conset.pattern.readers.partition import Cells, dual_graph
 from conset.pattern.spec import parse_pattern, parse_sizes, split_options

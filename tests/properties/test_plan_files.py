@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import conset
 from conset import _core
+from conset.base.flat import PLAN_FILE, read_flat, write_flat
 from conset.execution.plan import Plan
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
 from conset.execution.rank_plan import RankPlan
-from conset.formats.flat import PLAN_FILE, read_flat, write_flat
 from hand_made_orders import ordered_schedule
 from hand_made_programs import forwarding, random_paths, random_pattern
 

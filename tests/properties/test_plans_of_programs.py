@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from conset.errors import VerificationError
+from conset.base.errors import VerificationError
 from conset.execution.delivery import check_delivery
 from conset.execution.plan import Plan
 from conset.execution.planner import plan_baseline, plan_program
 from conset.pattern.pattern import Pattern
-from conset.program import Program
+from conset.schedule.program import Program
 from hand_made_programs import forwarding, random_paths, random_pattern
 from slow_exchange import buffers_of, slow_exchange
 

@@ -10,20 +10,22 @@ from hypothesis import assume, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from conset.base.errors import NoScheduleError
 from conset.compilation.options import CompileOptions
-from conset.errors import NoScheduleError
-from conset.formats.program import document_of_program
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.models.connections import simulate_connections
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.program import Program, compile_program, program_guarantees
-from conset.program.spec import BlockSpec
+from conset.schedule.files.program import document_of_program
+from conset.schedule.guarantees import program_guarantees
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.simulation.connections import simulate_connections
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
 from conset.verification import verify_program
 
 MACHINES = (

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError, NoScheduleError
 from conset.compilation.auto import choose_schedule
 from conset.compilation.candidates import candidates, contentions
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_by, compile_pattern
 from conset.compilation.ranking import BLOCKING, EQUAL, end_time, settings_of
 from conset.compilation.trial import Base, allowed_policies
-from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern

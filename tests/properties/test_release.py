@@ -13,12 +13,12 @@ from hypothesis import assume, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from conset.errors import NoScheduleError
+from conset.base.errors import NoScheduleError
 from conset.machine.machine import Machine
-from conset.network.topology import Topology
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
+from conset.machine.network.topology import Topology
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from hand_made import graph_of
 from random_machines import TOPOLOGIES, machines
 from slow_networks import slow

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import conset
-from conset.errors import ConsetError
+from conset.base.errors import ConsetError
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
 from conset.machine.spec import parse_machine
-from conset.network.routing import Routing
-from conset.simulation import Workload
-from conset.simulation.needs import partners
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
+from conset.models import Workload
+from conset.models.needs import partners
+from conset.models.settings import Settings
+from conset.models.table import MODELS
 from conset.verification.timeline.check import check_timeline
 from hand_made import graph_of
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 from conset.verification import verify_document
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.walks import BoxWalk, CubeWalk

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from conset.errors import NoScheduleError
+from conset.base.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.spec import parse_machine
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
-from conset.simulation.wormhole import simulate_wormhole
+from conset.models.settings import Settings
+from conset.models.workload import Workload
+from conset.models.wormhole import simulate_wormhole
 from slow_networks import slow
 
 US, MB = 1e-6, 1e6

@@ -19,9 +19,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import conset
-from conset.errors import ConsetError, InputError, UsageError
-from conset.network.topology import Topology
-from conset.notebook import html_of
+from conset.base.errors import ConsetError, InputError, UsageError
+from conset.base.notebook import html_of
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 
 FUNCTIONS = [name for name in conset.__all__ if inspect.isfunction(getattr(conset, name))]

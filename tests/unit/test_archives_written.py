@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset import archives
-from conset.archives import read_archive
+from conset.base import archives
+from conset.base.archives import read_archive
 
 
 @pytest.mark.parametrize("large", [1, 1 << 40])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.auto import choose_schedule
 from conset.compilation.candidates import CANDIDATES, LARGE, candidates, contentions
@@ -19,15 +20,14 @@ from conset.compilation.pipeline import compile_by, compile_pattern
 from conset.compilation.search import least_time
 from conset.compilation.summary import summarize
 from conset.compilation.trial import allowed_policies, keeps_in_flight, receives_fit
-from conset.errors import InputError, UsageError
-from conset.formats.schedule import read_schedule
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.table import table
+from conset.methods.phases.table import table
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
+from conset.schedule.files.schedule import read_schedule
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

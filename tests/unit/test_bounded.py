@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 import conset
 from conset import _core
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.bounded import box_of, partner_at, schedule_bounded, step_of
-from conset.methods.complete_exchange.box import Box, build_orbits, symmetry_groups
-from conset.methods.complete_exchange.chooser import CONSTRUCTIONS, choose_exchange
-from conset.methods.complete_exchange.families import build_factors, families_of
-from conset.methods.complete_exchange.product import cheapest_plan, reflected, steps_of
-from conset.methods.complete_exchange.tori import tiling
-from conset.methods.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.bounded import box_of, partner_at, schedule_bounded, step_of
+from conset.methods.phases.complete_exchange.box import Box, build_orbits, symmetry_groups
+from conset.methods.phases.complete_exchange.chooser import CONSTRUCTIONS, choose_exchange
+from conset.methods.phases.complete_exchange.families import build_factors, families_of
+from conset.methods.phases.complete_exchange.product import cheapest_plan, reflected, steps_of
+from conset.methods.phases.complete_exchange.tori import tiling
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads

@@ -11,12 +11,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from conset.base.errors import InputError, UsageError
 from conset.cli import bound, predict
-from conset.errors import InputError, UsageError
-from conset.formats.schedule import write_schedule
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
+from conset.schedule.files.schedule import write_schedule
 from conset.schedule.schedule import Schedule
 
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError, UsageError
 from conset.bounds import bound
 from conset.bounds.lp import MAX_VARIABLES, Flow, demands, evaluate, prove
-from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 

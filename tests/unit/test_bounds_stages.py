@@ -11,23 +11,27 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.bounds import bound_stages
+from conset.bounds.programs import bound_program
 from conset.bounds.stages import least_maxima
 from conset.cli import bound
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_placed
-from conset.errors import InputError, NoScheduleError, UsageError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.spec import parse_machine
 from conset.machine.times import synchronization_s
+from conset.models.formula.programs import predict_program
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Program, bound_program, chained, compile_program, predict_program
-from conset.program.spec import BlockSpec
+from conset.schedule.chained import chained
 from conset.schedule.manifest import Manifest
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
-from conset.simulation.workload import Workload
 from grid_programs import alltoall, rows_then_columns
 
 US = 1e-6

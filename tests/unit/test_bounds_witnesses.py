@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conset.base.errors import InputError, UsageError
 from conset.bounds import bound, bound_schedule
 from conset.bounds.problem import BoundProblem
 from conset.bounds.time import bound_barrier_time
-from conset.errors import InputError, UsageError
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routes import route_links
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routes import route_links
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.execution.buffers import find_buffer, find_buffers
 
 

@@ -12,18 +12,19 @@ import pytest
 
 import conset
 from c_programs import find_compiler
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError, UsageError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.execution.c_program import CProgramHead, c_program_text, require_c_path
 from conset.execution.connection_entries import connection_entries
-from conset.formats.program import document_of_program, write_program_document
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Program, compile_program
-from conset.program.spec import BlockSpec
 from conset.schedule.document import MAX_REPEAT
+from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.program import Program
 
 HEAD = CProgramHead("p.json", "conset plan p.json --c -o p.c", "1.0", "mesh:2x2", 3)
 HEADER = Path(__file__).resolve().parents[2] / "cpp" / "capi"

@@ -13,16 +13,16 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import conset
-from conset.calibration import Calibration, calibrate
-from conset.calibration.answers import answer
-from conset.calibration.calibrate import emulate_all, structure_of
-from conset.calibration.measurements import Measurements, read_measurements
-from conset.calibration.places import Places
-from conset.calibration.probes import Scale, make_probes, make_schedule
-from conset.calibration.words import FoundWord
+from conset.base.errors import InputError
 from conset.cli.main import run
-from conset.errors import InputError
 from conset.inputs import load_machine
+from conset.studies.calibrate import Calibration, calibrate
+from conset.studies.calibrate.answers import answer
+from conset.studies.calibrate.calibrate import emulate_all, structure_of
+from conset.studies.calibrate.measurements import Measurements, read_measurements
+from conset.studies.calibrate.places import Places
+from conset.studies.calibrate.probes import Scale, make_probes, make_schedule
+from conset.studies.calibrate.words import FoundWord
 
 
 def emulated(network: str, words: str, *, seed: int = 0, ranks: int | None = None, quick: bool = True) -> Calibration:

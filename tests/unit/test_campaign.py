@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.campaign.campaign import Campaign, MachineSource, campaign_of, read_campaign
-from conset.campaign.case import Case
-from conset.campaign.contender import CHOICE, NAIVE
-from conset.campaign.machines import Standing
-from conset.campaign.result import CaseResult, Contest
-from conset.campaign.run import Progress, read_results, run_campaign, select_cases, state_of_cases
-from conset.campaign.store import write_tables
-from conset.campaign.summary import summarize_campaign
+from conset.base.errors import ExecutionError, InputError, UnavailableError, UsageError
 from conset.cli.main import run as run_command
-from conset.errors import ExecutionError, InputError, UnavailableError, UsageError
 from conset.execution.stopping import Race, Stopping
 from conset.report import campaign as report
 from conset.report.campaign import write_campaign_page
 from conset.report.campaign_pictures import picture_errors, picture_ratios
+from conset.studies.campaign.campaign import Campaign, MachineSource, campaign_of, read_campaign
+from conset.studies.campaign.case import Case
+from conset.studies.campaign.contender import CHOICE, NAIVE
+from conset.studies.campaign.machines import Standing
+from conset.studies.campaign.result import CaseResult, Contest
+from conset.studies.campaign.run import Progress, read_results, run_campaign, select_cases, state_of_cases
+from conset.studies.campaign.store import write_tables
+from conset.studies.campaign.summary import summarize_campaign
 
 TINY: dict[str, Any] = {
     "name": "tiny",
@@ -190,7 +190,7 @@ def test_a_machine_that_cannot_be_calibrated_does_not_stop_the_others(monkeypatc
     def fail(source: MachineSource, *_: object) -> None:
         raise ExecutionError(f"{source.name} has no job")
 
-    monkeypatch.setattr("conset.campaign.run.calibrate_machine", fail)
+    monkeypatch.setattr("conset.studies.campaign.run.calibrate_machine", fail)
     machines = [{"spec": "mesh:2x2", "name": name, "calibrate": True} for name in ("one", "two")]
     run = run_campaign(tiny(mode="measured", models=[], sizes=["1KiB"], machines=machines))
     failed = {name: str(error) for name, error in run.failures.items()}
@@ -210,8 +210,8 @@ def test_a_testbed_that_is_not_available_does_not_stop_the_others(
     def no_job(*_: object) -> None:
         raise ExecutionError("no job")
 
-    monkeypatch.setattr("conset.campaign.run.standing", standing)
-    monkeypatch.setattr("conset.campaign.run.measure_case", no_job)
+    monkeypatch.setattr("conset.studies.campaign.run.standing", standing)
+    monkeypatch.setattr("conset.studies.campaign.run.measure_case", no_job)
     path = tmp_path / "c.toml"
     path.write_text(
         'sizes = ["1KiB"]\n[[patterns]]\nspec = "alltoall"\n[[machines]]\nname = "bed"\nspec = "mesh:2x2"\n'
@@ -473,7 +473,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 def test_ctrl_c_keeps_what_is_done(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from conset.campaign import run as module
+    from conset.studies.campaign import run as module
 
     (tmp_path / "c.toml").write_text(TEXT)
     real, calls = module.simulate_case, []

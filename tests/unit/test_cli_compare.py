@@ -11,9 +11,9 @@ import pandas
 import pytest
 
 import conset
+from conset.base.errors import MissingExtraError
 from conset.cli.main import run
-from conset.comparison.tidy import tidy
-from conset.errors import MissingExtraError
+from conset.studies.compare.tidy import tidy
 
 SEVERAL = ["compare", "shift:by=1", "transpose", "--on", "mesh:2x2", "--on", "ring:4", "--methods", "naive,first-fit"]
 PAIRS = [("shift:by=1", "mesh:2x2"), ("shift:by=1", "ring:4"), ("transpose", "mesh:2x2"), ("transpose", "ring:4")]

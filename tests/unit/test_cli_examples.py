@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conset.c_library import LIBRARY
+from conset.base.c_library import LIBRARY
 from conset.cli import testbed
 from conset.cli.examples import EXAMPLES
 from conset.cli.main import COMMANDS, run
@@ -37,7 +37,7 @@ def c_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("include/conset.h", f"lib/{LIBRARY}"):
         (tmp_path / "conset" / name).parent.mkdir(parents=True)
         (tmp_path / "conset" / name).touch()
-    monkeypatch.setattr("conset.c_library.search_folders", lambda: [tmp_path / "conset"])
+    monkeypatch.setattr("conset.base.c_library.search_folders", lambda: [tmp_path / "conset"])
 
 
 @pytest.mark.parametrize("line", [line for name, lines in HERE.items() if name not in ("compile", "simulate")

@@ -14,7 +14,7 @@ import conset
 from conset.cli import completion
 from conset.cli.main import COMMANDS, run
 from conset.machine.spec import PRESETS
-from conset.methods.table import table
+from conset.methods.phases.table import table
 from conset.pattern.generators.table import GENERATORS
 from conset.report.machine import machine_table
 from conset.report.outcome import bound_table

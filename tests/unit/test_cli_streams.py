@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError
+from conset.base.files import replacing
 from conset.cli.main import run
-from conset.errors import InputError
-from conset.files import replacing
 from conset.pattern.readers.partition import Graph, partition_graph
 
 SOURCE = Path(conset.__file__).parents[1]

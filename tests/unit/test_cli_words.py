@@ -14,12 +14,12 @@ import pytest
 from rich.console import Console
 
 import conset
+from conset.base.errors import shortened
+from conset.base.units import count_of
 from conset.cli.inputs import explain, explain_missing, in_order
 from conset.cli.main import COMMANDS, run
-from conset.errors import shortened
 from conset.pattern.spec import parse_pattern
 from conset.report.terminal import fitted_table, joined_lines
-from conset.units import count_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MESH = ["--on", "mesh:4x4"]

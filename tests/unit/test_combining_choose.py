@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 import conset
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.combining.choose import WORTH, compile_combined
-from conset.combining.summary import summarize_combination
+from conset.compilation.combining.choose import WORTH, compile_combined
+from conset.compilation.combining.summary import summarize_combination
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Program, chained
+from conset.schedule.chained import chained
+from conset.schedule.program import Program
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:

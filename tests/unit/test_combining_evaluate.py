@@ -11,14 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from conset.combining import candidates, evaluate, multiphase, node_aware, parse_combine, paths_of, radix
-from conset.errors import InputError
+from conset.base.errors import InputError
+from conset.compilation.combining import candidates
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.network.routes import route_links
+from conset.methods.paths import evaluate, multiphase, node_aware
+from conset.methods.paths.multiphase import radix
+from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Paths, direct
+from conset.schedule.paths import Paths, direct
 
 FLAT = "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out=10GB/s,port_in=none"
 FLAT += ",copy=5GB/s"

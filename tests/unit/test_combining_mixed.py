@@ -14,15 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset import _core
-from conset.combining import evaluate, multiphase, parse_combine, paths_of
-from conset.combining.mixed import merged, mixed, mixed_candidates, padded, partners, threshold_mix, trimmed
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.methods.paths import evaluate, multiphase
+from conset.methods.paths.mixed import merged, mixed, mixed_candidates, padded, partners, threshold_mix, trimmed
+from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.partition import Graph, partition_rows
-from conset.program import Paths, direct
+from conset.schedule.paths import Paths, direct
 
 FLAT = "send_overhead=0.5us,receive_overhead=0.5us,processors=one,inject=1.5us,eject=0,port_out=10GB/s,port_in=none"
 FLAT += ",copy=5GB/s"

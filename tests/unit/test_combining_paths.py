@@ -9,26 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conset.combining import (
-    Combine,
-    balanced_sides,
-    factorisations,
-    matched_cells,
-    multiphase,
-    node_aware,
-    parse_combine,
-    paths_of,
-    radix,
-    rank_order,
-    virtual_grid,
-)
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.network.routes import route_links
+from conset.methods.paths import multiphase, node_aware, virtual_grid
+from conset.methods.paths.multiphase import balanced_sides, factorisations, matched_cells, radix
+from conset.methods.paths.table import Combine, parse_combine, paths_of
+from conset.methods.paths.virtual_grid import rank_order
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Paths, direct
+from conset.schedule.paths import Paths, direct
 
 Box = tuple[int, ...]
 

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from conset import api
+from conset.base.errors import InputError, UsageError
 from conset.cli.compare_maps import parse_generator, parse_reuse, smaller_machines
 from conset.cli.main import run
-from conset.comparison import chart_regions, compare, parse_policies, trace_curve, trace_curves
-from conset.comparison.regions import SIZES, degrees_of
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
+from conset.models.formula import predict
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
 from conset.schedule.schedule import Schedule
+from conset.studies.compare import chart_regions, compare, parse_policies, trace_curve, trace_curves
+from conset.studies.compare.regions import SIZES, degrees_of
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_curves_of_several_sizes_are_those_of_each_size() -> None:
 
 
 def test_a_curve_too_large_for_a_model_says_that_the_formula_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conset.comparison.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
+    monkeypatch.setattr("conset.studies.compare.times.MAX_MESSAGES", {"wormhole": 200, "flow": 300})
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall", topology=machine.topology)
     curve = trace_curve(pattern, machine, CompileOptions())
@@ -152,7 +152,7 @@ def test_a_schedule_carries_the_share_of_its_compile(monkeypatch: pytest.MonkeyP
         schedule = compile_pattern(*arguments)
         return schedule.with_report(compile_s=0.0 if schedule.method == "naive" else 1e-3)
 
-    monkeypatch.setattr("conset.comparison.regions.compile_pattern", compile_in_a_millisecond)
+    monkeypatch.setattr("conset.studies.compare.regions.compile_pattern", compile_in_a_millisecond)
     machine = parse_machine("ipsc860:16")
     for_ever, often, once = (
         chart_regions("random", machine, ["naive", "rs-nl"], CompileOptions(), reuse=reuse, sizes=(1024,))

@@ -12,10 +12,17 @@ import numpy as np
 import pytest
 
 from conset import api
+from conset.base.errors import InputError, UsageError
 from conset.cli.compare_simulated import RANKS_PER_CORE, require_cores
 from conset.cli.main import run
-from conset.comparison import compare
-from conset.comparison.simulated import (
+from conset.compilation.options import CompileOptions
+from conset.machine.spec import parse_machine
+from conset.models.workload import Workload
+from conset.pattern.spec import parse_pattern
+from conset.report.comparison import cells_of, deciding_lines, describe_way
+from conset.report.simulated import format_error, least_of, picture_simulated, simulated_lines, simulated_markdown
+from conset.studies.compare import compare
+from conset.studies.compare.simulated import (
     LARGEST,
     LARGEST_FLITS,
     default_models,
@@ -26,13 +33,6 @@ from conset.comparison.simulated import (
     simulate_by,
     too_large,
 )
-from conset.compilation.options import CompileOptions
-from conset.errors import InputError, UsageError
-from conset.machine.spec import parse_machine
-from conset.pattern.spec import parse_pattern
-from conset.report.comparison import cells_of, deciding_lines, describe_way
-from conset.report.simulated import format_error, least_of, picture_simulated, simulated_lines, simulated_markdown
-from conset.simulation.workload import Workload
 
 ORACLE = "torus:4x4,link=16GB/s,hop=4ns,port=16GB/s,inject=3ns,eject=2ns,flit=16"
 """A network on which a cycle is 1 ns and a message alone takes 5 + 4 hops + flits cycles in every model."""
@@ -131,7 +131,9 @@ def test_a_row_tells_what_else_it_was_made_with() -> None:
 
 def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("rows", "simulated"):
-        monkeypatch.setattr(f"conset.comparison.{module}.allowed_work", lambda pattern, model, effort: 100 * effort)
+        monkeypatch.setattr(
+            f"conset.studies.compare.{module}.allowed_work", lambda pattern, model, effort: 100 * effort
+        )
     machine = parse_machine("paragon:4x4")
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     words = "cut after 100 steps of simulation; --effort allows more"
@@ -145,7 +147,7 @@ def test_what_takes_too_many_steps_is_cut_and_its_row_says_so(monkeypatch: pytes
 
 
 def test_what_searches_long_is_left_out_of_all_methods_above_a_counted_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conset.comparison.rows.LARGE", 200)
+    monkeypatch.setattr("conset.studies.compare.rows.LARGE", 200)
     machine = parse_machine("paragon:4x4")  # 240 messages
     pattern = parse_pattern("alltoall:size=2KiB", topology=machine.topology)
     methods: dict[str, tuple[str, ...]] = {"lp": (), "birkhoff": ()}

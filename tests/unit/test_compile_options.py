@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import conset
+from conset.base.errors import InputError, UsageError
 from conset.cli.inputs import spell_options
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError, UsageError
-from conset.methods.problem import SearchOptions
+from conset.methods.phases.problem import SearchOptions
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions, effective_limits
 from conset.compilation.summary import half_duplex_units, summarize
-from conset.errors import InputError
 from conset.machine.limits import Limits
-from conset.methods.table import find_method
+from conset.methods.phases.table import find_method
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_FIT = find_method("first-fit")
@@ -126,9 +126,9 @@ def test_the_verifier_needs_no_core(tmp_path: Path) -> None:
     conset.write(conset.compile("alltoall", "torus:4x4", method="first-fit"), file)
     code = (
         "import sys\n"
-        "for name in ('conset._core', 'conset.methods', 'conset.bounds', 'conset.network.routes', 'scipy'):\n"
+        "for name in ('conset._core', 'conset.methods', 'conset.bounds', 'conset.machine.network.routes', 'scipy'):\n"
         "    sys.modules[name] = None\n"
-        "from conset.formats.schedule import read_document\n"
+        "from conset.schedule.files.schedule import read_document\n"
         "from conset.verification import verify_document\n"
         f"print(verify_document(read_document({str(file)!r})).ok)\n"
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conset.c_library import LIBRARY
+from conset.base.c_library import LIBRARY
+from conset.base.version import VERSION
 from conset.cli.main import run
-from conset.version import VERSION
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("include/conset.h", f"lib/{LIBRARY}"):
         (folder / name).parent.mkdir(parents=True)
         (folder / name).touch()
-    monkeypatch.setattr("conset.c_library.search_folders", lambda: [tmp_path / "src" / "conset", folder])
+    monkeypatch.setattr("conset.base.c_library.search_folders", lambda: [tmp_path / "src" / "conset", folder])
     return folder
 
 

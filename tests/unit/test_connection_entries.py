@@ -10,22 +10,21 @@ import numpy as np
 import pytest
 
 from block_programs import MESH, program_of_blocks, split_schedule
+from conset.base.errors import InputError, UsageError
+from conset.base.flat import PLAN_FILE, read_flat
 from conset.cli import main as conset_main
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, UsageError
 from conset.execution.connection_entries import ConnectionEntries, connection_entries, keeps_order
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_program, plan_schedule
-from conset.formats.flat import PLAN_FILE, read_flat
-from conset.formats.program import document_of_program, write_program_document
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Program
-from conset.program.guarantees import program_guarantees
-from conset.program.program import Stage
+from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.guarantees import program_guarantees
+from conset.schedule.program import Program, Stage
 from conset.schedule.schedule import Schedule
 from hand_made_programs import forwarding, random_paths, random_pattern
 

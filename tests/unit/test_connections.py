@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, NoScheduleError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.connection_routers.orbits import first_success
-from conset.methods.connection_routers.table import ROUTERS, Router
-from conset.methods.connection_routers.task import Routed, Task, best_score, schedule_of, score
-from conset.methods.connections import schedule_connections
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.methods.phases.connection_routers.orbits import first_success
+from conset.methods.phases.connection_routers.table import ROUTERS, Router
+from conset.methods.phases.connection_routers.task import Routed, Task, best_score, schedule_of, score
+from conset.methods.phases.connections import schedule_connections
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.linkage import guarantees
@@ -345,7 +345,7 @@ def test_limits_that_allow_nothing_better_are_not_tried(monkeypatch: pytest.Monk
         return replace(router, route=route)
 
     own = [watched(router) for router in ROUTERS if router.name in ("closed-form", "orbits")]
-    monkeypatch.setattr("conset.methods.connections.ROUTERS", own)
+    monkeypatch.setattr("conset.methods.phases.connections.ROUTERS", own)
     machine = parse_machine("iwarp:8x8")
     exchange = parse_pattern("alltoall", topology=machine.topology)
     schedule = compile_pattern(exchange, machine, CompileOptions("connections", max_latency="3us"))
@@ -364,7 +364,7 @@ def test_rates_that_differ_by_nine_orders_of_magnitude(on: str, slow: str) -> No
 
 
 def test_a_score_is_what_the_prediction_says() -> None:
-    from conset.prediction import predict
+    from conset.models.formula import predict
 
     # latencies keep nothing busy: the search does not count them
     given = problem("alltoall", "iwarp:4x4,hop=0,per_transfer=0")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import NoScheduleError, UsageError
 from conset.cli.main import run
-from conset.errors import NoScheduleError, UsageError
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

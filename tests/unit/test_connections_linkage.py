@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError
-from conset.formats.schedule import read_document, read_schedule, write_schedule
+from conset.base.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.connections import schedule_connections
-from conset.methods.problem import Problem, SearchOptions
+from conset.methods.phases.connections import schedule_connections
+from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_bandwidths
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document, document_from
+from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
 from conset.schedule.linkage import GATE, guarantees, linkage, number_channels
 from conset.schedule.schedule import Schedule
 from conset.verification import RULES, verify_document, verify_schedule

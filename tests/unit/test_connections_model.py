@@ -11,22 +11,23 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError, NoScheduleError, UsageError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.costs import Costs, Synchronization
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.models.chains import follow_tables
+from conset.models.connections import simulate_connections
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from conset.pattern.spec import parse_pattern
-from conset.program import chained, compile_program
-from conset.program.spec import BlockSpec
+from conset.schedule.chained import chained
 from conset.schedule.linkage import GATE, LinkageTable, link_channels, number_channels
-from conset.simulation.chains import follow_tables
-from conset.simulation.connections import simulate_connections
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
 from conset.verification.timeline.check import check_timeline
 
 US, MB = 1e-6, 1e6

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conset.cli.main import COMMANDS
-from conset.methods.table import table
+from conset.methods.phases.table import table
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
@@ -30,7 +30,7 @@ def test_every_path_that_is_named_exists() -> None:
 
 
 def test_every_dotted_name_exists() -> None:
-    """`conset.methods.core`, `conset.verify`: a module, or what one of them has."""
+    """`conset.methods.phases.core`, `conset.verify`: a module, or what one of them has."""
     texts = [text for text in TEXTS if not text.startswith("tests/")]  # tests also name what is refused
     named = {(text, name) for text in texts for name in DOTTED.findall((ROOT / text).read_text())}
     assert len(named) > 300

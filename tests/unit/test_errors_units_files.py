@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conset.arrays import frozen_ints
-from conset.errors import InputError, UsageError, unknown_name
-from conset.files import replacing, require_file
-from conset.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
-from conset.version import VERSION
+from conset.base.arrays import frozen_ints
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.files import replacing, require_file
+from conset.base.units import format_rate, format_size, format_time, parse_rate, parse_size, parse_time
+from conset.base.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 

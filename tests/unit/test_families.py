@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from conset import bound, compile, load_machine, simulate, verify
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
 from conset.machine.machine import Machine
+from conset.machine.network.families.table import FAMILIES, build_family
+from conset.machine.network.routes import route_hops, route_links, route_nodes
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.record import machine_of_record, same_machine
 from conset.machine.spec import machine_of_topology, with_settings
-from conset.network.families.table import FAMILIES, build_family
-from conset.network.routes import route_hops, route_links, route_nodes
-from conset.network.routing import Routing
-from conset.network.topology import Topology
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
+from conset.models.settings import Settings
+from conset.models.workload import Workload
 from conset.verification.timeline.check import check_timeline
 
 SMALL = (

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError
-from conset.formats.flat import MACHINE_FILE, PLAN_FILE, read_flat, write_flat
-from conset.formats.sniff import Sniffed, sniff
+from conset.base.errors import InputError
+from conset.base.flat import MACHINE_FILE, PLAN_FILE, read_flat, write_flat
+from conset.schedule.files.sniff import Sniffed, sniff
 
 ENTRIES: dict[str, Any] = {
     "ranks": 3, "rate": 0.5, "name": "größe", "empty": np.zeros(0, np.int64), "peer": np.arange(5, dtype=np.int32),

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from conset.errors import InputError, NoScheduleError
+from conset.base.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.network.routes import route_links
-from conset.simulation import Timeline, Workload
-from conset.simulation.flit import simulate_flit
-from conset.simulation.settings import Settings
+from conset.models import Timeline, Workload
+from conset.models.flit import simulate_flit
+from conset.models.settings import Settings
 from slow_flit import slow_flit
 
 BARE = ",tie=plus,link=16GB/s,flit=16"

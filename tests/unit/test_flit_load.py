@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
 from conset.machine.spec import parse_machine
-from conset.simulation.load.curve import Window
-from conset.simulation.load.sweep import LoadSweep, sweep_load
-from conset.simulation.load.traffic import Traffic, parse_traffic
+from conset.models.load.curve import Window
+from conset.models.load.sweep import LoadSweep, sweep_load
+from conset.models.load.traffic import Traffic, parse_traffic
 
 LINK = ",tie=plus,link=16GB/s,flit=16"
 SHORT = Window(500, 2000, 1000)

@@ -13,24 +13,24 @@ import numpy as np
 import pytest
 
 from conset.api import compile as compile_schedule
-from conset.archives import write_archive
+from conset.base.archives import write_archive
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError, UsageError
-from conset.formats.models import ProgramFile, ScheduleEntries, ScheduleFile, TimelineFile, json_schema
-from conset.formats.program import document_of_program, read_program_document, write_program_document
-from conset.formats.schedule import read_document, read_schedule, write_schedule
-from conset.formats.sniff import Sniffed, sniff
-from conset.formats.timeline import read_record, write_timeline
-from conset.formats.validate import checked
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.spec import parse_machine
+from conset.models import Workload
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.timeline_file import read_record, write_timeline
 from conset.pattern.pattern import Pattern
-from conset.program import compile_program
-from conset.program.spec import BlockSpec
+from conset.schedule.files.models import ProgramFile, ScheduleEntries, ScheduleFile, TimelineFile, json_schema
+from conset.schedule.files.program import document_of_program, read_program_document, write_program_document
+from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
+from conset.schedule.files.sniff import Sniffed, sniff
+from conset.schedule.files.validate import checked
 from conset.schedule.schedule import Schedule
-from conset.simulation import Workload
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
 
 MESH = parse_machine("mesh:2x2")
 READERS: dict[str, Callable[[Path], object]] = {

@@ -12,25 +12,28 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import ConsetError, InputError, NoScheduleError, UsageError
 from conset.cli import main as conset_main
 from conset.compilation.options import CompileOptions
-from conset.errors import ConsetError, InputError, NoScheduleError, UsageError
-from conset.formats.program import document_of_program, read_program_document, to_program, write_program_document
-from conset.formats.schedule import read_document, read_schedule, write_schedule
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.share import number_contexts
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.costs import Costs, Steps
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.connections import schedule_connections
-from conset.methods.problem import Problem, SearchOptions
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.methods.phases.connections import schedule_connections
+from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_latencies
-from conset.program import Program, Stage, chained, compile_program, program_guarantees
-from conset.program.share import number_contexts
-from conset.program.spec import BlockSpec
+from conset.schedule.chained import chained
+from conset.schedule.files.program import document_of_program, read_program_document, to_program, write_program_document
+from conset.schedule.files.schedule import read_document, read_schedule, write_schedule
+from conset.schedule.guarantees import program_guarantees
 from conset.schedule.linkage import guarantees, number_channels
+from conset.schedule.program import Program, Stage
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_program, verify_schedule
 from hand_made import graph_of

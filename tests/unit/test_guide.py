@@ -14,9 +14,9 @@ from types import ModuleType
 import jsonschema
 import pytest
 
+from conset.base.toml import parse_toml
 from conset.cli.main import run
-from conset.formats.models import json_schema
-from conset.toml import parse_toml
+from conset.schedule.files.models import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

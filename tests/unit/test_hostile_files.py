@@ -14,26 +14,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.archives import read_archive, read_member
+from conset.base.archives import read_archive, read_member
+from conset.base.errors import InputError, UsageError
+from conset.base.files import is_file, require_file, whole_number
+from conset.base.units import parse_size
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
-from conset.files import is_file, require_file, whole_number
-from conset.formats.schedule import read_document, read_schedule
-from conset.formats.sniff import Sniffed, sniff
-from conset.formats.timeline import SUFFIXES, read_record
+from conset.compilation.programs.spec import read_program
 from conset.machine.file import read_machine
+from conset.machine.network.graph_files import GRAPH_READERS, read_graph
+from conset.machine.network.routes import next_links
+from conset.machine.network.topology import Topology
 from conset.machine.spec import FILE_SUFFIXES, parse_machine
-from conset.network.graph_files import GRAPH_READERS, read_graph
-from conset.network.routes import next_links
-from conset.network.topology import Topology
+from conset.models.timeline_file import SUFFIXES, read_record
+from conset.models.trace import read_trace
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.matrix_market import checked_text
 from conset.pattern.readers.mesh_formats import MESHES
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import parse_pattern
-from conset.program import read_program
-from conset.simulation.trace import read_trace
-from conset.units import parse_size
+from conset.schedule.files.schedule import read_document, read_schedule
+from conset.schedule.files.sniff import Sniffed, sniff
 from fuzz_readers import BROKEN, COPIES, ODD, SOUND, fuzz, outcome, seeds
 from reading import messages, read, refused
 

@@ -14,20 +14,21 @@ import numpy as np
 import pytest
 
 import conset
-from conset import _core, stopping
+from conset import _core
+from conset.base import stopping
+from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.cli.output import describe_delivered, describe_search
 from conset.cli.signals import interruptible
 from conset.compilation.auto import choose_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError
-from conset.formats.schedule import read_document
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.event_list import time_event_list
-from conset.methods.problem import Phases, Problem
+from conset.methods.phases.event_list import time_event_list
+from conset.methods.phases.problem import Phases, Problem
 from conset.pattern.spec import parse_pattern
+from conset.schedule.files.schedule import read_document
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_schedule
 
@@ -378,7 +379,7 @@ class Press:
         while "importlib" in frame.f_code.co_filename:
             frame = frame.f_back  # who imports: an installation of the sources has a finder that imports, too
         own = frame.f_globals["__name__"].partition(".")[0] == "conset"
-        begin = ("conset.version", "conset.notebook", "conset.cli", "conset.cli.entry", "__future__")
+        begin = ("conset.base.version", "conset.base.notebook", "conset.cli", "conset.cli.entry", "__future__")
         if own and name not in begin:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Press())
@@ -395,16 +396,16 @@ def test_ctrl_c_is_heard_before_anything_that_takes_time_is_imported(tmp_path: P
 
 CLEANING = """
 import os, signal, sys
-import conset.cli.main as cli, conset.files
+import conset.cli.main as cli, conset.base.files
 def unlink(path, missing_ok=False):
     os.kill(os.getpid(), signal.SIGINT)  # again, while the first one cleans up
     os.unlink(path)
 def write(*words):
-    with conset.files.replacing("half.json") as path:
+    with conset.base.files.replacing("half.json") as path:
         type(path).unlink = unlink
         os.kill(os.getpid(), NUMBER)
-import conset.formats.schedule
-conset.formats.schedule.write_schedule = write
+import conset.schedule.files.schedule
+conset.schedule.files.schedule.write_schedule = write
 cli.main()
 """
 
@@ -458,7 +459,7 @@ def interrupt(*_: object) -> str:
 def test_a_comparison_that_is_interrupted_says_so(tmp_path: Path) -> None:
     """It said of the last method that it does not apply."""
     code = (
-        "import os, signal, conset.comparison.rows as rows\n"
+        "import os, signal, conset.studies.compare.rows as rows\n"
         "from conset.cli.main import main\n"
         "inner = rows.compile_pattern\n"
         "def press(*words):\n"

@@ -13,8 +13,8 @@ from scipy.sparse import coo_matrix, csr_matrix, random_array
 
 import conset
 from conset import Layout, Partition, _core
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
 from conset.execution.plan_file import plan_items, write_plan_file
 from conset.execution.planner import plan_schedule
 from reading import PACK

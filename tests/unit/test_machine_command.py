@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from conset.base.errors import UsageError
 from conset.cli.machines import command
-from conset.errors import UsageError
 from conset.machine.spec import PRESETS, TODAY
 
 

@@ -1,7 +1,5 @@
 """Machine files: what they say, that they come back the same, and located one-line errors."""
 
-# ruff: noqa: E501 (a message is one line, and so is its row)
-
 from __future__ import annotations
 
 import json
@@ -11,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.costs import Provenance, Steps, Synchronization
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.model import CostsTable
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
 from conset.machine.words import WORDS
-from conset.network.topology import Topology
 
 FULL = """name = "cluster"
 about = "a made-up machine"

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import conset
+from conset.base.errors import InputError, UsageError
 from conset.cli.simulate import read_workload
-from conset.errors import InputError, UsageError
 from conset.machine.machine import Machine, with_computation, with_mode
 from conset.machine.spec import parse_machine, with_settings
-from conset.prediction import predict
+from conset.models.formula import predict
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
 
 US = 1e-6
 FILE = """

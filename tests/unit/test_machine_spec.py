@@ -1,7 +1,5 @@
 """Specs: presets, bare networks and their options; every wrong word is one located line."""
 
-# ruff: noqa: E501 (a message is one line, and so is its row)
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +7,7 @@ from math import inf
 
 import pytest
 
-from conset.errors import ConsetError, InputError, UsageError
+from conset.base.errors import ConsetError, InputError, UsageError
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.record import machine_of_record, same_machine
 from conset.machine.spec import DEFAULTS, default_costs, parse_machine, with_settings

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.table import find_method, table
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method, table
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

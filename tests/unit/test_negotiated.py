@@ -9,18 +9,18 @@ import pytest
 
 import conset
 from conset import _core
+from conset.base.errors import InputError, UsageError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.lp import schedule_lp
-from conset.methods.negotiated import LINKS, Assignment, fewest_slots, items_of, negotiate
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.table import find_method
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.methods.phases.lp import schedule_lp
+from conset.methods.phases.negotiated import LINKS, Assignment, fewest_slots, items_of, negotiate
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

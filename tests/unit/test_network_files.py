@@ -1,7 +1,5 @@
 """Networks made by others: TopoHub's JSON with its demands, htsim's .topo, BookSim's anynet; and their errors."""
 
-# ruff: noqa: E501 (a message is one line, and so is its row)
-
 from __future__ import annotations
 
 import json
@@ -16,20 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conset
+from conset.base.errors import ConsetError, InputError
 from conset.cli.show import kind_of
-from conset.errors import ConsetError, InputError
-from conset.formats.sniff import sniff
+from conset.machine.network.anynet import read_anynet
+from conset.machine.network.graph import Graph
+from conset.machine.network.graph_files import read_gml
+from conset.machine.network.htsim import read_htsim
+from conset.machine.network.node_link import read_demands, read_node_link
+from conset.machine.network.routes import route_links
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.record import machine_of_record, record_of, same_machine
 from conset.machine.spec import parse_machine
-from conset.network.anynet import read_anynet
-from conset.network.graph import Graph
-from conset.network.graph_files import read_gml
-from conset.network.htsim import read_htsim
-from conset.network.node_link import read_demands, read_node_link
-from conset.network.routes import route_links
-from conset.network.routing import Routing
-from conset.network.topology import Topology
 from conset.pattern.spec import parse_pattern
+from conset.schedule.files.sniff import sniff
 from fuzz_readers import TEXTS, mutant
 
 NODE_LINK: dict[str, Any] = {

@@ -1,7 +1,5 @@
 """Graphs: GraphML, GML and edge lists to networks, shortest paths by the rule, route tables, and located errors."""
 
-# ruff: noqa: E501 (a message is one line, and so is its row)
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.errors import ConsetError, InputError
+from conset.base.errors import ConsetError, InputError
+from conset.machine.network.graph import Graph, require_connected, without
+from conset.machine.network.graph_files import read_edge_list, read_gml, read_graph, read_graphml
+from conset.machine.network.route_table import next_hops, route_table
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.graph import Graph, require_connected, without
-from conset.network.graph_files import read_edge_list, read_gml, read_graph, read_graphml
-from conset.network.route_table import next_hops, route_table
-from conset.network.topology import Topology
 
 TREE = """# two switches, four endpoints
 endpoints 4

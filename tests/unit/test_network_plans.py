@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import conset
+from conset.machine.network.graph_files import read_edge_list
+from conset.machine.network.planes import build_planes
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.machine.network.unused_paths import exchange_loads, unused_paths
 from conset.machine.spec import parse_machine
-from conset.network.graph_files import read_edge_list
-from conset.network.planes import build_planes
-from conset.network.routing import Routing
-from conset.network.topology import Topology
-from conset.network.unused_paths import exchange_loads, unused_paths
 from conset.report.machine import picture_machine
 from conset.report.network_plan import ENDPOINTS, Plan, plan_of
 from conset.report.picture_schedule import picture_phase
@@ -109,7 +109,7 @@ def test_large_networks_are_drawn_by_switches_or_parts_and_say_so(words: str) ->
 
 
 def test_a_map_keeps_west_to_the_left_and_north_up() -> None:
-    from conset.network.graph_files import read_gml
+    from conset.machine.network.graph_files import read_gml
 
     text = "graph [ node [ id 0 label 'W' lon -120 lat 40 ] node [ id 1 lon -75 lat 40 ] node [ id 2 lon -97 lat 48 ] "
     text += "edge [ source 0 target 1 ] edge [ source 1 target 2 ] ]"

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError
 from conset.bounds import bound_schedule
 from conset.bounds import order as bounds_order
 from conset.bounds.order import longest_chain
-from conset.errors import InputError
-from conset.formats.schedule import document_of
 from conset.machine.limits import Limits
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.naive import schedule_naive
-from conset.methods.problem import Problem, SearchOptions
-from conset.network.topology import Topology
+from conset.methods.phases.naive import schedule_naive
+from conset.methods.phases.problem import Problem, SearchOptions
+from conset.models.formula import predict
+from conset.models.formula.terms import chain_busy
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
-from conset.prediction.terms import chain_busy
+from conset.schedule.files.schedule import document_of
 from conset.schedule.posting import depths, order_messages, order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document

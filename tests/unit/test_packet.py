@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import conset
-from conset.errors import ConsetError, NoScheduleError, UsageError
+from conset.base.errors import ConsetError, NoScheduleError, UsageError
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
+from conset.machine.network.routing import Routing
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from conset.schedule.loads import phase_loads
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
 from conset.verification.timeline.check import check_timeline
 from hand_made import graph_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError
 from conset.machine.spec import parse_machine
-from conset.methods.pairwise_exchange import gen_contention, pex_contention
+from conset.methods.phases.pairwise_exchange import gen_contention, pex_contention
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.loads import phase_loads

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
 from conset.pattern.generators.learning import _popularity, _routed
 from conset.pattern.generators.meshes import _across, _balanced, _parent, _refined
 from conset.pattern.generators.partners import Setting

@@ -8,8 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from conset.errors import InputError, UsageError
-from conset.network.topology import Topology
+from conset.base.errors import InputError, UsageError
+from conset.machine.network.topology import Topology
 from conset.pattern.generators.table import COMMON, GENERATORS
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

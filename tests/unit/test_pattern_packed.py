@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError
-from conset.formats.models import json_schema
-from conset.formats.schedule import document_of, read_document, read_schedule, to_schedule, write_schedule
-from conset.formats.timeline import read_record, write_timeline
+from conset.base.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
+from conset.models.flow import simulate_flow
+from conset.models.formula import predict
+from conset.models.settings import Settings
+from conset.models.timeline_file import read_record, write_timeline
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
+from conset.schedule.files.models import json_schema
+from conset.schedule.files.schedule import document_of, read_document, read_schedule, to_schedule, write_schedule
 from conset.schedule.schedule import Schedule
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
 from conset.verification import verify_document
 from conset.verification.timeline.check import check_timeline
 

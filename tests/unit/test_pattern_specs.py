@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.errors import ConsetError, InputError, UsageError
-from conset.network.topology import Topology
+from conset.base.errors import ConsetError, InputError, UsageError
+from conset.machine.network.topology import Topology
 from conset.pattern.readers.table import READERS
 from conset.pattern.spec import DISTRIBUTIONS, Sizes, input_path, parse_pattern, parse_sizes
 

@@ -19,13 +19,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 
 import conset
-from conset.comparison import chart_regions, trace_curve
-from conset.comparison.regions import Cell, Regions
-from conset.comparison.stages import compare_stages
 from conset.compilation.options import CompileOptions
+from conset.machine.network.graph_files import read_gml
+from conset.machine.network.routing import Routing
 from conset.machine.spec import parse_machine
-from conset.network.graph_files import read_gml
-from conset.network.routing import Routing
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.report import campaign_pictures, picture_blocks, picture_stages, plan_drawing, simulated, style
@@ -39,6 +36,9 @@ from conset.report.regions import describe_winner, picture_regions, regions_line
 from conset.report.timeline_view import OVERHEAD, WAITING, TimelineView
 from conset.report.tradeoff import draw_tradeoff
 from conset.schedule.schedule import Schedule
+from conset.studies.compare import chart_regions, trace_curve
+from conset.studies.compare.regions import Cell, Regions
+from conset.studies.compare.stages import compare_stages
 from vector_pictures import drawn, texts, titles
 
 NAIVE = CompileOptions(method="naive")

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.errors import InputError, UsageError
-from conset.network.topology import Topology
+from conset.base.errors import InputError, UsageError
+from conset.machine.network.topology import Topology
+from conset.methods.placements import place as place_pattern
 from conset.pattern.pattern import Pattern
-from conset.placement import place as place_pattern
 
 MESH = Topology.mesh(4, 4)
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern, placement_of
-from conset.errors import InputError
 from conset.machine.spec import parse_machine
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
 from conset.verification import verify_schedule
 
 MACHINES = tuple(map(parse_machine, ("mesh:4x4", "iwarp:4x4", "ring:7", "crossbar:6", "paragon:3x4")))

@@ -15,9 +15,9 @@ from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize
 from conset.machine.spec import parse_machine
+from conset.methods.placements import PLACEMENTS
+from conset.methods.placements.site import PlacementProblem
 from conset.pattern.pattern import Pattern
-from conset.placement import PLACEMENTS
-from conset.placement.site import PlacementProblem
 
 pymetis = pytest.importorskip("pymetis", reason="pip install 'conset[mesh]' brings METIS")
 IWARP = parse_machine("iwarp:8x8")

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.errors import UsageError
-from conset.network.routes import route_nodes
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.base.errors import UsageError
+from conset.machine.network.routes import route_nodes
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.methods.placements import PLACEMENTS, candidates, place
+from conset.methods.placements.bisection import cut_network
+from conset.methods.placements.site import PlacementProblem
 from conset.pattern.pattern import Pattern
-from conset.placement import PLACEMENTS, candidates, place
-from conset.placement.bisection import cut_network
-from conset.placement.site import PlacementProblem
 
 SEARCHES = ("bisection", "annealed", "annealed-bytes")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conset.errors import VerificationError
+from conset.base.errors import VerificationError
 from conset.execution.check import check_plan
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import parse_sync

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.errors import InputError, UsageError, VerificationError
+from conset.base.errors import InputError, UsageError, VerificationError
 from conset.execution.check import check_plan
 from conset.execution.plan import Copies, Needs, Operations, Plan
 from conset.schedule.sync import parse_sync

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from conset.base.errors import InputError, VerificationError
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError, VerificationError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.execution import planner
 from conset.execution.check import check_plan
 from conset.execution.delivery import check_delivery
@@ -19,8 +21,9 @@ from conset.execution.planner import plan_baseline, plan_program, plan_schedule,
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Paths, Program, chained, compile_program, direct
-from conset.program.spec import BlockSpec
+from conset.schedule.chained import chained
+from conset.schedule.paths import Paths, direct
+from conset.schedule.program import Program
 from hand_made_programs import box, forwarding, in_one_phase, random_paths, random_pattern
 
 POLICIES = ("none", "local", "ready", "barrier", "barrier:2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.schedule.sync import Sync, parse_sync
 
 

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conset
+from conset.base.errors import ConsetError, InputError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import ConsetError, InputError
+from conset.machine.network.planes import build_planes, planes_of
+from conset.machine.network.routes import route_nodes
+from conset.machine.network.topology import Topology
 from conset.machine.record import machine_of_record, record_of, same_machine
 from conset.machine.spec import parse_machine, with_settings
-from conset.network.planes import build_planes, planes_of
-from conset.network.routes import route_nodes
-from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.verification.schedule.check import formula_walk

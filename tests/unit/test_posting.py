@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
-from conset.formats.schedule import document_of, read_document, read_schedule, write_schedule
 from conset.machine.limits import Limits
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.methods.naive import schedule_naive
-from conset.methods.problem import Problem, SearchOptions
-from conset.network.topology import Topology
+from conset.methods.phases.naive import schedule_naive
+from conset.methods.phases.problem import Problem, SearchOptions
 from conset.pattern.pattern import Pattern
+from conset.schedule.files.schedule import document_of, read_document, read_schedule, write_schedule
 from conset.schedule.posting import ORDERS, POSTINGS, order_messages
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_document, verify_schedule

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from conset import api
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
-from conset.comparison import time_schedule
-from conset.errors import InputError, NoScheduleError, UsageError
-from conset.prediction import predict
+from conset.models.formula import predict
 from conset.schedule.schedule import Schedule
+from conset.studies.compare import time_schedule
 
 
 def schedule_of(on: str, pattern: str = "alltoall:size=9KiB", **options: Any) -> Schedule:
@@ -62,13 +62,13 @@ def test_nothing_is_sent_in_no_time() -> None:
 
 def test_the_formula_stands_in_for_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = schedule_of("paragon:4x4")  # 240 messages
-    monkeypatch.setattr("conset.comparison.times.WORK", 100)
+    monkeypatch.setattr("conset.studies.compare.times.WORK", 100)
     timing = time_schedule(schedule)
     assert (timing.by, timing.time_s) == ("formula", predict(schedule).time_s)
     assert timing.stands_in.startswith("the formula stands in for wormhole, which takes more than 100 steps")
     assert time_schedule(schedule, by="wormhole").by == "wormhole"
     monkeypatch.setattr("conset.compilation.ranking.MAX_MESSAGES", {"wormhole": 200})
-    monkeypatch.setattr("conset.comparison.times.MAX_MESSAGES", {"wormhole": 200})
+    monkeypatch.setattr("conset.studies.compare.times.MAX_MESSAGES", {"wormhole": 200})
     timing = time_schedule(schedule)
     assert timing.stands_in == "the formula stands in for wormhole above 200 messages, given 240"
     assert timing.to_object()["stands_in"] == timing.stands_in

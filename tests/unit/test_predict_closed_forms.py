@@ -9,10 +9,10 @@ from conset.bounds import bound_schedule
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 
 US, MB, B = 1e-6, 1e6, 1000

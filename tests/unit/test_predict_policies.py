@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
 from conset.schedule.schedule import Schedule
 
 

@@ -13,22 +13,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError
-from conset.formats.program import document_of_program, read_program_document, to_program, write_program_document
-from conset.formats.schedule import read_document, read_schedule, to_schedule, write_schedule
-from conset.formats.sniff import Sniffed, sniff
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.share import reorder
+from conset.compilation.programs.spec import BlockSpec, read_program
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.models.formula import predict
+from conset.models.formula.programs import predict_program
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
-from conset.program import Program, Stage, compile_program, predict_program, read_program
-from conset.program.share import reorder
-from conset.program.spec import BlockSpec
 from conset.schedule.document import StageDocument
+from conset.schedule.files.program import document_of_program, read_program_document, to_program, write_program_document
+from conset.schedule.files.schedule import read_document, read_schedule, to_schedule, write_schedule
+from conset.schedule.files.sniff import Sniffed, sniff
+from conset.schedule.program import Program, Stage
 from conset.verification import PROGRAM_RULES, verify_document, verify_program, verify_schedule
 
 IWARP = parse_machine("iwarp:4x4")

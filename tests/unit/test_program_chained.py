@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from conset import api
-from conset.combining.compile import compile_along
+from conset.base.errors import InputError
+from conset.compilation.combining.compile import compile_along
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.program import Paths, Program, chained, compile_program, direct
-from conset.program.chained import unchained
-from conset.program.spec import BlockSpec
+from conset.schedule.chained import chained, unchained
 from conset.schedule.manifest import Manifest
+from conset.schedule.paths import Paths, direct
+from conset.schedule.program import Program
 
 FIRST_FIT = CompileOptions("first-fit")
 

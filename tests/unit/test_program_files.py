@@ -12,26 +12,30 @@ import jsonschema
 import numpy as np
 import pytest
 
+from conset.base.errors import InputError
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError
-from conset.formats.models import json_schema
-from conset.formats.program import (
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
+from conset.machine.spec import parse_machine
+from conset.models.formula import predict
+from conset.models.formula.programs import predict_program
+from conset.pattern.pattern import Pattern
+from conset.pattern.spec import parse_pattern
+from conset.schedule.chained import chained
+from conset.schedule.document import BundlesDocument
+from conset.schedule.files.models import json_schema
+from conset.schedule.files.program import (
     document_of_program,
     read_program_document,
     read_program_file,
     to_program,
     write_program_document,
 )
-from conset.machine.spec import parse_machine
-from conset.pattern.pattern import Pattern
-from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
-from conset.program import Paths, Program, chained, compile_program, predict_program
-from conset.program.spec import BlockSpec
-from conset.schedule.document import BundlesDocument
 from conset.schedule.manifest import Manifest
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
 from conset.verification import PROGRAM_RULES, verify_program
 from forwarding import bundles_of_rows, rows_of, with_rows
 

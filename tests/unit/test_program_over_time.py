@@ -11,15 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError
+from conset.bounds.programs import bound_program
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
+from conset.models import phases_over_time
+from conset.models.formula import predict
+from conset.models.formula.programs import predict_program
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
-from conset.program import Program, bound_program, compile_program, phases_over_time, predict_program
-from conset.program.guarantees import program_guarantees
-from conset.program.spec import BlockSpec
+from conset.schedule.guarantees import program_guarantees
+from conset.schedule.program import Program
 from grid_programs import rows_then_columns
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from conset import _core, api
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.cli.main import run
 from conset.compilation.auto import best_trial, choose_schedule
 from conset.compilation.candidates import make_others, naive_orders
@@ -33,12 +34,11 @@ from conset.compilation.search import (
 from conset.compilation.summary import summarize
 from conset.compilation.trial import Base, Trial, predicted_trials
 from conset.compilation.verdict import MEASURE, ModelTimes, Verdict, other_models
-from conset.errors import InputError, NoScheduleError, UsageError
-from conset.formats.schedule import read_schedule
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
+from conset.schedule.files.schedule import read_schedule
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from reading import messages, read, refused
 
 MTX = "%%MatrixMarket matrix coordinate"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conset.errors import MissingExtraError
+from conset.base.errors import MissingExtraError
 from conset.pattern.readers.mesh_formats import MESHES
 from conset.pattern.spec import parse_pattern
 from mesh_files import SOLID, WITHOUT_LIBRARIES, write_mesh

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError, MissingExtraError, UsageError
+from conset.base.errors import InputError, MissingExtraError, UsageError
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers import partition
 from conset.pattern.readers.metis_text import parse_metis_graph

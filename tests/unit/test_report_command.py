@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from conset.cli.main import run
-from conset.comparison.files import examine
 from conset.report.files import COLUMNS, summary_table
 from conset.schedule.manifest import sha256_of
+from conset.studies.compare.files import examine
 
 pytest.importorskip("matplotlib", reason="pages need matplotlib: pip install 'conset[draw]'")
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.report.layout import positions
 from conset.report.routes import largest_total_load, phase_routes

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'conset[draw]'")
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine

@@ -15,17 +15,18 @@ pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 
 import typer
 from typer.testing import CliRunner
 
+from conset.base.errors import InputError, UsageError
 from conset.cli import compare, show
-from conset.comparison.stages import StageRow, compare_stages, with_largest
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError, UsageError
-from conset.formats.program import document_of_program, write_program_document
 from conset.machine.spec import parse_machine
 from conset.pattern.pattern import Pattern
-from conset.program import Paths, Program
 from conset.report.picture_stages import moves_of, pick_message, picture_message, rank_places
 from conset.report.style import save
 from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown
+from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
+from conset.studies.compare.stages import StageRow, compare_stages, with_largest
 from grid_programs import alltoall, rows_then_columns
 from vector_pictures import drawn
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from conset.base.errors import UsageError
 from conset.cli.main import run
-from conset.errors import UsageError
 from conset_papers import Cell, Claim, Item, Row, Table, find_rows, table
 from conset_papers.table import slug
 from conset_papers.write import item_markdown, table_csv, write_index, write_item

@@ -18,26 +18,26 @@ from hypothesis import strategies as st
 import conset
 import slow_spread
 from conset import _core
+from conset.base.errors import InputError, UsageError
 from conset.bounds import bound, bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
 from conset.compilation.summary import summarize
-from conset.errors import InputError, UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network import routes
+from conset.machine.network.routes import core_network, route_hops, route_links
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.record import machine_of_record, same_machine
 from conset.machine.spec import default_costs, parse_machine
-from conset.network import routes
-from conset.network.routes import core_network, route_hops, route_links
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.document import document_from
 from conset.schedule.loads import figures, phase_loads
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
 from conset.verification import verify_schedule
 from conset.verification.schedule.check import formula_walk, verify_document
 from conset.verification.schedule.spread_walks import SpreadWalk

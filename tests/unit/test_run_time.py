@@ -10,16 +10,24 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import UsageError
 from conset.cli.main import run
-from conset.errors import UsageError
+from conset.execution.run_time.row import RankRow
 from conset.inputs import load_machine, load_pattern
 from conset.pattern.pattern import Pattern
 from conset.report.run_time import format_ms, picture_overhead, run_time_markdown
-from conset.runtime.costs import MIN_REPEATS, Gain, RunTimeCosts, RunTimeRow, uses_until_paid
-from conset.runtime.predicted import ENTRY_B, HEAD_B, collection, concatenation, distribution, predict_costs, row_bytes
-from conset.runtime.row import RankRow
-from conset.runtime.scaled import grown_sides, scaled_machine
 from conset.schedule.schedule import Schedule
+from conset.studies.run_time.costs import MIN_REPEATS, Gain, RunTimeCosts, RunTimeRow, uses_until_paid
+from conset.studies.run_time.predicted import (
+    ENTRY_B,
+    HEAD_B,
+    collection,
+    concatenation,
+    distribution,
+    predict_costs,
+    row_bytes,
+)
+from conset.studies.run_time.scaled import grown_sides, scaled_machine
 
 POSTING = RunTimeRow(
     "naive", "none", "", True, "naive", "none", 1,

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 import conset
 from conset import _core
+from conset.base.errors import ConsetError, UsageError
+from conset.base.flat import MACHINE_FILE, write_flat
 from conset.cli.machines import command
-from conset.errors import ConsetError, UsageError
-from conset.formats.flat import MACHINE_FILE, write_flat
-from conset.formats.machine_file import machine_entries, write_machine
+from conset.machine.flat_file import machine_entries, write_machine
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.graph import without
+from conset.machine.network.route_table import route_table
+from conset.machine.network.routes import route_hops
 from conset.machine.spec import parse_machine
-from conset.network.graph import without
-from conset.network.route_table import route_table
-from conset.network.routes import route_hops
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 

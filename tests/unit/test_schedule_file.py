@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
-from conset.formats.schedule import read_document, read_schedule, to_schedule, write_document, write_schedule
 from conset.machine.limits import Limits
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
+from conset.schedule.files.schedule import read_document, read_schedule, to_schedule, write_document, write_schedule
 from hand_made import ANY, all_to_all, document, greedy, machine_on
 
 MESH = machine_on(Topology.mesh(3, 3), "mesh:3x3")
@@ -94,7 +94,7 @@ def test_the_json_form_is_that_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_a_long_phase_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import conset.formats.schedule_forms as module
+    import conset.schedule.files.schedule_forms as module
 
     write_document(full(), tmp_path / "whole.json")
     monkeypatch.setattr(module, "_BLOCK", 1)

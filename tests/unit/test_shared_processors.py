@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import UsageError
 from conset.bounds import bound_for_model, bound_schedule
-from conset.combining.evaluate import evaluate
-from conset.errors import UsageError
 from conset.machine.limits import Limits
+from conset.methods.paths.evaluate import evaluate
+from conset.models import Workload
+from conset.models.formula import predict
+from conset.models.settings import Settings
+from conset.models.usage import least_time
 from conset.pattern.pattern import Pattern
-from conset.prediction import predict
-from conset.program.paths import direct
-from conset.simulation import Workload
-from conset.simulation.settings import Settings
-from conset.simulation.usage import least_time
+from conset.schedule.paths import direct
 from conset.verification.timeline.check import check_timeline
 from hand_made_timelines import by_hand
 

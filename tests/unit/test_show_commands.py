@@ -11,16 +11,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from conset.base.errors import ConsetError, InputError
 from conset.cli import compare, doctor, methods, show
 from conset.cli.inputs import spell_options
-from conset.comparison import compare as compare_methods
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import ConsetError, InputError
-from conset.formats.schedule import write_schedule
 from conset.machine.spec import parse_machine
-from conset.methods.table import table
+from conset.methods.phases.table import table
 from conset.pattern.spec import parse_pattern
+from conset.schedule.files.schedule import write_schedule
+from conset.studies.compare import compare as compare_methods
 
 COMMANDS = {"show": show, "compare": compare, "methods": methods, "doctor": doctor}
 

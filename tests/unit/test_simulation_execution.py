@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError, NoScheduleError, UsageError
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.machine.spec import parse_machine
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings, parse_count
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings, parse_count
 from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import Triple, phased, row_of_nodes, trace
 

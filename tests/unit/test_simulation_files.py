@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError, UsageError
 from conset.cli.main import run
-from conset.errors import InputError, UsageError
-from conset.formats.timeline import read_timeline, write_timeline
-from conset.simulation import Workload
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS, find_model
-from conset.simulation.trace import read_trace
+from conset.models import Workload
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.table import MODELS, find_model
+from conset.models.timeline_file import read_timeline, write_timeline
+from conset.models.trace import read_trace
 from hand_made_workloads import cycles_machine
 
 TRACE = "id,time,src,dst,bytes,deps\n10,0,0,3,160,\n11,2.5,1,2,320,10\n12,0,2,2,64,10;11\n"

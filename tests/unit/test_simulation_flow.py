@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conset.machine.machine import Machine
+from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.network.routes import route_links
-from conset.simulation import Timeline, Workload
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import resource_name
+from conset.models import Timeline, Workload
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.timeline import resource_name
 from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import Triple, cycles_machine, trace
 

@@ -12,17 +12,19 @@ import pytest
 import conset
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.formats.program import document_of_program, write_program_document
-from conset.formats.schedule import write_schedule
+from conset.compilation.programs.compile import compile_program
+from conset.compilation.programs.spec import BlockSpec
 from conset.machine.spec import parse_machine
+from conset.models.connections import simulate_connections
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.switch_parts import SwitchParts, simulated_switches
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
-from conset.program import Program, chained, compile_program
-from conset.program.spec import BlockSpec
-from conset.program.switch_parts import SwitchParts, simulated_switches
-from conset.simulation.connections import simulate_connections
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.workload import Workload
+from conset.schedule.chained import chained
+from conset.schedule.files.program import document_of_program, write_program_document
+from conset.schedule.files.schedule import write_schedule
+from conset.schedule.program import Program
 
 MACHINE = "crossbar:4,port=1GB/s,overhead=0,inject=0,eject=0,hop=0,synchronization=5us,setup=3us"
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conset.base.errors import ConsetError, InputError, UnavailableError, UsageError
 from conset.cli.main import run
-from conset.errors import ConsetError, InputError, UnavailableError, UsageError
 from conset.execution import wait
 from conset.execution.wait import cores_and_ranks
+from conset.machine.network.routes import route_links
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.routes import route_links
-from conset.network.topology import Topology
 from conset_testbed import access, addresses, beds, commands
 from conset_testbed.launcher import ranks_per_node
 from conset_testbed.mpiexec import parse
@@ -81,7 +81,7 @@ def test_widths_and_rates_of_links_are_kept() -> None:
     topology = Topology(
         "graph", (), 2, 3, source, target, np.array([1, 2, 1, 2], np.int32), np.array([1e9, 3e9, 1e9, 3e9])
     )
-    from conset.network.routing import Routing
+    from conset.machine.network.routing import Routing
 
     wiring = wire(topology, Routing.default(topology), 10e6)
     assert [link.rate_bps for link in wiring.links] == [10e6, 60e6, 10e6, 60e6]
@@ -89,7 +89,7 @@ def test_widths_and_rates_of_links_are_kept() -> None:
 
 def test_what_no_testbed_can_be_is_refused() -> None:
     one_way = Topology("graph", (), 2, 3, np.array([0, 1, 2, 2], np.int32), np.array([1, 2, 0, 1], np.int32))
-    from conset.network.routing import Routing
+    from conset.machine.network.routing import Routing
 
     with pytest.raises(InputError, match="a testbed needs a link back"):
         wire(one_way, Routing.default(one_way), 1e6)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from conset.machine.machine import Machine
-from conset.simulation import Timeline, Workload
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Rates
+from conset.models import Timeline, Workload
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.timeline import Rates
 from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import phased, row_of_nodes, trace
 

@@ -9,8 +9,8 @@ import pytest
 
 import conset
 from conset.cli.main import run
-from conset.formats.timeline import write_timeline
-from conset.simulation.table import MODELS
+from conset.models.table import MODELS
+from conset.models.timeline_file import write_timeline
 
 
 @pytest.fixture

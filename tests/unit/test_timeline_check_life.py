@@ -10,9 +10,9 @@ import pytest
 
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.simulation import Timeline, Workload
-from conset.simulation.settings import Settings
-from conset.simulation.usage import least_time
+from conset.models import Timeline, Workload
+from conset.models.settings import Settings
+from conset.models.usage import least_time
 from conset.verification.timeline.check import check_timeline
 from hand_made_timelines import by_hand, changed
 from hand_made_workloads import phased, trace

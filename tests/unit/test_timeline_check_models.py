@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 import conset
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine, with_settings
-from conset.simulation import Timeline, Workload
-from conset.simulation.settings import Settings
-from conset.simulation.table import MODELS
-from conset.simulation.timeline import Rates, mean_latency, phase_ends
+from conset.models import Timeline, Workload
+from conset.models.settings import Settings
+from conset.models.table import MODELS
+from conset.models.timeline import Rates, mean_latency, phase_ends
 from conset.verification.timeline.check import check_timeline
 from hand_made_workloads import phased, trace
 

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 
 import conset
+from conset.base.errors import InputError
 from conset.cli.main import run
-from conset.errors import InputError
-from conset.formats.sniff import Sniffed, sniff
-from conset.formats.timeline import MAX_CHANGES, read_record, write_timeline
 from conset.machine.machine import Machine
+from conset.models import Timeline, Workload
+from conset.models.flow import simulate_flow
+from conset.models.settings import Settings
+from conset.models.timeline import Rates
+from conset.models.timeline_file import MAX_CHANGES, read_record, write_timeline
+from conset.models.usage import under_way, usage_of
+from conset.models.wormhole import simulate_wormhole
 from conset.report.picture_timeline import picture_timeline, tracks_of
 from conset.report.style import save
 from conset.report.terminal_timeline import timeline_text
 from conset.report.timeline_view import TimelineView
-from conset.simulation import Timeline, Workload
-from conset.simulation.flow import simulate_flow
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Rates
-from conset.simulation.usage import under_way, usage_of
-from conset.simulation.wormhole import simulate_wormhole
+from conset.schedule.files.sniff import Sniffed, sniff
 from hand_made_timelines import by_hand
 from hand_made_workloads import phased, row_of_nodes, trace
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from conset.base.errors import InputError
+from conset.base.toml import MAX_PARTS, parse_toml
 from conset.cli.main import run
 from conset.compilation.options import CompileOptions
-from conset.errors import InputError
+from conset.compilation.programs.spec import read_program
 from conset.machine.file import read_machine
 from conset.machine.spec import parse_machine
-from conset.program import read_program
-from conset.toml import MAX_PARTS, parse_toml
 
 FORMS = ["{} = 1", "[{}]", "[[{}]]", "x = {{{} = 1}}", "a = '''\n'''\n{} = 1", 'a = "\\""\n{} = 1', "a = 1 # '\n{} = 1"]
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conset.base.errors import InputError
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.birkhoff import schedule_birkhoff
-from conset.methods.decreasing import lengths, opening_s, schedule_decreasing, total_length
-from conset.methods.method import ANY, PORTS
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.table import find_method
+from conset.methods.phases.birkhoff import schedule_birkhoff
+from conset.methods.phases.decreasing import lengths, opening_s, schedule_decreasing, total_length
+from conset.methods.phases.method import ANY, PORTS
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule

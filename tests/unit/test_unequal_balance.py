@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.limits import Limits
 from conset.machine.spec import parse_machine
-from conset.methods.balance import balance_loads, phase_lengths, transfer_work_of
-from conset.methods.first_fit import schedule_first_fit
-from conset.methods.problem import Phases, Problem
-from conset.methods.split import split_messages
-from conset.methods.table import find_method
+from conset.methods.phases.balance import balance_loads, phase_lengths, transfer_work_of
+from conset.methods.phases.first_fit import schedule_first_fit
+from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.split import split_messages
+from conset.methods.phases.table import find_method
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.schedule import Schedule

@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from conset.base.errors import UsageError
 from conset.bounds import bound_schedule
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.errors import UsageError
 from conset.machine.limits import Limits
+from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine, with_settings
-from conset.methods.core import time_lines
-from conset.methods.event_list import schedule_event_list, time_event_list
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.timetables import add_timetable, time_as
-from conset.network.routes import route_links
+from conset.methods.phases.core import time_lines
+from conset.methods.phases.event_list import schedule_event_list, time_event_list
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.timetables import add_timetable, time_as
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
-from conset.prediction import predict
 from conset.schedule.posting import order_of_transfers
 from conset.schedule.schedule import Schedule
 from conset.verification import verify_schedule

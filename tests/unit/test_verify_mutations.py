@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
 from conset.verification import RULES, Verification, verify_document
 from conset.verification.schedule.messages import exact_sum

@@ -9,10 +9,10 @@ import pytest
 
 from conset.compilation.options import CompileOptions
 from conset.compilation.pipeline import compile_pattern
-from conset.formats.schedule import document_of
 from conset.machine.spec import parse_machine
 from conset.pattern.spec import parse_pattern
 from conset.schedule.document import Document
+from conset.schedule.files.schedule import document_of
 from conset.verification import verify_document
 from conset.verification.schedule import loads, messages
 

@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from conset.errors import InputError, NoScheduleError, UsageError
+from conset.base.errors import InputError, NoScheduleError, UsageError
 from conset.machine.costs import Costs, Steps, Synchronization
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.timeline import Timeline
-from conset.simulation.workload import Workload
-from conset.simulation.wormhole import datelines, simulate_circuit, simulate_wormhole
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.timeline import Timeline
+from conset.models.workload import Workload
+from conset.models.wormhole import datelines, simulate_circuit, simulate_wormhole
 
 US, MB = 1e-6, 1e6
 Message = tuple[int, int, int]

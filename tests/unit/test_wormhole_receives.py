@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from conset.errors import NoScheduleError
+from conset.base.errors import NoScheduleError
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.spec import parse_machine
-from conset.network.routing import Routing
-from conset.network.topology import Topology
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Timeline
-from conset.simulation.workload import Workload
-from conset.simulation.wormhole import simulate_wormhole
+from conset.models.settings import Settings
+from conset.models.timeline import Timeline
+from conset.models.workload import Workload
+from conset.models.wormhole import simulate_wormhole
 
 US, MB = 1e-6, 1e6
 Message = tuple[int, int, int]

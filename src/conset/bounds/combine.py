@@ -12,6 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Bounds, Candidate
 from conset.bounds.channels import bound_channel_ends, bound_channel_sum, bound_channel_supply, bound_channels
 from conset.bounds.cuts import bound_cut_load, bound_cut_sum, bound_cut_time
@@ -36,15 +38,13 @@ from conset.bounds.time import (
     bound_processor_time,
     bound_slots_time,
 )
-from conset.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.planes import base_routing, planes_of
-from conset.network.routes import plane_routes
+from conset.machine.network.planes import base_routing, planes_of
+from conset.machine.network.routes import plane_routes
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
-from conset.units import count_of, format_time
 
 PHASE_BOUNDS: dict[str, Callable[[BoundProblem], BoundValue | None]] = {
     "port degree": bound_port_degree,

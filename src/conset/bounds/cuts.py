@@ -38,9 +38,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.network.topology import Topology
-from conset.units import count_of, format_rate
+from conset.machine.network.topology import Topology
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

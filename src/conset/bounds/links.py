@@ -44,8 +44,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from conset.base.units import count_of, format_rate
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.units import count_of, format_rate
 
 
 def bound_link_load(problem: BoundProblem) -> BoundValue | None:

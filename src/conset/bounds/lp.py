@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.errors import InputError
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.errors import InputError
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 
 MAX_VARIABLES = 1 << 19
 """Of a linear program, at most."""

@@ -34,8 +34,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of
 from conset.bounds.problem import BoundProblem, BoundValue
-from conset.units import count_of
 
 
 def bound_port_degree(problem: BoundProblem) -> BoundValue | None:

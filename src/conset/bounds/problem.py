@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.errors import InputError
+from conset.base.errors import InputError
+from conset.base.units import count_of
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
+from conset.machine.network.routes import core_network, route_hops
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.machine.times import link_work, message_times, plain_sizes, synchronization_s
-from conset.network.routes import core_network, route_hops
-from conset.network.routing import Routing
-from conset.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
-from conset.units import count_of
 
 if TYPE_CHECKING:
     from conset.bounds.sums import WorkSums

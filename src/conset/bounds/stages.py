@@ -31,7 +31,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject
+from conset.base.arrays import ValueObject
+from conset.base.errors import NoScheduleError, UsageError
+from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.problem import require_nodes
 from conset.bounds.relays import (
@@ -45,10 +47,8 @@ from conset.bounds.relays import (
     bound_volume_time,
     rank_partners,
 )
-from conset.errors import NoScheduleError, UsageError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.units import count_of, format_time
 
 ROUNDING = 1e-12
 """Relative: bounds and models add the same terms in different orders."""

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base.stopping import workers
 from conset.bounds.problem import BoundProblem
 from conset.machine.costs import Costs, Steps
 from conset.machine.times import NO_LINKS, plain_sizes
-from conset.stopping import workers
 
 CHUNK = 1 << 20
 """Messages of a part: sums are added up part by part, whatever the number of threads."""

@@ -62,14 +62,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base.units import count_of, format_time
 from conset.bounds.bounds import Candidate
 from conset.bounds.order import longest_chain, name_chain
 from conset.bounds.problem import BoundProblem, BoundValue
+from conset.machine.network.routes import route_hops, route_links
 from conset.machine.times import message_times
-from conset.network.routes import route_hops, route_links
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_time
 
 NO_LIMIT = np.iinfo(np.int64).max
 """Messages between barriers where a port has no limit."""

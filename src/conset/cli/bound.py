@@ -56,7 +56,7 @@ def command(
     from conset.cli.output import console, print_json, progress
     from conset.compilation.options import CompileOptions, effective_limits
     from conset.compilation.pipeline import placement_of
-    from conset.methods.table import find_method
+    from conset.methods.phases.table import find_method
     from conset.report.outcome import bound_table, bound_text, candidates_object
 
     if stages is not None:
@@ -109,7 +109,7 @@ def _bound(
 
 def _refuse(stages: str, asked: dict[str, Any]) -> None:
     """Raises UsageError for an option that says nothing of programs that forward."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     for name, value in asked.items():
         if value is not None:
@@ -122,7 +122,7 @@ def parse_stages(word: str) -> tuple[int | None, list[int] | None]:
     Raises:
         UsageError: another word.
     """
-    from conset.errors import UsageError, shortened
+    from conset.base.errors import UsageError, shortened
 
     sides = word.split("x")
     if word == "any":

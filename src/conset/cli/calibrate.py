@@ -11,8 +11,8 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
-    from conset.calibration.measurements import Measurements
     from conset.machine.machine import Machine
+    from conset.studies.calibrate.measurements import Measurements
 
 SCHEMA = "conset/calibrate@1"
 
@@ -67,17 +67,17 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Measure the words of your machine over MPI, with intervals: overheads, latency, rates, barriers, contention."""
-    from conset.calibration.calibrate import calibrate
-    from conset.calibration.measurements import read_measurements
+    from conset.base.errors import ConsetError, UsageError
+    from conset.base.files import require_replaceable
+    from conset.base.units import parse_time
     from conset.cli.output import console, print_json, print_parts, progress
     from conset.cli.run import ended_by_signals, refuse_ranks
-    from conset.errors import ConsetError, UsageError
     from conset.execution.launcher import find_job
-    from conset.files import require_replaceable
     from conset.report.calibration import calibration_lines, held_back_table, words_table, write_calibration_page
     from conset.report.page import check_page_path
     from conset.schedule.manifest import Manifest, sha256_of
-    from conset.units import parse_time
+    from conset.studies.calibrate.calibrate import calibrate
+    from conset.studies.calibrate.measurements import read_measurements
 
     if emulate is not None and mpiexec is not None:
         raise UsageError("--emulate: nothing is executed, leave out --mpiexec")

@@ -14,8 +14,8 @@ from conset.cli import options as o
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from conset.campaign import Campaign, Progress
-    from conset.campaign.run import CampaignRun
+    from conset.studies.campaign import Campaign, Progress
+    from conset.studies.campaign.run import CampaignRun
 
 SCHEMA = "conset/campaign@1"
 PROCESSES, MPI = "processes", "mpi"
@@ -62,9 +62,9 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Run a matrix of cases, measured or simulated: the choice beside everything else, case by case, resumable."""
-    from conset.campaign import read_campaign, run_campaign
+    from conset.base.units import parse_time
     from conset.cli.signals import STOPPED, Terminated
-    from conset.units import parse_time
+    from conset.studies.campaign import read_campaign, run_campaign
 
     limit_s = None if stop_after is None else parse_time(stop_after, "stop_after")
     campaign = read_campaign(file)
@@ -104,7 +104,7 @@ def _watch(progress: Progress) -> Iterator[None]:
 @contextmanager
 def _executor(campaign: Campaign, word: str, workers: int) -> Iterator[Executor | None]:
     """What carries out simulated cases; None: this process."""
-    from conset.errors import MissingExtraError, UsageError, unknown_name
+    from conset.base.errors import MissingExtraError, UsageError, unknown_name
 
     if word not in (PROCESSES, MPI):
         raise unknown_name("executor", word, (PROCESSES, MPI), options=["executor"])
@@ -149,8 +149,8 @@ def _leave_signals() -> None:
 
 def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
     """Before anything is measured."""
-    from conset.errors import UsageError
-    from conset.files import require_replaceable
+    from conset.base.errors import UsageError
+    from conset.base.files import require_replaceable
     from conset.report.style import require_matplotlib
 
     if folder is not None:
@@ -164,7 +164,7 @@ def _check_outputs(folder: Path | None, markdown: Path | None) -> None:
 
 
 def _done_so_far(campaign: Campaign, folder: Path | None, only: list[str] | tuple[str, ...]) -> CampaignRun:
-    from conset.campaign.run import CampaignRun, read_results, select_cases
+    from conset.studies.campaign.run import CampaignRun, read_results, select_cases
 
     run = CampaignRun(campaign)
     if folder is not None:
@@ -176,7 +176,7 @@ def _done_so_far(campaign: Campaign, folder: Path | None, only: list[str] | tupl
 
 def _refuse_running(given: dict[str, Any]) -> None:
     """Raises UsageError for what a list of cases would not look at."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     name = next((name for name, value in given.items() if value), None)
     if name is not None:
@@ -186,9 +186,9 @@ def _refuse_running(given: dict[str, Any]) -> None:
 def _list(
     campaign: Campaign, file: Path, folder: Path | None, only: list[str] | tuple[str, ...], as_json: bool
 ) -> None:
-    from conset.campaign.run import select_cases, state_of_cases
     from conset.cli.output import print_json, print_parts
     from conset.report.terminal import fitted_table
+    from conset.studies.campaign.run import select_cases, state_of_cases
 
     chosen = {case.name for case in select_cases(campaign, only)}
     states = {name: state for name, state in state_of_cases(campaign, folder).items() if name in chosen}
@@ -212,11 +212,11 @@ def _hand_over(
     campaign: Campaign, run: CampaignRun, file: Path, folder: Path | None, markdown: Path | None, as_json: bool
 ) -> None:
     """Tables, page and Markdown of what is done, and what is said of it."""
-    from conset.campaign.run import failure_text, read_results
-    from conset.campaign.store import results_object, write_tables
+    from conset.base.files import replacing
     from conset.cli.output import print_json, print_parts, progress
-    from conset.files import replacing
     from conset.report.campaign import campaign_markdown, campaign_parts, write_campaign_page
+    from conset.studies.campaign.run import failure_text, read_results
+    from conset.studies.campaign.store import results_object, write_tables
 
     manifest = _manifest(campaign, file)
     # of a part of the cases the tables have all that are done

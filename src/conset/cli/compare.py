@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conset.cli.compare_simulated import TimingOptions
-    from conset.comparison import Comparison
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
+    from conset.studies.compare import Comparison
 
 SCHEMA = "conset/compare@1"
 
@@ -130,9 +130,9 @@ def command(
     from conset.cli.compare_stages import run_stages
     from conset.cli.inputs import manifest_of, read_inputs, reading_options
     from conset.cli.output import print_json, progress
-    from conset.comparison import check_by, compare_pairs, parse_policies
-    from conset.comparison.tidy import SUFFIXES, write_table
     from conset.compilation.options import AUTO, FORMULA, CompileOptions, check_ranking
+    from conset.studies.compare import check_by, compare_pairs, parse_policies
+    from conset.studies.compare.tidy import SUFFIXES, write_table
 
     _check_output(output, several=len(pattern) * len(on) > 1)
     names = _names(methods)
@@ -208,12 +208,12 @@ def _hand_over(
     output: Path | None, *, markdown: bool, as_json: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Completes, prints and writes what was found, pair after pair; what `--json` says of it."""
+    from conset.base.files import replacing
     from conset.cli.compare_simulated import complete
     from conset.cli.output import print_markdown, print_parts
-    from conset.comparison import merged
-    from conset.files import replacing
     from conset.report.simulated import ComparisonReport
     from conset.report.style import FORMATS, save
+    from conset.studies.compare import merged
 
     reports = []
     for (traffic, machine), result in zip(pairs, results, strict=True):
@@ -252,10 +252,10 @@ def _check_output(output: Path | None, *, several: bool) -> None:
     Raises:
         UsageError: another suffix, or a picture of several comparisons. MissingExtraError: a library is missing.
     """
-    from conset.comparison.tidy import SUFFIXES, check_table_path
-    from conset.errors import UsageError
-    from conset.files import require_replaceable
+    from conset.base.errors import UsageError
+    from conset.base.files import require_replaceable
     from conset.report.style import FORMATS, MARKDOWN, check_report_path
+    from conset.studies.compare.tidy import SUFFIXES, check_table_path
 
     if output is None:
         return
@@ -276,7 +276,7 @@ def _check_output(output: Path | None, *, several: bool) -> None:
 
 def _refuse_ignored(kind: str, asked: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
     """Raises UsageError for options that a curve or a map would not look at."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     if kind == "--curve":
         refused = dict(asked)
@@ -295,8 +295,8 @@ def _refuse_ignored(kind: str, asked: Mapping[str, Any], reading: Mapping[str, A
 
 
 def _require_one_pair(kind: str, patterns: Sequence[str], machines: Sequence[str]) -> None:
-    from conset.errors import UsageError
-    from conset.units import count_of
+    from conset.base.errors import UsageError
+    from conset.base.units import count_of
 
     if len(patterns) * len(machines) > 1:
         given = f"{count_of(len(patterns), 'pattern')} on {count_of(len(machines), 'machine')}"
@@ -305,9 +305,9 @@ def _require_one_pair(kind: str, patterns: Sequence[str], machines: Sequence[str
 
 def _names(methods: str | None) -> list[str]:
     """The methods asked for, each known; all of the table without a word."""
+    from conset.base.errors import UsageError
     from conset.compilation.options import AUTO
-    from conset.errors import UsageError
-    from conset.methods.table import find_method, table
+    from conset.methods.phases.table import find_method, table
 
     if methods is None:
         return list(table())
@@ -323,7 +323,7 @@ def _words(combine: str | None) -> list[str]:
 
 
 def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None) -> None:
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     if not stages:
         return
@@ -336,7 +336,7 @@ def _check_stages(stages: bool, other: bool, names: list[str], sync: str | None)
 
 
 def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, chooses: bool, timing: bool) -> None:
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     if curve and map_:
         raise UsageError("--curve and --map exclude each other")
@@ -350,7 +350,7 @@ def _check_kind(curve: bool, map_: bool, reuse: str, rank_by: str | None, *, cho
 
 def _timed_by(by: str | None, rank_by: str | None, single: bool) -> str | None:
     """What says the times: `--by`, else what `--rank-by` names; a curve and a map know only one of them."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     if single and None not in (by, rank_by) and by != rank_by:
         raise UsageError(f"--by {by}: is what chooses here too, given --rank-by {rank_by}")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conset.comparison import Policies
     from conset.compilation.options import CompileOptions
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
+    from conset.studies.compare import Policies
 
 
 COMPLETE = "alltoall"
@@ -37,9 +37,9 @@ def run_curve(
         InputError: the pattern is no complete exchange on a mesh or torus.
     """
     from conset.cli.output import print_markdown, print_parts, progress
-    from conset.comparison import trace_curves
     from conset.report.curve import curves_markdown, curves_parts, curves_subtitle, curves_title, picture_curve
     from conset.report.style import write_report
+    from conset.studies.compare import trace_curves
 
     curves = trace_curves(pattern, machine, options, progress, sizes=sizes, by=by)
     title = curves_title(pattern.name, machine.name)
@@ -89,8 +89,6 @@ def run_map(
         InputError: no method applies.
     """
     from conset.cli.output import print_markdown, print_parts, progress
-    from conset.comparison import chart_exchanges, chart_regions
-    from conset.comparison.regions import SIZES
     from conset.machine.spec import parse_machine
     from conset.report.regions import (
         picture_regions,
@@ -102,6 +100,8 @@ def run_map(
     )
     from conset.report.style import write_report
     from conset.report.terminal import titled_parts
+    from conset.studies.compare import chart_exchanges, chart_regions
+    from conset.studies.compare.regions import SIZES
 
     generator = parse_generator(generator_spec)
     uses = parse_reuse(reuse)
@@ -135,8 +135,8 @@ def parse_sizes(text: str | None, charts: bool) -> tuple[int, ...]:
     Raises:
         UsageError: not a size of at least 1 B, or none of `--curve`, `--map` and `--stages`.
     """
-    from conset.errors import UsageError
-    from conset.units import parse_size
+    from conset.base.errors import UsageError
+    from conset.base.units import parse_size
 
     if text is None:
         return ()
@@ -159,7 +159,7 @@ def smaller_machines(on: str) -> list[Machine]:
 
     Of a file or a machine with dead nodes only itself: its size is no word.
     """
-    from conset.errors import ConsetError
+    from conset.base.errors import ConsetError
     from conset.machine.spec import parse_machine
 
     head, comma, rest = on.partition(",")
@@ -202,7 +202,7 @@ def parse_generator(generator_spec: str) -> str:
     Raises:
         UsageError: another pattern without a degree, or one with options.
     """
-    from conset.errors import UsageError, unknown_name
+    from conset.base.errors import UsageError, unknown_name
     from conset.pattern.generators.table import GENERATORS
 
     name = generator_spec.strip()
@@ -224,7 +224,7 @@ def parse_reuse(text: str) -> float:
     Raises:
         UsageError: neither `inf` nor a number of at least 1.
     """
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     if text.strip() == "inf":
         return inf
@@ -239,9 +239,9 @@ def parse_reuse(text: str) -> float:
 
 def tried_methods(generator: str, machine: Machine, options: CompileOptions) -> list[str]:
     """What `auto` tries on the densest pattern of the map, so that every row has the same methods."""
-    from conset.comparison.regions import degrees_of
     from conset.compilation.candidates import candidates
     from conset.pattern.spec import parse_pattern
+    from conset.studies.compare.regions import degrees_of
 
     ranks = machine.topology.endpoints * options.ranks_per_node
     degrees = degrees_of(ranks)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conset.comparison import Comparison
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
-    from conset.program import Program
+    from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
+    from conset.studies.compare import Comparison
 
 RANKS_PER_CORE = 32
 """Most ranks that share a core where times are measured: beyond it, an exchange takes minutes."""
@@ -44,7 +44,7 @@ def parse_timing_options(
     Raises:
         UsageError: an unknown model. InputError: more ranks than this host can measure.
     """
-    from conset.comparison.simulated import parse_models
+    from conset.studies.compare.simulated import parse_models
 
     named: dict[str, None] = {}
     for pattern, machine in pairs:
@@ -59,7 +59,7 @@ def require_cores(ranks: int) -> None:
     """Raises `InputError` where this host has too few cores to measure so many ranks."""
     import os
 
-    from conset.errors import InputError
+    from conset.base.errors import InputError
 
     cores = len(os.sched_getaffinity(0))
     if ranks > cores * RANKS_PER_CORE:
@@ -72,7 +72,7 @@ def require_cores(ranks: int) -> None:
 def complete(result: Comparison, timing: TimingOptions, machine: Machine) -> str:
     """Fills `simulated`, `not_simulated`, `measured` and `errors` as asked for; what errors are against."""
     from conset.cli.output import progress
-    from conset.comparison.simulated import errors_of, reference_of
+    from conset.studies.compare.simulated import errors_of, reference_of
 
     for row, schedule, program in zip(result.rows, result.schedules, result.programs, strict=True):
         row.setdefault("simulated", {})
@@ -93,7 +93,7 @@ def measure(schedule: Schedule, program: Program | None = None) -> dict[str, Any
     Raises:
         UsageError: no MPI. ExecutionError: the job did not end. VerificationError: bytes arrived wrong.
     """
-    from conset.errors import VerificationError
+    from conset.base.errors import VerificationError
     from conset.execution.job import count_cores, run_program, run_schedule
 
     result = run_schedule(schedule, repeat=REPEAT) if program is None else run_program(program, repeat=REPEAT)

@@ -31,9 +31,9 @@ def run_stages(
         InputError: the pattern has no messages, or an order.
     """
     from conset.cli.output import print_markdown, print_parts, progress
-    from conset.comparison.stages import compare_stages
     from conset.report.style import write_report
     from conset.report.tradeoff import draw_tradeoff, tradeoff_lines, tradeoff_markdown, tradeoff_parts, tradeoff_title
+    from conset.studies.compare.stages import compare_stages
 
     rows = compare_stages(pattern, machine, options, sizes=sizes, combines=combines, by=by, watch=progress)
     title = tradeoff_title(pattern.name, machine.name)

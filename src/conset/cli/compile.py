@@ -45,6 +45,8 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Cut a pattern into phases under limits: verified, bounded, predicted."""
+    from conset.base.errors import UsageError, VerificationError
+    from conset.base.files import require_replaceable
     from conset.cli.inputs import manifest_of, reading_options
     from conset.cli.output import console, print_json, progress
     from conset.cli.programs import combine_to_file, compile_to_file
@@ -52,11 +54,9 @@ def command(
     from conset.compilation.options import CompileOptions
     from conset.compilation.pipeline import compile_pattern
     from conset.compilation.summary import summarize
-    from conset.errors import UsageError, VerificationError
-    from conset.files import require_replaceable
-    from conset.formats.schedule import require_writable, write_schedule
     from conset.pattern.layout_file import require_layout_path
     from conset.report.outcome import compile_text
+    from conset.schedule.files.schedule import require_writable, write_schedule
 
     if output is not None:
         require_writable(output)

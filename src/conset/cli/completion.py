@@ -18,8 +18,8 @@ def complete_pattern(incomplete: str) -> list[str]:
 
 def complete_machine(incomplete: str) -> list[str]:
     """Names of presets, bare networks and families; `:` and a size follow."""
+    from conset.machine.network.families.table import FAMILIES
     from conset.machine.spec import KINDS, PRESETS
-    from conset.network.families.table import FAMILIES
 
     return _begun(incomplete, (*PRESETS, *KINDS, *FAMILIES))
 
@@ -38,7 +38,7 @@ def complete_method(incomplete: str) -> list[str]:
 
 def complete_listed_method(incomplete: str) -> list[str]:
     """Names of methods, as `conset methods` lists them."""
-    from conset.methods.table import table
+    from conset.methods.phases.table import table
 
     return _begun(incomplete, table())
 
@@ -69,7 +69,7 @@ def complete_syncs(incomplete: str) -> list[str]:
 
 def complete_model(incomplete: str) -> list[str]:
     """Models of simulation."""
-    from conset.simulation.table import MODELS
+    from conset.models.table import MODELS
 
     return _begun(incomplete, MODELS)
 
@@ -88,7 +88,7 @@ def complete_ranking(incomplete: str) -> list[str]:
 
 def complete_placement(incomplete: str) -> list[str]:
     """Ways to place ranks."""
-    from conset.placement import AUTO, PLACEMENTS
+    from conset.methods.placements import AUTO, PLACEMENTS
 
     return _begun(incomplete, (*PLACEMENTS, AUTO))
 

@@ -28,7 +28,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Print how to compile and link a C, C++ or Fortran program with conset."""
-    from conset.c_library import find_c_library
+    from conset.base.c_library import find_c_library
     from conset.cli.output import print_json, print_plain
     from conset.schedule.manifest import Manifest
 

@@ -124,7 +124,7 @@ def check_core() -> Check:
 
 def check_launcher(mpiexec: str | None = None) -> Check:
     """The `mpiexec` of an MPI wheel, as `conset run` finds it, or another one."""
-    from conset.errors import ConsetError
+    from conset.base.errors import ConsetError
     from conset.execution.launcher import find_launcher
 
     try:
@@ -139,7 +139,7 @@ def check_job(mpiexec: str | None = None) -> Check:
     import tempfile
     from pathlib import Path
 
-    from conset.errors import ConsetError
+    from conset.base.errors import ConsetError
     from conset.execution.launcher import explain_end, find_job, find_launcher, start_job
 
     job = find_job()

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from conset.version import VERSION
+from conset.base.version import VERSION
 
 TYPE_CHECKING = False  # typing takes half of the time to the first line of `main`
 if TYPE_CHECKING:

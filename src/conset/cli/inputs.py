@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conset.base.units import parse_size
 from conset.schedule.manifest import Manifest, sha256_of
-from conset.units import parse_size
 
 if TYPE_CHECKING:
     from conset.machine.machine import Machine
@@ -27,7 +27,7 @@ def read_inputs(
     word: str = "8",
 ) -> tuple[Pattern, Machine]:
     """The pattern and the machine that the words name; a spec without `ranks=` takes the machine's."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
     from conset.machine.spec import parse_machine
     from conset.pattern.spec import parse_pattern
 
@@ -206,7 +206,7 @@ def _explain_place(what: str, kind: str, name: str, arguments: Sequence[str]) ->
 
 def _explain_compiled(message: str, arguments: Sequence[str]) -> str:
     """Of a command for patterns that was given what `compile` reads or writes."""
-    from conset.formats.sniff import sniff
+    from conset.schedule.files.sniff import sniff
 
     begins = ("unknown suffix", "lists 'nodes' and 'edges'")
     name = next((word for word in arguments[1:] if message.startswith(tuple(f"{word}: {b}" for b in begins))), "")

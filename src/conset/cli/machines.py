@@ -36,8 +36,8 @@ OutputOption = Annotated[
 
 def command(name: NameArgument = None, as_json: JsonOption = False, output: OutputOption = None) -> None:
     """List the machines, or one: every number with its unit, its tag and its source."""
-    from conset.errors import UsageError
-    from conset.formats.machine_file import write_machine
+    from conset.base.errors import UsageError
+    from conset.machine.flat_file import write_machine
     from conset.machine.spec import PRESETS, parse_machine
     from conset.report.presets import described, families_object, networks_object
 

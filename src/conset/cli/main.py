@@ -30,8 +30,8 @@ def build() -> typer.Typer:
 
     import typer
 
+    from conset.base.version import VERSION
     from conset.cli.examples import examples_text
-    from conset.version import VERSION
 
     app = typer.Typer(
         name="conset",
@@ -74,7 +74,7 @@ def _report(message: str, code: int, as_json: bool) -> int:
 
 def _interrupted(as_json: bool, before: int) -> int:
     """What is said of an end: a file that stands is not denied."""
-    from conset.files import written
+    from conset.base.files import written
 
     names = ", ".join(str(path) for path in written()[before:])
     return _report(f"interrupted, {names} is written" if names else NOTHING_WRITTEN, INTERRUPTED, as_json)
@@ -84,9 +84,9 @@ def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code (0 fine, 2 usage, 3 bad input, …; see the README)."""
     import typer
 
+    from conset.base.errors import ConsetError, UsageError, unknown_name
+    from conset.base.files import written
     from conset.cli.inputs import explain, explain_missing, in_order, spell_options
-    from conset.errors import ConsetError, UsageError, unknown_name
-    from conset.files import written
 
     as_json = "--json" in arguments
     before = len(written())

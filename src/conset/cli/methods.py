@@ -12,7 +12,7 @@ from conset.cli.options import JsonOption
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conset.methods.method import Method
+    from conset.methods.phases.method import Method
 
 NameArgument = Annotated[
     str | None,
@@ -48,9 +48,9 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """List the methods, or one: limits, domain, guarantee, complexity, reference; with --on whether they apply."""
+    from conset.base.errors import UsageError
     from conset.cli.output import console, print_json
-    from conset.errors import UsageError
-    from conset.methods.table import find_method, table
+    from conset.methods.phases.table import find_method, table
     from conset.report.catalogue import method_object, method_text
     from conset.schedule.manifest import Manifest
 
@@ -70,8 +70,8 @@ def command(
 def _refusals(methods: Sequence[Method], on: str, text: str) -> list[dict[str, Any]]:
     """Of each method under its own limits, whether it applies to a pattern on a machine, and why not."""
     from conset.machine.spec import parse_machine
-    from conset.methods.over_planes import folded
-    from conset.methods.problem import Problem
+    from conset.methods.phases.over_planes import folded
+    from conset.methods.phases.problem import Problem
     from conset.pattern.spec import parse_pattern
 
     machine = parse_machine(on)

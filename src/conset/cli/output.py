@@ -3,7 +3,7 @@
 Progress on anything over two seconds: stderr, terminals only.
 
 Of a search its best so far, its bound and the gap; of a simulation how many messages are delivered; and what is left at
-the pace so far, where it is known how much there is to do (`conset.progress`).
+the pace so far, where it is known how much there is to do (`conset.base.progress`).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def progress(
         yield
         return
     from conset import _core
-    from conset.progress import share_of, works
+    from conset.base.progress import share_of, works
 
     done = threading.Event()
     under_way = works() if parts else []
@@ -122,7 +122,7 @@ def progress(
 
 def describe_left(gone_s: float, share: float) -> str:
     """`, 41%, about 40 s left`, at the pace so far; nothing before enough is done to say."""
-    from conset.progress import duration_text, seconds_left
+    from conset.base.progress import duration_text, seconds_left
 
     left_s = seconds_left(gone_s, share)
     return "" if left_s is None else f", {share:.0%}, about {duration_text(left_s)} left"

@@ -22,8 +22,8 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """List the patterns, or one: what is sent, arguments with their defaults, what the number of ranks must be."""
+    from conset.base.errors import unknown_name
     from conset.cli.output import console, print_json
-    from conset.errors import unknown_name
     from conset.pattern.generators.table import COMMON, GENERATORS
     from conset.pattern.readers.table import READERS
     from conset.report.catalogue import generator_object, generators_text

@@ -10,11 +10,11 @@ import typer
 from conset.cli import options as o
 
 if TYPE_CHECKING:
+    from conset.base.flat import FlatValue
     from conset.execution.connection_entries import ConnectionEntries
     from conset.execution.plan import Plan
-    from conset.formats.flat import FlatValue
-    from conset.program import Program
     from conset.schedule.posting import InFlight
+    from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
 
 
@@ -53,13 +53,13 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Plan what each rank executes; with -o a file for programs without Python (C, C++, Fortran), or their source."""
+    from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
     from conset.cli.verified import read_verified
-    from conset.errors import UsageError
     from conset.execution.plan_file import write_plan_file
+    from conset.models.settings import parse_count
     from conset.report.plans import connections_text, plan_text, summarize_connections, summarize_plan
     from conset.schedule.manifest import Manifest, sha256_of
-    from conset.simulation.settings import parse_count
 
     c_text = _check_output(output, c_text)
     if connections and c_text:
@@ -96,7 +96,7 @@ def command(
 
 def _plan(what: Schedule | Program, sync: str | None, in_flight: InFlight | None) -> Plan:
     from conset.execution.planner import plan_program, plan_schedule
-    from conset.program import Program
+    from conset.schedule.program import Program
 
     if isinstance(what, Program):
         return plan_program(what, sync, in_flight=in_flight)
@@ -109,7 +109,7 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
     Raises:
         UsageError: another suffix, or `--c` without an output. InputError: it cannot be written.
     """
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
     from conset.execution.c_program import SUFFIX, require_c_path
     from conset.execution.plan_file import require_plan_path
 
@@ -126,10 +126,10 @@ def _check_output(output: Path | None, c_text: bool) -> bool:
 
 def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, output: Path) -> None:
     """Writes the communication in C."""
+    from conset.base.version import VERSION
     from conset.execution.c_program import CProgramHead, write_c_program
     from conset.execution.connection_entries import keeps_order
-    from conset.program import Program
-    from conset.version import VERSION
+    from conset.schedule.program import Program
 
     program = what if isinstance(what, Program) else Program.of_schedule(what)
     command = f"conset plan {file.name} --c -o {output.name}"
@@ -140,9 +140,9 @@ def _write_c(file: Path, what: Schedule | Program, opened: ConnectionEntries, ou
 
 def _connections(what: Schedule | Program, option: str | None) -> ConnectionEntries | None:
     """What is opened; None of a program that forwards, which is executed as one exchange: no `option` is for it."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
     from conset.execution.connection_entries import connection_entries
-    from conset.program import Program
+    from conset.schedule.program import Program
 
     if isinstance(what, Program) and what.paths is not None:
         if option is not None:
@@ -153,10 +153,10 @@ def _connections(what: Schedule | Program, option: str | None) -> ConnectionEntr
 
 def _items(what: Schedule | Program, layout: Path, element: str | None) -> dict[str, FlatValue]:
     """Where the bytes lie in arrays that are laid out as a file says."""
-    from conset.errors import InputError, UsageError
+    from conset.base.errors import InputError, UsageError
     from conset.execution.plan_file import plan_items
     from conset.pattern.layout_file import read_layout
-    from conset.program import Program
+    from conset.schedule.program import Program
 
     if isinstance(what, Program):
         if what.paths is None:

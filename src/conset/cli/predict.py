@@ -35,12 +35,12 @@ def command(
     """Predict the time of a schedule by the machine's model or by formula, with its terms."""
     from conset.cli.output import console, print_json, progress
     from conset.cli.programs import predict_file
-    from conset.comparison import check_by, time_schedule
-    from conset.formats.schedule import read_schedule
-    from conset.formats.sniff import sniff
     from conset.machine.spec import merge_settings, parse_machine, with_settings
     from conset.report.outcome import prediction_text
+    from conset.schedule.files.schedule import read_schedule
+    from conset.schedule.files.sniff import sniff
     from conset.schedule.manifest import Manifest, sha256_of
+    from conset.studies.compare import check_by, time_schedule
 
     check_by(by)
     settings = merge_settings(mode, settings)

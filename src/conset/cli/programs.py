@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from conset.compilation.options import CompileOptions
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
-    from conset.program import Program
     from conset.report.terminal_schedule import Views
     from conset.schedule.manifest import Manifest
+    from conset.schedule.program import Program
 
 SCHEMA = "conset/program@1"
 
@@ -26,15 +26,17 @@ def compile_to_file(
     path: str, on: str, options: CompileOptions, given: Mapping[str, Any], output: Path | None, json: bool
 ) -> None:  # fmt: skip
     """Compiles, verifies, predicts and writes a program; exit code 6 where it was stopped early."""
+    from conset.base.errors import VerificationError
     from conset.cli.inputs import manifest_of
     from conset.cli.output import console, print_json, progress
     from conset.cli.signals import STOPPED, interruptible
-    from conset.errors import VerificationError
-    from conset.formats.program import document_of_program, require_json, write_program_document
-    from conset.formats.schedule import require_writable
+    from conset.compilation.programs.compile import compile_program
+    from conset.compilation.programs.spec import read_program
     from conset.machine.spec import parse_machine
-    from conset.program import compile_program, predict_program, read_program
+    from conset.models.formula.programs import predict_program
     from conset.report.outcome import program_object, program_text
+    from conset.schedule.files.program import document_of_program, require_json, write_program_document
+    from conset.schedule.files.schedule import require_writable
     from conset.verification import verify_program
 
     if output is not None:
@@ -67,15 +69,15 @@ def combine_to_file(
     output: Path | None, json: bool,
 ) -> None:  # fmt: skip
     """Compiles with combined messages, verifies and writes a program; a schedule where messages go directly."""
+    from conset.base.errors import VerificationError
     from conset.cli.output import console, print_json, progress
     from conset.cli.signals import STOPPED, interruptible
-    from conset.combining.choose import compile_combined
-    from conset.combining.summary import summarize_combination
-    from conset.combining.table import parse_combine
-    from conset.errors import VerificationError
-    from conset.formats.program import document_of_program, require_json, write_program_document
-    from conset.formats.schedule import write_schedule
+    from conset.compilation.combining.choose import compile_combined
+    from conset.compilation.combining.summary import summarize_combination
+    from conset.methods.paths.table import parse_combine
     from conset.report.outcome import combined_text
+    from conset.schedule.files.program import document_of_program, require_json, write_program_document
+    from conset.schedule.files.schedule import write_schedule
 
     if output is not None:
         require_json(output)  # before a search that may take long
@@ -103,15 +105,16 @@ def predict_file(
     file: Path, on: str | None, sync: str | None, settings: str | None, by: str | None, json: bool
 ) -> None:  # fmt: skip
     """Predicts a program: building blocks by their formula unless a model is named, what forwards as a schedule."""
+    from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
-    from conset.comparison import time_schedule
     from conset.compilation.options import FORMULA
-    from conset.errors import UsageError
-    from conset.formats.program import read_program_file
     from conset.machine.spec import parse_machine, with_settings
-    from conset.program import chained, predict_program
+    from conset.models.formula.programs import predict_program
     from conset.report.outcome import prediction_text, program_text
+    from conset.schedule.chained import chained
+    from conset.schedule.files.program import read_program_file
     from conset.schedule.manifest import Manifest, sha256_of
+    from conset.studies.compare import time_schedule
 
     program = read_program_file(file)
     machine = None if on is None else parse_machine(on)
@@ -145,11 +148,11 @@ def show_file(
 
     With `output` drawn: blocks as their phases and switches, else one message's way through the stages.
     """
+    from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
-    from conset.errors import UsageError
-    from conset.formats.program import read_program_document, read_program_file
-    from conset.program import predict_program
+    from conset.models.formula.programs import predict_program
     from conset.report.outcome import program_object, program_text
+    from conset.schedule.files.program import read_program_document, read_program_file
     from conset.verification import verify_program
 
     if message is not None and output is None:
@@ -202,7 +205,7 @@ def _views_object(program: Program, views: Views | None) -> dict[str, Any]:
 def _draw_program(program: Program, text: str, output: Path, message: int | None) -> None:
     from functools import partial
 
-    from conset.program.phases_over_time import switching
+    from conset.models.phases_over_time import switching
     from conset.report.html import pattern_html
     from conset.report.page import is_page, write_page
     from conset.report.picture_blocks import picture_blocks

@@ -22,10 +22,10 @@ PageOption = Annotated[
 def command(files: FilesArgument, output: PageOption = None, json: JsonOption = False) -> None:
     """Report on files as one page: what each is, whether it is right, how good, how long, with pictures."""
     from conset.cli.output import print_json, print_parts, progress
-    from conset.comparison.files import examine
     from conset.report.files import files_table, violation_notes, write_files_page
     from conset.report.page import check_page_path
     from conset.schedule.manifest import Manifest, sha256_of
+    from conset.studies.compare.files import examine
 
     if output is not None:
         check_page_path(output)

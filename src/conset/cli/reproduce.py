@@ -59,9 +59,9 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
         KeyboardInterrupt: Ctrl-C before the first was made.
     """
     from conset import _core
+    from conset.base.progress import counted
     from conset.cli.output import progress
     from conset.cli.signals import interruptible
-    from conset.progress import counted
     from conset_papers.write import write_index, write_item
 
     items: list[Item] = []
@@ -85,7 +85,7 @@ def make(rows: Sequence[Row], folder: Path | None) -> list[Item]:
 
 def _check_folder(folder: Path) -> None:
     """Before anything is computed: a folder that can be made, and a library that can draw."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
     from conset.report.style import require_matplotlib
 
     if folder.exists() and not folder.is_dir():

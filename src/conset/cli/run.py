@@ -18,8 +18,8 @@ from conset.cli import run_time as r
 
 if TYPE_CHECKING:
     from conset.execution.job import RunResult
-    from conset.program import Program
     from conset.schedule.posting import InFlight
+    from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -55,7 +55,7 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Execute a schedule or a program over MPI beside its baselines, every byte checked."""
-    from conset.errors import ConsetError, VerificationError
+    from conset.base.errors import ConsetError, VerificationError
     from conset.execution.launcher import find_job
 
     reading = {"parts": parts, "rows_to": rows_to, "word": word}
@@ -89,9 +89,9 @@ def _run_file(
     """Executes a schedule or a program, and prints; the number of wrong bytes."""
     from conset.cli.output import console, print_json
     from conset.cli.verified import read_verified
+    from conset.models.settings import parse_count
     from conset.report.outcome import run_table, run_text
     from conset.schedule.manifest import Manifest, sha256_of
-    from conset.simulation.settings import parse_count
 
     what = read_verified(file)
     flight: InFlight | None = None if in_flight is None else parse_count(in_flight, "in_flight") or "all"
@@ -115,7 +115,7 @@ def _run_file(
 
 def refuse_ranks(mpiexec: str | None) -> None:
     """Refuses a launcher that states how many ranks to start: they come from the file."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     parts = (mpiexec or "").split()
     stated = [word for word in parts if re.fullmatch(r"-np?[0-9]*|--?(np|n|ntasks)(=.*)?", word)]
@@ -156,10 +156,10 @@ def ended_by_signals() -> Iterator[None]:
 def _execute(
     what: Schedule | Program, sync: str | None, in_flight: InFlight | None, repeat: int, mpiexec: str | None
 ) -> RunResult:
+    from conset.base.units import count_of
     from conset.cli.output import progress
     from conset.execution.job import run_program, run_schedule
-    from conset.program import Program
-    from conset.units import count_of
+    from conset.schedule.program import Program
 
     ranks = what.ranks if isinstance(what, Program) else what.pattern.ranks
     with progress(f"running on {count_of(ranks, 'rank')}"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from conset.runtime.job import RunTimeResult
+    from conset.studies.run_time.job import RunTimeResult
 
 SCHEMA = "conset/run-time@1"
 
@@ -54,7 +54,7 @@ def check_kind(*, at_run_time: bool, needs: Mapping[str, Any], others: Mapping[s
     Raises:
         UsageError: names the first that is wrong.
     """
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     wrong = others if at_run_time else needs
     for name, value in wrong.items():
@@ -71,7 +71,7 @@ def parse_ranks(text: str | None) -> tuple[int, ...]:
     Raises:
         UsageError: what is no whole number of at least 1.
     """
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     found = []
     for part in [] if text is None else text.split(","):
@@ -106,11 +106,11 @@ def run_pattern(
         UsageError: unknown words. InputError: pattern and machine do not fit. ExecutionError: the job did not end.
     """
     from conset.api import run_at_run_time
+    from conset.base.files import replacing
+    from conset.base.units import parse_size
     from conset.cli.inputs import manifest_of, reading_options
     from conset.cli.output import print_json, print_parts, progress
-    from conset.files import replacing
     from conset.report.run_time import run_time_markdown, run_time_parts
-    from conset.units import parse_size
 
     _check_output(output)
     numbers = parse_ranks(predict)
@@ -135,7 +135,7 @@ def run_pattern(
 
 
 def _check_output(output: Path | None) -> None:
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     if output is not None and output.suffix.lower() != ".md":
         raise UsageError(f"{output}: must end in .md, given '{output.suffix}'", options=["output"])

@@ -84,8 +84,8 @@ def command(
     json: o.JsonOption = False,
 ) -> None:
     """Draw a machine, a pattern, a schedule, a program or a timeline, in the terminal or as a picture."""
-    from conset.errors import UsageError
-    from conset.formats.sniff import sniff
+    from conset.base.errors import UsageError
+    from conset.schedule.files.sniff import sniff
 
     reading = {
         "--on": on, "--parts": parts, "--rows-to": rows_to, "--word": None if word == "8" else word,
@@ -146,7 +146,7 @@ def command(
 
 def _refuse_reading(thing: str, kind: str, reading: Mapping[str, Any]) -> None:
     """Raises UsageError where an option says how a pattern is read, and `thing` is none."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
 
     refused = [name for name, value in reading.items() if value is not None]
     if refused:
@@ -155,7 +155,7 @@ def _refuse_reading(thing: str, kind: str, reading: Mapping[str, Any]) -> None:
 
 def _number_or_all(option: str, word: str | None, rule: str) -> int | None:
     """A whole number; -1 for `all`, None without a word."""
-    from conset.errors import UsageError, shortened
+    from conset.base.errors import UsageError, shortened
 
     if word is None or word == "all":
         return None if word is None else -1
@@ -172,9 +172,9 @@ def kind_of(thing: str, *, of_pattern: bool = False) -> Kind:
     Raises:
         UsageError: an unknown word; suggests the nearest pattern or machine.
     """
-    from conset.errors import unknown_name
+    from conset.base.errors import unknown_name
+    from conset.machine.network.families.table import FAMILIES
     from conset.machine.spec import FILE_SUFFIXES, KINDS, PRESETS, is_spec
-    from conset.network.families.table import FAMILIES
     from conset.pattern.generators.table import GENERATORS
     from conset.pattern.spec import input_path
 
@@ -202,8 +202,8 @@ def _kind_by_content(path: Path, of_pattern: bool) -> Kind | None:
     Raises:
         InputError: another schema.
     """
-    from conset.errors import InputError
-    from conset.formats.sniff import SCHEDULE, TIMELINE, sniff
+    from conset.base.errors import InputError
+    from conset.schedule.files.sniff import SCHEDULE, TIMELINE, sniff
 
     found = sniff(path)
     if path.suffix.lower() == ".npz" and (found.form == "pattern" or found.container != "npz"):
@@ -226,10 +226,10 @@ def _manifest(thing: str, seed: int = 0) -> Manifest:
 def _read_pattern(
     thing: str, on: str | None, ranks_per_node: int, seed: int, parts: int | None, rows_to: int | None, word: str
 ) -> Pattern:
+    from conset.base.units import parse_size
     from conset.cli.inputs import read_inputs
     from conset.cli.output import progress
     from conset.pattern.spec import parse_pattern
-    from conset.units import parse_size
 
     with progress("reading"):
         if on is None:
@@ -287,13 +287,13 @@ def _draw(output: Path, title: str, facts: str, draw: Callable[[], Figure], text
 
 
 def _show_schedule(path: Path, views: Views, output: Path | None, as_json: bool) -> None:
+    from conset.base.errors import UsageError
     from conset.cli.output import console, print_json, progress
     from conset.compilation.summary import summarize
-    from conset.errors import UsageError
-    from conset.formats.schedule import read_schedule
     from conset.report.page import is_page
     from conset.report.routes import check_phase
     from conset.report.terminal_schedule import views_text
+    from conset.schedule.files.schedule import read_schedule
 
     with progress("reading"):
         schedule = read_schedule(path)
@@ -340,9 +340,9 @@ def _show_timeline(path: Path, output: Path | None, as_json: bool) -> None:
     Raises:
         InputError: no timeline, or one that does not say which messages it is of.
     """
+    from conset.base.errors import InputError
     from conset.cli.output import console, print_json, progress
-    from conset.errors import InputError
-    from conset.formats.timeline import read_record
+    from conset.models.timeline_file import read_record
     from conset.report.terminal_timeline import timeline_text
     from conset.report.timeline_view import TimelineView
 

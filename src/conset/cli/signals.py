@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
+from conset.base.errors import InputError
 from conset.cli.entry import end, end_early
-from conset.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -51,7 +51,7 @@ def interrupts() -> Iterator[None]:
         yield
         return
     try:
-        from conset.stopping import stopped_by
+        from conset.base.stopping import stopped_by
     except ImportError:  # without its core, of which `conset doctor` has to tell
         yield
         return
@@ -83,7 +83,7 @@ class _Presses:
         if self.count == 1:
             raise Terminated
         if self.count >= 3:
-            from conset.files import remove_half_written
+            from conset.base.files import remove_half_written
 
             remove_half_written()
             end("interrupted three times, ended")
@@ -99,8 +99,8 @@ def interruptible() -> Iterator[None]:
     import threading
 
     from conset import _core
-    from conset.errors import ConsetError
-    from conset.stopping import stopped_by
+    from conset.base.errors import ConsetError
+    from conset.base.stopping import stopped_by
 
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are for the main thread

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from conset.formats.timeline import Record
     from conset.machine.machine import Machine
+    from conset.models import Workload
+    from conset.models.timeline_file import Record
     from conset.schedule.manifest import Manifest
     from conset.schedule.posting import InFlight
-    from conset.simulation import Workload
 
 SCHEMA = "conset/simulate@1"
 
@@ -134,14 +134,14 @@ def command(
     from conset.cli.output import console, print_json, progress
     from conset.cli.signals import interruptible
     from conset.cli.verify import check_record, print_violations
-    from conset.formats.timeline import Record, worth_recording
-    from conset.program.switch_parts import simulated_switches
+    from conset.models.flit import simulate_flit
+    from conset.models.settings import Settings
+    from conset.models.switch_parts import simulated_switches
+    from conset.models.table import find_model
+    from conset.models.timeline_file import Record, worth_recording
     from conset.report.outcome import check_object, check_text, switch_text
     from conset.report.terminal_timeline import simulation_text
     from conset.schedule.sync import parse_sync
-    from conset.simulation.flit import simulate_flit
-    from conset.simulation.settings import Settings
-    from conset.simulation.table import find_model
 
     chosen = find_model(model)
     if sync is not None:
@@ -197,8 +197,8 @@ def _refuse_ignored(
     Raises:
         UsageError: names the first.
     """
-    from conset.errors import UsageError
-    from conset.simulation.table import MODELS
+    from conset.base.errors import UsageError
+    from conset.models.table import MODELS
 
     for name, value in of_models.items():
         if value is not None and model in MODELS and model not in TAKEN_BY[name]:
@@ -217,8 +217,8 @@ def check_output(path: Path) -> None:
         UsageError: an unknown suffix.
         MissingExtraError: a picture without matplotlib.
     """
-    from conset.errors import UsageError
-    from conset.formats.timeline import SUFFIXES
+    from conset.base.errors import UsageError
+    from conset.models.timeline_file import SUFFIXES
     from conset.report import style
 
     if path.suffix.lower() in style.FORMATS:
@@ -230,7 +230,7 @@ def check_output(path: Path) -> None:
 
 def _write(record: Record, output: Path, changed: str | None) -> None:
     """A timeline as a file, or drawn."""
-    from conset.formats.timeline import write_timeline
+    from conset.models.timeline_file import write_timeline
     from conset.report import style
 
     timeline, machine, settings = record.timeline, record.machine, record.settings
@@ -272,14 +272,15 @@ def read_workload(file: Path, on: str | None, sync: str | None, settings: str | 
     """
     from dataclasses import replace
 
-    from conset.errors import UsageError
-    from conset.formats.program import read_schedule_or_program
+    from conset.base.errors import UsageError
     from conset.machine.spec import parse_machine, with_settings
-    from conset.prediction.evaluate import retarget
-    from conset.program import Program, chained
+    from conset.models.formula.evaluate import retarget
+    from conset.models.trace import read_trace
+    from conset.models.workload import Workload
     from conset.report.facts import pattern_label
-    from conset.simulation.trace import read_trace
-    from conset.simulation.workload import Workload
+    from conset.schedule.chained import chained
+    from conset.schedule.files.program import read_schedule_or_program
+    from conset.schedule.program import Program
 
     machine = None if on is None else parse_machine(on)
     if file.suffix == ".csv":

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conset.simulation.load.curve import LoadCurve
+    from conset.models.load.curve import LoadCurve
 
 SCHEMA = "conset/simulate@1"
 MARKDOWN, JSON = ".md", ".json"
@@ -32,13 +32,13 @@ def run_load(
         UsageError: no machine, another model, loads that do not parse, an unknown suffix.
         InputError: traffic that does not fit the machine, a network the flit model does not know.
     """
+    from conset.base.errors import UsageError
     from conset.cli.inputs import manifest_of
     from conset.cli.output import console, print_json, progress
-    from conset.errors import UsageError
+    from conset.models.load.curve import Window
+    from conset.models.load.sweep import LoadSweep, sweep_load
+    from conset.models.settings import Settings
     from conset.report.latency import latency_lines, latency_table, latency_title
-    from conset.simulation.load.curve import Window
-    from conset.simulation.load.sweep import LoadSweep, sweep_load
-    from conset.simulation.settings import Settings
 
     if on is None:
         raise UsageError(f"simulate {text}: --load needs --on MACHINE")
@@ -71,8 +71,8 @@ def parse_loads(text: str) -> tuple[float, float]:
     Raises:
         UsageError: not one or two numbers, or out of range.
     """
-    from conset.errors import UsageError
-    from conset.simulation.load.sweep import check_loads
+    from conset.base.errors import UsageError
+    from conset.models.load.sweep import check_loads
 
     parts = text.split(":")
     try:
@@ -93,7 +93,7 @@ def _machine(on: str, settings: str | None) -> Any:
 
 
 def _traffic(text: str, machine: Any, seed: int) -> Any:
-    from conset.simulation.load.traffic import parse_traffic
+    from conset.models.load.traffic import parse_traffic
 
     return parse_traffic(text, machine, seed=seed)
 
@@ -104,8 +104,8 @@ def parse_packet(packet: str | None, model: str) -> int | None:
     Raises:
         UsageError: another model than `flit`, or no size.
     """
-    from conset.errors import UsageError
-    from conset.units import parse_size
+    from conset.base.errors import UsageError
+    from conset.base.units import parse_size
 
     if packet is not None and model != "flit":
         raise UsageError(f"--packet {packet}: is for --model flit, given {model}")
@@ -113,7 +113,7 @@ def parse_packet(packet: str | None, model: str) -> int | None:
 
 
 def _check_output(output: Path | None) -> None:
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
     from conset.report import style
 
     if output is None or output.suffix.lower() in (MARKDOWN, JSON):
@@ -127,7 +127,7 @@ def _check_output(output: Path | None) -> None:
 def _write(output: Path, curve: LoadCurve, whole: dict[str, Any]) -> None:
     import json
 
-    from conset.files import replacing
+    from conset.base.files import replacing
     from conset.report import style
     from conset.report.latency import latency_lines, latency_markdown, latency_title, picture_latency
 

@@ -12,7 +12,7 @@ from conset.cli.examples import examples_text
 from conset.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from conset.errors import ConsetError
+    from conset.base.errors import ConsetError
     from conset_testbed import Settings
 
 app = typer.Typer(
@@ -56,7 +56,7 @@ def _settings(
     name: str, on: str, fabric: str, rate: str, port_rate: str | None, queue: str | None, window: int | None,
     congestion: str, buffer: str, latency: str, store_and_forward: bool, mtu: int, ttl: str,
 ) -> Settings:  # fmt: skip
-    from conset.units import parse_time
+    from conset.base.units import parse_time
     from conset_testbed.settings import Settings, parse_bits, parse_bytes
 
     return Settings(
@@ -91,8 +91,8 @@ def _command(name: str | None = None, **settings: Any) -> Callable[[Function], F
 @_command()
 def check(json: JsonOption = False) -> None:
     """Say in one line what this machine permits; exit code 2 where that is nothing."""
+    from conset.base.errors import UsageError
     from conset.cli.output import print_json, print_plain
-    from conset.errors import UsageError
     from conset.schedule.manifest import Manifest
     from conset_testbed.access import check
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from conset.program import Program
+    from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
 
 
@@ -16,12 +16,12 @@ def read_verified(file: Path) -> Schedule | Program:
     Raises:
         VerificationError: it does not; says the first violation. InputError: no schedule or program.
     """
+    from conset.base.errors import VerificationError
+    from conset.base.units import count_of
     from conset.cli.output import progress
-    from conset.errors import VerificationError
-    from conset.formats.program import read_program_document, to_program
-    from conset.formats.schedule import read_document, to_schedule
-    from conset.formats.sniff import sniff
-    from conset.units import count_of
+    from conset.schedule.files.program import read_program_document, to_program
+    from conset.schedule.files.schedule import read_document, to_schedule
+    from conset.schedule.files.sniff import sniff
     from conset.verification import verify_document, verify_program
 
     is_program = sniff(file).form == "program"

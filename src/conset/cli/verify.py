@@ -11,7 +11,7 @@ import typer
 from conset.cli.options import FileArgument, JsonOption
 
 if TYPE_CHECKING:
-    from conset.formats.timeline import Record
+    from conset.models.timeline_file import Record
     from conset.verification import Verification
     from conset.verification.timeline.check import Violation
 
@@ -27,13 +27,13 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Verify a file of `compile` or `simulate` by code that shares nothing with it: violations, and exit code 4."""
+    from conset.base.errors import InputError, UsageError, VerificationError
+    from conset.base.units import count_of
     from conset.cli.output import print_json, progress
-    from conset.errors import InputError, UsageError, VerificationError
-    from conset.formats.schedule import read_document
-    from conset.formats.sniff import sniff
     from conset.report.outcome import verified_schedule_text, violation_lines
+    from conset.schedule.files.schedule import read_document
+    from conset.schedule.files.sniff import sniff
     from conset.schedule.manifest import Manifest
-    from conset.units import count_of
     from conset.verification import verify_document
 
     form = sniff(file).form
@@ -69,10 +69,10 @@ def command(
 
 def _verify_program(file: Path, window: int | None) -> tuple[Verification, Mapping[str, Any], str]:
     """(verdict, manifest, figures in words) of a program file."""
+    from conset.base.errors import InputError, UsageError
     from conset.cli.output import progress
-    from conset.errors import InputError, UsageError
-    from conset.formats.program import read_program_document
     from conset.report.outcome import verified_program_text
+    from conset.schedule.files.program import read_program_document
     from conset.verification import verify_program
 
     if window is not None:
@@ -93,8 +93,8 @@ def check_record(record: Record) -> tuple[Violation, ...]:
     Raises:
         InputError: a file that does not say what was played, on which machine and how.
     """
+    from conset.base.errors import InputError
     from conset.cli.output import progress
-    from conset.errors import InputError
     from conset.verification.timeline.check import check_timeline
 
     work = record.timeline.workload
@@ -112,9 +112,9 @@ def print_violations(violations: tuple[Violation, ...], what: str, as_json: bool
         VerificationError: there are, for people.
         Exit: there are, with `--json`: the object says them.
     """
-    from conset.errors import VerificationError
+    from conset.base.errors import VerificationError
+    from conset.base.units import count_of
     from conset.report.outcome import violation_lines
-    from conset.units import count_of
 
     for line in violation_lines(violations):
         typer.echo(line, err=as_json)
@@ -132,9 +132,9 @@ def verify_timeline(file: Path, schema: str, as_json: bool) -> None:
         InputError: it cannot be read, or says too little.
         VerificationError: it is impossible.
     """
+    from conset.base.errors import InputError
     from conset.cli.output import print_json
-    from conset.errors import InputError
-    from conset.formats.timeline import read_record
+    from conset.models.timeline_file import read_record
     from conset.report.outcome import check_object, check_text
 
     record = read_record(file)

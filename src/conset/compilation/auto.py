@@ -28,6 +28,9 @@ from dataclasses import replace
 from math import inf
 
 from conset import _core
+from conset.base.errors import NoScheduleError
+from conset.base.progress import Work, work
+from conset.base.stopping import workers
 from conset.compilation.candidates import LARGE, Make, Refuse, make_naive, make_others, naive_orders, refuse_nothing
 from conset.compilation.options import FORMULA, CompileOptions
 from conset.compilation.ranking import EQUAL, MAX_MESSAGES, SLACK, allowed_work, is_affordable, ranking_of
@@ -47,13 +50,10 @@ from conset.compilation.search import (
 )
 from conset.compilation.trial import REL_TOL, Base, Trial, allowed_policies, best_of, predicted_trials
 from conset.compilation.verdict import Verdict, verdict_by_formula, verdict_by_model
-from conset.errors import NoScheduleError
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
-from conset.progress import Work, work
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.stopping import workers
 
 
 def choose_schedule(

@@ -13,13 +13,13 @@ from typing import Protocol
 import numpy as np
 
 from conset import _core
+from conset.base.errors import ConsetError, InputError, NoScheduleError
+from conset.base.progress import counted
 from conset.compilation.ranking import SMALL
 from conset.compilation.trial import Base
-from conset.errors import ConsetError, InputError, NoScheduleError
 from conset.machine.machine import Machine
-from conset.methods.table import table
+from conset.methods.phases.table import table
 from conset.pattern.pattern import Pattern
-from conset.progress import counted
 from conset.schedule.loads import phase_loads
 from conset.schedule.posting import ORDERS, order_messages
 from conset.schedule.schedule import Schedule

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast, get_args
 
-from conset.errors import InputError, UsageError, unknown_name
+from conset.base.errors import InputError, UsageError, unknown_name
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.methods.connection_routers.table import find_router
-from conset.methods.method import Method, refuse_unknown_routes
-from conset.methods.problem import Objective, Routes, SearchOptions
-from conset.methods.table import find_method, table
-from conset.methods.timetables import find_timetable
-from conset.placement.place import require_placement
+from conset.methods.phases.connection_routers.table import find_router
+from conset.methods.phases.method import Method, refuse_unknown_routes
+from conset.methods.phases.problem import Objective, Routes, SearchOptions
+from conset.methods.phases.table import find_method, table
+from conset.methods.phases.timetables import find_timetable
+from conset.methods.placements.place import require_placement
 from conset.schedule.posting import POSTINGS
 from conset.schedule.sync import parse_sync
 

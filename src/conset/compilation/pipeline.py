@@ -2,7 +2,7 @@
 
 Placement `auto` is the one under which a compile comes out best, and never worse than the ranks as they are numbered.
 Problem: where to put ranks before it is known how well they can be scheduled there.
-Idea: try every candidate of `conset.placement` by compiling it with a cheap method under the limits of the one that
+Idea: try every candidate of `conset.methods.placements` by compiling it with a cheap method under the limits of the one that
 was asked for; compile the best of them, and the ranks as numbered, with the method itself; keep the better.
 Guarantee: the result has no more phases than the identity's and is not predicted to take longer, or simulated where a
 simulation ranks. Beyond that the objective decides: `time` that time, then phases; `phases` the phases, then ΣL.
@@ -19,20 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
+from conset.base.errors import InputError, NoScheduleError
 from conset.compilation.auto import choose_policy, choose_schedule
 from conset.compilation.options import AUTO, FORMULA, CompileOptions, effective_limits
 from conset.compilation.ranking import require_affordable
 from conset.compilation.trial import REL_TOL
-from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
-from conset.methods.over_planes import folded, schedule_over_planes
-from conset.methods.problem import Phases, Problem
-from conset.methods.table import find_method
-from conset.methods.timetables import add_timetable
+from conset.methods.phases.over_planes import folded, schedule_over_planes
+from conset.methods.phases.problem import Phases, Problem
+from conset.methods.phases.table import find_method
+from conset.methods.phases.timetables import add_timetable
+from conset.methods.placements import PLACEMENTS, candidates, place
+from conset.models.formula import predict
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.demands import read_bandwidths, read_latencies
-from conset.placement import PLACEMENTS, candidates, place
-from conset.prediction import predict
 from conset.schedule.loads import phase_loads
 from conset.schedule.manifest import CompileReport, Manifest
 from conset.schedule.schedule import Schedule

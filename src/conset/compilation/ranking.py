@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
 
+from conset.base.errors import UsageError
 from conset.compilation.options import FORMULA, RANKING_MODELS, check_ranking
-from conset.errors import UsageError
 from conset.machine.machine import Machine
+from conset.models.settings import Settings
+from conset.models.table import find_model
+from conset.models.workload import Workload
 from conset.pattern.pattern import Pattern
 from conset.schedule.posting import InFlight
 from conset.schedule.schedule import Schedule
-from conset.simulation.settings import Settings
-from conset.simulation.table import find_model
-from conset.simulation.workload import Workload
 
 MAX_MESSAGES: Mapping[str, int] = MappingProxyType(dict.fromkeys(RANKING_MODELS, 1 << 17))
 """The most messages of a pattern that each model ranks, per unit of effort."""

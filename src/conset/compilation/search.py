@@ -25,16 +25,16 @@ from math import inf, isfinite
 import numpy as np
 
 from conset import _core
+from conset.base.errors import InputError, NoScheduleError
+from conset.base.progress import counted
 from conset.bounds import bound
 from conset.compilation.candidates import CANDIDATES
 from conset.compilation.ranking import BLOCKING, EQUAL, ERROR, MODEL_ERRORS, Outcome, end_time, ranking_of, settings_of
 from conset.compilation.trial import REL_TOL, Base, Trial, TrialKey, allowed_policies, predicted_trials
-from conset.errors import InputError, NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.times import synchronization_s
 from conset.pattern.pattern import Pattern
-from conset.progress import counted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.stopping import workers
 from conset.schedule.manifest import CompileReport
 from conset.schedule.schedule import Schedule
-from conset.stopping import workers
 
 
 def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def summarize(schedule: Schedule, *, verified: bool | None = None) -> dict[str, 
     in [B], times in [s]; a gap is at least 1.
     """
     from conset.bounds import bound_schedule
-    from conset.prediction import predict
+    from conset.models.formula import predict
     from conset.schedule.linkage import guarantees
     from conset.schedule.loads import figures
 

@@ -18,11 +18,11 @@ from typing import Any
 from conset.compilation.options import FORMULA
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.prediction import predict
+from conset.models.formula import predict
+from conset.models.workload import Workload
 from conset.schedule.posting import InFlight, most_posted
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import parse_sync
-from conset.simulation.workload import Workload
 
 
 def allowed_policies(schedule: Schedule) -> tuple[str, ...]:

@@ -18,15 +18,15 @@ from math import inf, isfinite
 from typing import Any
 
 from conset import _core
+from conset.base.errors import InputError, NoScheduleError
+from conset.base.units import format_time
 from conset.compilation.options import FORMULA
 from conset.compilation.ranking import EQUAL, SLACK, allowed_work, end_time, settings_of
 from conset.compilation.search import Search, error_of, is_measured
 from conset.compilation.trial import REL_TOL, Trial, keeps_in_flight, loses
-from conset.errors import InputError, NoScheduleError
 from conset.machine.machine import Machine
-from conset.prediction import predict
+from conset.models.formula import predict
 from conset.schedule.schedule import Schedule
-from conset.units import format_time
 
 MEASURE = "decide by measuring (`conset run`, `conset calibrate`)"
 MEASURE_LOSSES = "decide by measuring (`conset campaign`)"

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from conset import _core
-from conset.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
+from conset.base.errors import ConsetError, ExecutionError, InputError, NoScheduleError, UsageError
 
 if TYPE_CHECKING:
     from mpi4py import MPI

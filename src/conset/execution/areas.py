@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import VerificationError
+from conset.base.errors import VerificationError
 from conset.execution.plan import Copies, Operations, Plan
 
 _Bytes = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 from conset.execution.buffers import Buffer
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.errors import InputError
+from conset.base.errors import InputError
 
 
 @dataclass(frozen=True)

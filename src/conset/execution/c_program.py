@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
+from conset.base.files import replacing, require_replaceable
+from conset.base.units import count_of, format_rate, format_size, format_time
 from conset.execution.connection_entries import ConnectionEntries
-from conset.files import replacing, require_replaceable
-from conset.units import count_of, format_rate, format_size, format_time
 
 SUFFIX = ".c"
 TEMPLATE = "c_program.c.jinja"

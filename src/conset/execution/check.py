@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, VerificationError
+from conset.base.errors import InputError, VerificationError
 from conset.execution.areas import check_areas, name_operation
 from conset.execution.plan import Needs, Operations, Plan
 from conset.schedule.posting import depths_in_graph

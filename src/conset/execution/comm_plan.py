@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from conset.errors import ExecutionError, InputError
+from conset.base.errors import ExecutionError, InputError
 from conset.execution.agreement import agreed, require_same
 from conset.execution.exchange import Exchange, require_ranks
 from conset.execution.items import Layout

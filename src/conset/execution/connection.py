@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from conset.errors import ExecutionError, InputError
+from conset.base.errors import ExecutionError, InputError
 from conset.execution.core_program import CoreProgram
 
 Direction = Literal["send", "receive"]

@@ -19,12 +19,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
-from conset.formats.flat import FlatValue
-from conset.program.guarantees import program_guarantees
-from conset.program.program import Program
+from conset.base.errors import InputError
+from conset.base.flat import FlatValue
+from conset.schedule.guarantees import program_guarantees
 from conset.schedule.linkage import Guarantees, guarantees
 from conset.schedule.posting import order_of_transfers
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conset import _core
-from conset.errors import ConsetError, ExecutionError, InputError
+from conset.base.errors import ConsetError, ExecutionError, InputError
 from conset.execution.agreement import error_of
 from conset.execution.binding import library
 from conset.execution.buffers import find_buffer

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import take_rows
-from conset.errors import VerificationError
+from conset.base.arrays import take_rows
+from conset.base.errors import VerificationError
 from conset.execution.areas import name_operation
 from conset.execution.check import matched
 from conset.execution.plan import Copies, Operations, Plan

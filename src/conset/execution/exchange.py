@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.errors import ExecutionError, InputError
+from conset.base.errors import ExecutionError, InputError
+from conset.base.units import count_of
 from conset.execution.agreement import ClosedTogether, agreed
 from conset.execution.binding import NativeExecutor, make_native
 from conset.execution.buffers import Buffer, find_buffers
@@ -26,7 +27,6 @@ from conset.execution.items import Layout, rank_items
 from conset.execution.plan import Plan
 from conset.execution.rank_plan import RankPlan
 from conset.execution.wait import POLL_INTERVAL_S, cores_and_ranks
-from conset.units import count_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.execution.plan import Copies
-from conset.program.paths import Bundles, Paths
+from conset.schedule.paths import Bundles, Paths
 
 _Ints = NDArray[np.int64]
 _Flags = NDArray[np.bool_]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.arrays import check_range, frozen_ints
-from conset.errors import InputError
+from conset.base.arrays import check_range, frozen_ints
+from conset.base.errors import InputError
 from conset.execution.buffers import Buffer
 from conset.execution.rank_plan import RankPlan
 

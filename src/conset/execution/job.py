@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.errors import InputError
+from conset.base.errors import InputError
+from conset.base.units import count_of
 from conset.execution.connection_entries import connection_entries, keeps_order
 from conset.execution.launcher import find_launcher
 from conset.execution.measured_job import (
@@ -28,12 +29,11 @@ from conset.execution.plan import MAX_BYTES, Plan
 from conset.execution.plan_file import write_plan_file
 from conset.execution.planner import plan_baseline, plan_program, plan_schedule
 from conset.execution.ratio import Ratio
-from conset.program.program import Program
-from conset.program.switch_parts import SwitchParts
+from conset.models.switch_parts import SwitchParts
 from conset.schedule.posting import InFlight
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync
-from conset.units import count_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -194,7 +194,7 @@ def run_schedule(
     """
     check_measuring(repeat, timeout)
     if not isinstance(schedule, Schedule):
-        from conset.formats.schedule import read_schedule
+        from conset.schedule.files.schedule import read_schedule
 
         schedule = read_schedule(Path(schedule))
     plan = plan_schedule(schedule, sync, in_flight=in_flight)
@@ -219,7 +219,7 @@ def run_program(
     """
     check_measuring(repeat, timeout)
     if not isinstance(program, Program):
-        from conset.formats.program import read_program_file
+        from conset.schedule.files.program import read_program_file
 
         program = read_program_file(program)
     plan, direct = plan_program(program, sync, in_flight=in_flight), plan_baseline(program)

@@ -1,6 +1,6 @@
 """How far a job is: rank 0 tells it between exchanges, through a file in the job's folder; who started the job hears.
 
-A share of all that is to be done becomes a `conset.progress.work`, from which the time left is read; words are passed
+A share of all that is to be done becomes a `conset.base.progress.work`, from which the time left is read; words are passed
 on as they are.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conset.progress import work
+from conset.base.progress import work
 
 Tell = Callable[[float, str], None]
 """Given how much is done, from 0 to 1, and words; neither need be known (0, "")."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from conset.errors import ExecutionError, MissingExtraError, UsageError
+from conset.base.errors import ExecutionError, MissingExtraError, UsageError
 from conset.execution.leftovers import (
     HeldFile,
     greet,

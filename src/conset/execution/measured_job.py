@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.errors import ConsetError, UsageError
+from conset.base.errors import ConsetError, UsageError
+from conset.base.progress import work
 from conset.execution.job_progress import Tell, Teller, heard, nobody
 from conset.execution.launcher import explain_end, find_job, start_job
 from conset.execution.leftovers import end_with_parent, note_held
-from conset.progress import work
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -121,7 +121,7 @@ def measure_in_own_job(
     ranks: int, orders: dict[str, Any], *, folder: Path, launcher: list[str], entry: tuple[str, ...], total_s: float,
     say: Callable[[str], None] | None = None,
 ) -> Result:  # fmt: skip
-    """The result of a job of its own; how far it is is a `conset.progress.work` meanwhile.
+    """The result of a job of its own; how far it is is a `conset.base.progress.work` meanwhile.
 
     Args:
         ranks: of the job.

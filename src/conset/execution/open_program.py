@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conset import _core
-from conset.errors import UsageError, unknown_name
+from conset.base.errors import UsageError, unknown_name
 from conset.execution.agreement import ClosedTogether, agreed
 from conset.execution.connection import DIRECTIONS, Connection, Direction, PhaseConnection
 from conset.execution.core_program import CoreProgram

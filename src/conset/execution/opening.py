@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conset import _core
-from conset.arguments import python_interface
+from conset.base.arguments import python_interface
+from conset.base.units import count_of
 from conset.execution.agreement import agreed, require_same
 from conset.execution.comm_plan import require_same_file
 from conset.execution.connection_entries import ConnectionEntries, connection_entries
 from conset.execution.core_program import read_part
 from conset.execution.exchange import require_ranks
 from conset.execution.open_program import CREDITS, PACKET_BYTES, OpenProgram, require_packets
-from conset.program.program import Program
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.units import count_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -68,7 +68,7 @@ def program_open(
 
 
 def _part(program: Schedule | Program | str | Path, comm: MPI.Intracomm) -> _core.RankConnections:
-    from conset.formats.program import read_schedule_or_program
+    from conset.schedule.files.program import read_schedule_or_program
 
     file = None if isinstance(program, Schedule | Program) else Path(program)
     require_same(comm, "a noun" if file is None else f"a file '{file.name}'", "program:")

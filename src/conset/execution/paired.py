@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from mpi4py import MPI
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.execution.baselines import Variant, make_baselines, make_exchange
 from conset.execution.measure import MeasuredRank, Measurement, Tamper, times_over_ranks
 from conset.execution.plan import Plan

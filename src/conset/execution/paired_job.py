@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.execution.job import check_buffers, exchange_deadline_s
 from conset.execution.launcher import find_launcher
 from conset.execution.measured_job import DIRECT, TimedResult, in_job, measure_in_own_job, timed_facts

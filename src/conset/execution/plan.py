@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
-from conset.errors import InputError, UsageError
+from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints
+from conset.base.errors import InputError, UsageError
 from conset.schedule.sync import Sync, parse_sync
 
 MAX_BYTES = 2**31 - 1

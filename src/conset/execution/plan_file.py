@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from conset import _core
-from conset.errors import UsageError, unknown_name
+from conset.base.errors import UsageError, unknown_name
+from conset.base.files import require_replaceable
+from conset.base.flat import PLAN_FILE, FlatValue, write_flat
 from conset.execution.connection_entries import ConnectionEntries
 from conset.execution.plan import Plan
-from conset.files import require_replaceable
-from conset.formats.flat import PLAN_FILE, FlatValue, write_flat
 from conset.pattern.layout import Layout
 from conset.pattern.pattern import Pattern
 

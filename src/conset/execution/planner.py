@@ -8,17 +8,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen
-from conset.errors import InputError
+from conset.base.arrays import frozen
+from conset.base.errors import InputError
 from conset.execution.check import check_order, check_plan, not_kept
 from conset.execution.delivery import check_delivery
 from conset.execution.forwarding import Forwarding, Transfers, forward
 from conset.execution.plan import MAX_BYTES, Needs, Operations, Plan
 from conset.pattern.pattern import Pattern
-from conset.program.chained import chained
-from conset.program.paths import Paths
-from conset.program.program import Program
+from conset.schedule.chained import chained
+from conset.schedule.paths import Paths
 from conset.schedule.posting import InFlight, order_of_transfers
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
 from conset.schedule.sync import Sync, parse_sync
 

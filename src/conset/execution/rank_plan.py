@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset import _core
-from conset.arrays import ValueObject
-from conset.errors import InputError
+from conset.base.arrays import ValueObject
+from conset.base.errors import InputError
 from conset.execution.plan import MAX_BYTES, Copies, Needs, Operations, Plan
 from conset.schedule.sync import KINDS, Sync
 

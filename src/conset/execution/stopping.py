@@ -8,7 +8,7 @@ from math import ceil, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.execution.ratio import Ratio
 
 _RESAMPLES = 400

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, log2
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
@@ -16,9 +16,9 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject
-from conset.errors import InputError, UsageError, unknown_name
-from conset.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps, MIN_RATE_Bps
+from conset.base.arrays import ValueObject
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps, MIN_RATE_Bps
 
 Tag = Literal[
     "printed",
@@ -325,3 +325,8 @@ class Costs(ValueObject):
     def half_duplex(self) -> bool:
         """Whether a node's sends and receives share one rate below that of its ports together."""
         return self.node_Bps < self.port_in_Bps + self.port_out_Bps
+
+
+def without_switches(costs: Costs) -> Costs:
+    """Costs of a phase by itself, whose connections are open."""
+    return replace(costs, setup_s=0.0, synchronization=Synchronization())

@@ -11,12 +11,22 @@ from math import inf, nan
 from pathlib import Path
 from typing import Any, cast
 
-from conset.errors import InputError, UsageError, unknown_name
-from conset.files import require_file
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.files import require_file
+from conset.base.toml import parse_toml
+from conset.base.toml_errors import located
+from conset.base.units import count_of
 from conset.machine.costs import Costs, Provenance
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine, ModeCosts
 from conset.machine.model import CostsTable, MachineTable, NetworkTable, checked_table
+from conset.machine.network.families.table import build_family
+from conset.machine.network.graph import Edge, Graph, both_ways
+from conset.machine.network.graph_files import read_graph
+from conset.machine.network.planes import build_planes
+from conset.machine.network.route_table import route_table
+from conset.machine.network.routing import Routing, Rule
+from conset.machine.network.topology import Topology
 from conset.machine.spec import (
     build_routing,
     build_topology,
@@ -26,16 +36,6 @@ from conset.machine.spec import (
 )
 from conset.machine.word_values import read_rate
 from conset.machine.words import WORDS, changed_costs, stated_costs
-from conset.network.families.table import build_family
-from conset.network.graph import Edge, Graph, both_ways
-from conset.network.graph_files import read_graph
-from conset.network.planes import build_planes
-from conset.network.route_table import route_table
-from conset.network.routing import Routing, Rule
-from conset.network.topology import Topology
-from conset.toml import parse_toml
-from conset.toml_errors import located
-from conset.units import count_of
 
 
 def read_machine(path: str | Path) -> Machine:

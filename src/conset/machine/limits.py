@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from conset.arrays import ValueObject
-from conset.errors import UsageError, unknown_name
+from conset.base.arrays import ValueObject
+from conset.base.errors import UsageError, unknown_name
 
 Duplex = Literal["full", "exchange"]
 

@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject, check_offsets, check_range
-from conset.errors import InputError, UsageError, unknown_name
+from conset.base.arrays import ValueObject, check_offsets, check_range
+from conset.base.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs
 from conset.machine.limits import Limits
-from conset.network.planes import require_planes
-from conset.network.routing import RULES, Routing
-from conset.network.topology import Topology
-from conset.network.unused_paths import unused_paths
+from conset.machine.network.planes import require_planes
+from conset.machine.network.routing import RULES, Routing
+from conset.machine.network.topology import Topology
+from conset.machine.network.unused_paths import unused_paths
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
+from conset.base.toml_errors import Keys, located, rule_of
+from conset.machine.network.graph import MAX_PLACE
+from conset.machine.network.routing import MAX_SEED, Rule, Tie
 from conset.machine.words import ALIASES, WORDS, current_word, split_tagged
-from conset.network.graph import MAX_PLACE
-from conset.network.routing import MAX_SEED, Rule, Tie
-from conset.toml_errors import Keys, located, rule_of
 
 Count = Annotated[StrictInt, Field(ge=1, lt=2**31)]
 NodeId = Annotated[StrictInt, Field(ge=0, lt=2**31)]

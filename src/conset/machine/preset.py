@@ -26,15 +26,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
+from conset.base.toml import parse_toml
+from conset.base.units import count_of
 from conset.machine.costs import Provenance
 from conset.machine.file import machine_of_table
 from conset.machine.machine import Machine, require_mode
 from conset.machine.model import checked_table
 from conset.machine.spec import parse_sizes
 from conset.machine.words import split_options
-from conset.toml import parse_toml
-from conset.units import count_of
 
 
 class _Table(BaseModel):

@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from conset.errors import ConsetError, InputError, unknown_name
+from conset.base.errors import ConsetError, InputError, unknown_name
+from conset.base.units import MAX_TIME_S
 from conset.machine.costs import Costs, Provenance, Steps, Synchronization
 from conset.machine.machine import Machine, ModeCosts
+from conset.machine.network.families.table import FAMILIES, build_family
+from conset.machine.network.planes import base_routing, planes_of
+from conset.machine.network.routing import HASHED, Routing
+from conset.machine.network.topology import Topology
 from conset.machine.words import WORDS, Word, split_options
-from conset.network.families.table import FAMILIES, build_family
-from conset.network.planes import base_routing, planes_of
-from conset.network.routing import HASHED, Routing
-from conset.network.topology import Topology
-from conset.units import MAX_TIME_S
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -293,7 +293,7 @@ def _rule_of(routing: Routing) -> dict[str, Any]:
 
 def _routes_of(topology: Topology, routing: Routing) -> list[list[int]]:
     """Paths of node ids of all pairs whose stored route is not the shortest path that is taken without one."""
-    from conset.network.route_table import route_table
+    from conset.machine.network.route_table import route_table
 
     usual = route_table(topology, ())
     routes = []

@@ -2,7 +2,7 @@
 
     iwarp:8x8   ipsc860:64   delta:16x32   paragon:16x16         presets; sizes have defaults
     mesh:16x16   torus:8x8x8   hypercube:6   ring:9   crossbar:64   bare networks
-    fat-tree:k=16,taper=2   dragonfly:groups=9,routers=4,nodes=2  … families (`conset.network.families.table`)
+    fat-tree:k=16,taper=2   dragonfly:groups=9,routers=4,nodes=2  … families (`conset.machine.network.families.table`)
     cluster.toml   net.graphml   net.gml   net.edges              files; also TopoHub's .json, htsim's .topo, .anynet
 
 Options follow after commas: words for costs (`link=16GB/s`, `overhead=2us`, `synchronization=5us` …, the same as in
@@ -46,16 +46,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from conset.errors import InputError, UsageError, unknown_name
+from conset.base.errors import InputError, UsageError, unknown_name
 from conset.machine.costs import Costs, Provenance
 from conset.machine.machine import Machine, with_mode
+from conset.machine.network.families.table import FAMILIES, Family, build_family
+from conset.machine.network.graph import without
+from conset.machine.network.graph_files import GRAPH_READERS
+from conset.machine.network.planes import build_planes, planes_of
+from conset.machine.network.routing import HASHED, RULES, TIES, Routing
+from conset.machine.network.topology import MAX_NODES, Topology
 from conset.machine.words import ALIASES, GIVEN, WORDS, changed_costs, current_word, split_options, stated_costs
-from conset.network.families.table import FAMILIES, Family, build_family
-from conset.network.graph import without
-from conset.network.graph_files import GRAPH_READERS
-from conset.network.planes import build_planes, planes_of
-from conset.network.routing import HASHED, RULES, TIES, Routing
-from conset.network.topology import MAX_NODES, Topology
 
 DEFAULTS: dict[str, Any] = {
     "model": "flow",

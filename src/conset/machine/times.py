@@ -3,7 +3,7 @@
 Rates are turned round into seconds per byte, so that an infinite rate is 0 and costs nothing.
 
 Work, as methods that search for short phases weigh it. They ask for one number per message at a port and take overheads
-and latencies of both ends together, which formulas and bounds tell apart (`conset.prediction.terms`,
+and latencies of both ends together, which formulas and bounds tell apart (`conset.models.formula.terms`,
 `conset.bounds.problem`). Of a message of b bytes, overhead taken at its size:
 
     port        overhead + b / rate of the port, at the source's port out and at the target's port in
@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from conset import _core
 from conset.machine.costs import Costs, Steps
 from conset.machine.machine import Machine
-from conset.network.routes import core_network, core_widths, route_hops
-from conset.network.topology import Topology
+from conset.machine.network.routes import core_network, core_widths, route_hops
+from conset.machine.network.topology import Topology
 
 KINDS = ("port out", "port in", "node", "link", "message")
 """Resources by the number the core gives them."""

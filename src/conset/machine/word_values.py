@@ -7,9 +7,8 @@ from itertools import pairwise
 from math import inf, isfinite
 from typing import Any
 
-from conset.errors import UsageError, unknown_name
-from conset.machine.costs import SYNCS, Steps, Synchronization
-from conset.units import (
+from conset.base.errors import UsageError, unknown_name
+from conset.base.units import (
     MAX_TIME_S,
     MAX_RATE_Bps,
     MIN_RATE_Bps,
@@ -20,6 +19,7 @@ from conset.units import (
     parse_size,
     parse_time,
 )
+from conset.machine.costs import SYNCS, Steps, Synchronization
 
 
 def read_plain(value: Any, what: str) -> Any:

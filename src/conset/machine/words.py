@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from conset.errors import InputError, UsageError, unknown_name
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.units import format_size, format_time
 from conset.machine.costs import MAX_BLOCKING, Costs, Provenance, Steps, Synchronization
 from conset.machine.word_values import (
     read_choice,
@@ -41,7 +42,6 @@ from conset.machine.word_values import (
     write_synchronization,
     write_threshold,
 )
-from conset.units import format_size, format_time
 
 GIVEN = Provenance("given", "the command line")
 """The tag of what options of a spec or `--set` say."""

@@ -15,10 +15,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject, check_offsets, check_range, frozen_ints
-from conset.errors import InputError, UsageError
+from conset.base.arrays import ValueObject, check_offsets, check_range, frozen_ints
+from conset.base.errors import InputError, UsageError
+from conset.base.units import count_of
 from conset.pattern.pattern import Pattern
-from conset.units import count_of
 
 Kind = Literal["ghost", "shared"]
 

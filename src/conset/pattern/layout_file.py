@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.archives import read_archive, write_archive
-from conset.arrays import frozen_ints
-from conset.errors import InputError, UsageError
-from conset.files import replacing, require_file
+from conset.base.archives import read_archive, write_archive
+from conset.base.arrays import frozen_ints
+from conset.base.errors import InputError, UsageError
+from conset.base.files import replacing, require_file
+from conset.base.units import count_of
 from conset.pattern.layout import Layout
-from conset.units import count_of
 
 
 def write_layout(layout: Layout, path: str | Path) -> None:

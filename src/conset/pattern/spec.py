@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError, shortened, unknown_name
-from conset.files import require_file
-from conset.network.topology import Topology
+from conset.base.errors import InputError, UsageError, shortened, unknown_name
+from conset.base.files import require_file
+from conset.base.units import MAX_SIZE_B, parse_size
+from conset.machine.network.topology import Topology
 from conset.pattern.generators.partners import Setting
 from conset.pattern.generators.table import COMMON, GENERATORS, Argument, Generator
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import MAX_RANKS, ReadOptions
 from conset.pattern.readers.table import READERS, Reader
-from conset.units import MAX_SIZE_B, parse_size
 
 DISTRIBUTIONS: Mapping[str, tuple[tuple[str, str], str]] = {
     "uniform": (("a", "b"), "whole bytes from a to b, ends included"),

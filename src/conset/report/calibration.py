@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conset.base.units import count_of, format_size, format_time
 from conset.report import style
 from conset.report.page import PageTable, Part, Section, write_sections
 from conset.report.pattern import size_ticks
-from conset.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from conset.calibration import Calibration
-    from conset.calibration.probes import Probe
+    from conset.studies.calibrate import Calibration
+    from conset.studies.calibrate.probes import Probe
 
 WINDOWS = {
     "pair": "one pair",

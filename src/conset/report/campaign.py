@@ -8,15 +8,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from conset.campaign.campaign import Campaign
-from conset.campaign.contender import NAIVE
-from conset.campaign.result import CaseResult, Contest
-from conset.campaign.run import CampaignRun, failure_text
-from conset.campaign.summary import MODEL, Errors, FabricSummary, pays, summarize_campaign
+from conset.base.units import count_of, format_size, format_time
 from conset.compilation.options import FORMULA
 from conset.execution.ratio import Ratio
 from conset.report.markdown import plain, table_markdown
-from conset.units import count_of, format_size, format_time
+from conset.studies.campaign.campaign import Campaign
+from conset.studies.campaign.contender import NAIVE
+from conset.studies.campaign.result import CaseResult, Contest
+from conset.studies.campaign.run import CampaignRun, failure_text
+from conset.studies.campaign.summary import MODEL, Errors, FabricSummary, pays, summarize_campaign
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -268,7 +268,7 @@ LEGEND = (
 
 def conditions_of(campaign: Campaign, results: Sequence[CaseResult]) -> list[str]:
     """What the figures were measured under, in sentences."""
-    from conset.version import VERSION
+    from conset.base.version import VERSION
 
     if campaign.simulated:
         decides = ", ".join(dict.fromkeys(result.decides for result in results))

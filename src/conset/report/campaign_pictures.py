@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.campaign.contender import NAIVE
-from conset.campaign.result import CaseResult, Contest, predictors
-from conset.campaign.summary import MODEL
+from conset.base.units import format_time
 from conset.compilation.options import FORMULA
 from conset.report import style
-from conset.units import format_time
+from conset.studies.campaign.contender import NAIVE
+from conset.studies.campaign.result import CaseResult, Contest, predictors
+from conset.studies.campaign.summary import MODEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

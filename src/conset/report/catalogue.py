@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conset.methods.method import Method
+    from conset.methods.phases.method import Method
 
 Row = Mapping[str, Any]
 
 
 def method_object(method: Method) -> dict[str, Any]:
     """One row; `limits` are those on a mesh, "honours" the limits it keeps at any other value."""
-    from conset.network.topology import Topology
+    from conset.machine.network.topology import Topology
 
     return {
         "name": method.name,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from conset.base.units import count_of, format_size, format_time
 from conset.report import style
 from conset.report.facts import TERM_LABELS
 from conset.report.markdown import plain, table_markdown
-from conset.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from conset.pattern.pattern import Pattern
 
 Row = Mapping[str, Any]
-"""The keys of `conset.comparison.Comparison.rows`, or those of `compile --json` alone; of one that does not apply only
+"""The keys of `conset.studies.compare.Comparison.rows`, or those of `compile --json` alone; of one that does not apply only
 `method` and `reason`."""
 
 LEFT = ("method", "order", "sync")

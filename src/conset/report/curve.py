@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conset.base.units import count_of, format_size, format_time
 from conset.report import style
 from conset.report.markdown import table_markdown
-from conset.units import count_of, format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from conset.comparison import Curve, CurvePoint
+    from conset.studies.compare import Curve, CurvePoint
 
 
 LEFT = (3,)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from conset.base.units import count_of, format_load, format_size, format_time
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
-from conset.network.planes import planes_of
-from conset.network.topology import Topology
+from conset.machine.network.planes import planes_of
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_load, format_size, format_time
 
 Summary = Mapping[str, Any]
 """The keys of `compile --json`."""

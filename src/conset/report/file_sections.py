@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from conset.comparison.files import FileFindings
-from conset.formats.timeline import Record
-from conset.program.phases_over_time import PARTS
-from conset.program.program import Program
+from conset.base.units import count_of, format_load, format_rate, format_size, format_time
+from conset.models.phases_over_time import PARTS
+from conset.models.timeline_file import Record
 from conset.report.facts import TERM_LABELS, Fact, cost_facts, machine_facts, schedule_facts
 from conset.report.files import KINDS, sent_name
 from conset.report.guarantees import guarantee_rows
@@ -24,8 +23,9 @@ from conset.report.terminal_timeline import timeline_facts
 from conset.report.timeline_view import TimelineView
 from conset.schedule.linkage import Guarantees, guarantees
 from conset.schedule.loads import largest_sizes, phase_loads
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_load, format_rate, format_size, format_time
+from conset.studies.compare.files import FileFindings
 
 ROWS = 200
 """Most rows of a table of phases."""

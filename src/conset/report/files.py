@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.comparison.files import FileFindings
+from conset.base.units import count_of, format_size, format_time
 from conset.report.facts import UNNAMED, pattern_label
 from conset.report.page import PageTable, anchor, write_sections
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_size, format_time
+from conset.studies.compare.files import FileFindings
 
 if TYPE_CHECKING:
     from rich.table import Table

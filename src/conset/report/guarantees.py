@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from rich.markup import escape
 
-from conset.program.guarantees import program_guarantees
-from conset.program.program import Program
+from conset.base.units import count_of, format_rate, format_time
 from conset.report.terminal import ROWS, more, table_lines
+from conset.schedule.guarantees import program_guarantees
 from conset.schedule.linkage import GATE, Guarantees, guarantees, linkage
+from conset.schedule.program import Program
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_rate, format_time
 
 Contexts = Sequence[int] | None
 """The context of each phase of a program's schedule; None: of a schedule alone."""

@@ -1,6 +1,6 @@
 """HTML: the small forms of nouns that notebooks show, `_repr_html_`; everything that comes from outside is escaped.
 
-Nouns ask for it through `conset.notebook`, where the forms are registered when this module is imported.
+Nouns ask for it through `conset.base.notebook`, where the forms are registered when this module is imported.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.notebook import register_form
+from conset.base.units import format_size
 from conset.machine.machine import Machine
-from conset.notebook import register_form
 from conset.pattern.pattern import Pattern
 from conset.report.facts import Fact, cost_facts, machine_facts, pattern_facts, schedule_facts
 from conset.report.markdown import rank_grid
 from conset.schedule.schedule import Schedule
-from conset.units import format_size
 
 CELLS = 64
 """Most cells along a side of the small matrix."""

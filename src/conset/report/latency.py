@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of, format_time
 from conset.report import style
 from conset.report.markdown import table_markdown
-from conset.units import count_of, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from conset.simulation.load.curve import LoadCurve, LoadPoint
+    from conset.models.load.curve import LoadCurve, LoadPoint
 
 
 COLUMNS = ("load", "carried", "mean latency", "", "99th percentile", "packets", "not delivered")

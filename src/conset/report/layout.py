@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 
 _CUBE = np.array([(1.0, 0.0), (0.0, 1.0), (0.42, 0.30), (2.15, 0.62)])
 """Steps on paper for the bits of a small hypercube; the fourth makes two cubes of it."""

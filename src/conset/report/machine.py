@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.markup import escape
 
+from conset.base.units import count_of
 from conset.machine.machine import Machine
-from conset.network.planes import planes_of
-from conset.network.topology import Topology
+from conset.machine.network.planes import planes_of
+from conset.machine.network.topology import Topology
 from conset.report import style
 from conset.report.facts import Fact, cost_facts, describe_network, machine_facts
 from conset.report.layout import positions
@@ -20,7 +21,6 @@ from conset.report.network_plan import Plan, kind_of, plan_of
 from conset.report.objects import cost_rows
 from conset.report.plan_drawing import plan_extent
 from conset.report.terminal import ROWS, fact_lines, more
-from conset.units import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

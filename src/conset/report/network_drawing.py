@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 from conset.report import style
 from conset.report.layout import positions
 from conset.report.network_plan import plan_of

@@ -20,10 +20,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.network.planes import Planes, planes_of
-from conset.network.topology import Topology
+from conset.base.units import count_of
+from conset.machine.network.planes import Planes, planes_of
+from conset.machine.network.topology import Topology
 from conset.report.layout import positions, separated
-from conset.units import count_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

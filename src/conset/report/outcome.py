@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conset.units import count_of, format_load, format_size, format_time
+from conset.base.units import count_of, format_load, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from conset.bounds import Bounds, StageBounds
-    from conset.combining.choose import Combination
-    from conset.comparison import Timing
+    from conset.compilation.combining.choose import Combination
     from conset.execution.job import RunResult
-    from conset.formats.timeline import Record
-    from conset.program import Program
-    from conset.program.compile import ProgramPrediction
-    from conset.program.switch_parts import SwitchParts
+    from conset.models.formula.programs import ProgramPrediction
+    from conset.models.switch_parts import SwitchParts
+    from conset.models.timeline_file import Record
+    from conset.schedule.program import Program
     from conset.schedule.schedule import Schedule
+    from conset.studies.compare import Timing
     from conset.verification import verification as schedule_check
     from conset.verification.timeline import check as timeline_check
 

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from conset.base.notebook import register_form
+from conset.base.units import count_of, format_load, format_time
 from conset.bounds.bounds import Bounds
 from conset.bounds.stages import StageBounds
-from conset.comparison.times import Timing
-from conset.notebook import register_form
-from conset.prediction.prediction import Prediction
+from conset.models.formula.prediction import Prediction
+from conset.models.timeline import Timeline
+from conset.models.usage import under_way
 from conset.report import style
 from conset.report.facts import LOADS, TERM_LABELS, Fact
 from conset.report.html import SIDE, card, legend_word, small_picture
 from conset.report.outcome import verified_program_text
 from conset.report.terminal_timeline import timeline_facts
 from conset.report.timeline_view import TimelineView
-from conset.simulation.timeline import Timeline
-from conset.simulation.usage import under_way
-from conset.units import count_of, format_load, format_time
+from conset.studies.compare.times import Timing
 from conset.verification.verification import RULES, Verification
 
 KINDS = 12

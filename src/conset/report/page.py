@@ -113,7 +113,7 @@ def is_page(path: Path | None) -> bool:
 
 def check_page_path(path: Path) -> None:
     """Raises UsageError unless the suffix is that of a page, MissingExtraError without matplotlib."""
-    from conset.errors import UsageError
+    from conset.base.errors import UsageError
     from conset.report.style import require_matplotlib
 
     if not is_page(path):
@@ -193,7 +193,7 @@ def write_sections(
 
     from jinja2 import Environment, StrictUndefined
 
-    from conset.files import replacing
+    from conset.base.files import replacing
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     form = environment.from_string(files("conset.report").joinpath(FORM).read_text(encoding="utf-8"))

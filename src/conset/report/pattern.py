@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
+from conset.base.units import count_of, format_size
 from conset.pattern.pattern import Pattern
 from conset.report import style
 from conset.report.facts import degrees, pattern_facts
 from conset.report.markdown import block_of, rank_grid
 from conset.report.terminal import bar, fact_lines, table_lines
-from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

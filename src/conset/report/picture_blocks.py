@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.program.phases_over_time import PARTS, Switching
-from conset.program.program import Program
+from conset.base.units import count_of, format_time
+from conset.models.phases_over_time import PARTS, Switching
 from conset.report import style
-from conset.units import count_of, format_time
+from conset.schedule.program import Program
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

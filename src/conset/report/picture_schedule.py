@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of, format_size
 from conset.report import style
 from conset.report.facts import Summary, headlines, pattern_label
 from conset.report.layout import positions
@@ -17,7 +18,6 @@ from conset.report.pattern import CELLS, draw_matrix, linear_sizes, size_ticks
 from conset.report.plan_drawing import draw_foot, plan_extent
 from conset.report.routes import PhaseRoutes, largest_total_load, phase_routes
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

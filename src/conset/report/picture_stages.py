@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.errors import UsageError
+from conset.base.units import count_of, format_size
 from conset.bounds.stages import bound_reach
-from conset.errors import UsageError
-from conset.network.planes import planes_of
-from conset.network.topology import Topology
-from conset.program import Paths, Program
+from conset.machine.network.planes import planes_of
+from conset.machine.network.topology import Topology
 from conset.report import style
 from conset.report.layout import Positions, positions
 from conset.report.network_drawing import LABELLED, inches_per_unit, label_size, node_radius
 from conset.report.network_plan import plan_of
-from conset.units import count_of, format_size
+from conset.schedule.paths import Paths
+from conset.schedule.program import Program
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import format_size, format_time
+from conset.models.usage import BINS, under_way
 from conset.report import style
 from conset.report.markdown import block_of
 from conset.report.timeline_view import WAITING, TimelineView
-from conset.simulation.usage import BINS, under_way
-from conset.units import format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

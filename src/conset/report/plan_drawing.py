@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of, format_rate
 from conset.report import style
 from conset.report.network_plan import Plan
-from conset.units import count_of, format_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.units import count_of, format_size
+from conset.base.units import count_of, format_size
 
 if TYPE_CHECKING:
     from conset.execution.connection_entries import ConnectionEntries

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from conset.machine.machine import Machine
+from conset.machine.network.families.table import COMMON, FAMILIES
 from conset.machine.preset import Preset, preset
 from conset.machine.spec import DEFAULT_SIZE, KINDS, TEXTS, TODAY
 from conset.machine.words import split_options
-from conset.network.families.table import COMMON, FAMILIES
 from conset.report.machine import machine_remarks
 from conset.report.objects import machine_object
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conset.base.units import format_size
 from conset.report import style
 from conset.report.markdown import table_markdown
-from conset.units import format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.table import Table
 
-    from conset.comparison import Cell, Regions
+    from conset.studies.compare import Cell, Regions
 
 
 LINK_LIMIT_SWEPT = ("bounded",)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
+from conset.base.units import as_figure
 from conset.schedule.schedule import Schedule
-from conset.units import as_figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def phase_routes(schedule: Schedule, phase: int) -> PhaseRoutes:
         UsageError: no such phase.
         InputError: a stored route goes where no link is.
     """
-    from conset.network.routes import links_of_nodes, route_links, route_nodes
+    from conset.machine.network.routes import links_of_nodes, route_links, route_nodes
 
     where = schedule.phase(check_phase(schedule, phase))
     network = schedule.machine.topology, schedule.machine.routing

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from conset.base.units import count_of, format_size
 from conset.report import style
 from conset.report.markdown import table_markdown
-from conset.runtime.costs import DETECT, MIN_REPEATS
-from conset.units import count_of, format_size
+from conset.studies.run_time.costs import DETECT, MIN_REPEATS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-    from conset.runtime.costs import BreakEven, RunTimeCosts, RunTimeRow
-    from conset.runtime.job import RunTimeResult
+    from conset.studies.run_time.costs import BreakEven, RunTimeCosts, RunTimeRow
+    from conset.studies.run_time.job import RunTimeResult
 
 COLUMNS = (
     "method", "sync", "by", "phases", "rows", "schedule", "plan", "set-up", "use", "of naive", "share",

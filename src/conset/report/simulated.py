@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.comparison.simulated import MEASURED, PREDICTED, time_of
+from conset.base.units import format_time
 from conset.report import style
 from conset.report.comparison import (
     compare_markdown,
@@ -21,7 +21,7 @@ from conset.report.comparison import (
     skipped_lines,
 )
 from conset.report.markdown import plain, table_markdown
-from conset.units import format_time
+from conset.studies.compare.simulated import MEASURED, PREDICTED, time_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from conset.comparison import Comparison
     from conset.machine.machine import Machine
     from conset.pattern.pattern import Pattern
+    from conset.studies.compare import Comparison
 
 
 Row = Mapping[str, Any]

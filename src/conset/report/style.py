@@ -11,8 +11,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conset.errors import MissingExtraError, UsageError
-from conset.files import replacing
+from conset.base.errors import MissingExtraError, UsageError
+from conset.base.files import replacing
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from rich.markup import escape
 
+from conset.base.units import count_of, format_load, format_size
 from conset.report.facts import Summary, schedule_facts
 from conset.report.guarantees import guarantees_text, linkage_text
 from conset.report.routes import PhaseRoutes, phase_routes
 from conset.report.terminal import ROWS, bar, fact_lines, more, table_lines
 from conset.schedule.schedule import Schedule
-from conset.units import count_of, format_load, format_size
 
 _LINKS = 5
 _NODES = 14

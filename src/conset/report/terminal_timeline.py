@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.markup import escape
 
+from conset.base.units import count_of, format_size, format_time
 from conset.machine.machine import Machine
+from conset.models.timeline import Timeline
 from conset.report.facts import Fact
 from conset.report.outcome import computation_text
 from conset.report.terminal import ROWS, fact_lines
 from conset.report.timeline_view import TimelineView
-from conset.simulation.timeline import Timeline
-from conset.units import count_of, format_size, format_time
 
 Floats = NDArray[np.float64]
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.base.errors import InputError
+from conset.base.units import count_of, format_rate, format_size, format_time
 from conset.machine.machine import Machine
+from conset.models.settings import Settings
+from conset.models.timeline import Timeline, resource_name
+from conset.models.usage import BINS, Usage, flowing_from, flowing_until, least_time, under_way, usage_of
+from conset.models.workload import Workload
 from conset.report.style import WORK
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Timeline, resource_name
-from conset.simulation.usage import BINS, Usage, flowing_from, flowing_until, least_time, under_way, usage_of
-from conset.simulation.workload import Workload
-from conset.units import count_of, format_rate, format_size, format_time
 
 Floats = NDArray[np.float64]
 

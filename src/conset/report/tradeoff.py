@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from conset.base.units import format_size, format_time
 from conset.report import style
 from conset.report.markdown import table_markdown
-from conset.units import format_size, format_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
-    from conset.comparison.stages import StageRow
+    from conset.studies.compare.stages import StageRow
 
 COLUMNS = ("size", "program", "paths", "bundles", "volume", "time", "of direct", "bound")
 LEFT = (1, 2)

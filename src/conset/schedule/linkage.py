@@ -45,11 +45,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.costs import Costs
+from conset.machine.network.routes import route_hops, route_links
+from conset.machine.network.topology import Topology
 from conset.machine.times import link_rates
-from conset.network.routes import route_hops, route_links
-from conset.network.topology import Topology
 from conset.schedule.loads import chosen_links
 from conset.schedule.schedule import Schedule
 

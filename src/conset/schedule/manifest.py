@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from conset.version import VERSION
+from conset.base.version import VERSION
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import take_rows
-from conset.errors import InputError, unknown_name
-from conset.network.topology import Topology
+from conset.base.arrays import take_rows
+from conset.base.errors import InputError, unknown_name
+from conset.machine.network.topology import Topology
 from conset.pattern.pattern import Pattern
 from conset.schedule.sync import Sync
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints, take_rows
-from conset.errors import InputError
+from conset.base.arrays import ValueObject, check_offsets, check_range, frozen, frozen_ints, take_rows
+from conset.base.errors import InputError
+from conset.base.units import MAX_SIZE_B
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.pattern.pattern import Pattern
 from conset.schedule.manifest import CompileReport, Manifest
 from conset.schedule.posting import InFlight, check_in_flight, check_posting
-from conset.units import MAX_SIZE_B
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from conset.errors import UsageError, unknown_name
+from conset.base.errors import UsageError, unknown_name
 
 Kind = Literal["none", "local", "ready", "barrier"]
 

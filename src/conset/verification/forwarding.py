@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of
 from conset.schedule.document import BundlesDocument, Document, MessagesDocument, ProgramDocument
-from conset.units import count_of
 from conset.verification.schedule.messages import MAX_BYTES, exact_sum
 from conset.verification.verification import Violation
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from conset.base.units import count_of
 from conset.machine.machine import Machine
 from conset.schedule.document import MAX_REPEAT, Document, ProgramDocument, StageDocument, machine_of
-from conset.units import count_of
 from conset.verification.contexts import ROUNDING, Opened, context_guarantees, link_slots
 from conset.verification.forwarding import FORWARDING_RULES, check_forwarding, forwarding_figures
 from conset.verification.schedule.check import formula_walk, verify_document

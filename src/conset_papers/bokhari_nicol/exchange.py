@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.errors import InputError
+from conset.base.errors import InputError
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
+from conset.models import Workload
 from conset.schedule.schedule import Schedule
-from conset.simulation import Workload
 
 PAPER = "bokhari-nicol"
 MODEL = "wormhole"

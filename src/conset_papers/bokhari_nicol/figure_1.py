@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.network.routes import route_nodes
+from conset.machine.network.routes import route_nodes
 from conset.pattern.pattern import Pattern
 from conset.schedule.loads import phase_loads
 from conset_papers.bokhari_nicol.exchange import PAPER

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.methods.bounded import partner_at
+from conset.methods.phases.bounded import partner_at
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
 from conset_papers.bokhari_nicol.exchange import PAPER

@@ -11,9 +11,9 @@ from functools import lru_cache
 from math import log2
 
 import conset
-from conset.comparison import serial_steps
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
+from conset.studies.compare import serial_steps
 from conset_papers.bokhari_nicol.exchange import SLICE_B, Pair, bounded, machine
 from conset_papers.item import read_published
 

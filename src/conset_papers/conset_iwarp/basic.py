@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 import conset
 from conset.machine.machine import Machine
-from conset.methods.problem import Phases
+from conset.methods.phases.problem import Phases
+from conset.methods.placements import place
+from conset.models import Workload
 from conset.pattern.pattern import Pattern
-from conset.placement import place
 from conset.schedule.posting import order_messages
 from conset.schedule.schedule import Schedule
-from conset.simulation import Workload
 from conset_papers.conset_iwarp.machine import (
     CONNECTIONS,
     MESSAGES,

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import conset
-from conset.errors import UsageError
+from conset.base.errors import UsageError
+from conset.models import Workload
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.partition import Cells, dual_graph, halo_exchange, partition_graph
 from conset.schedule.schedule import Schedule
-from conset.simulation import Workload
 from conset_papers.conset_iwarp.columns import ONE_BY_ONE, best_in_flight
 from conset_papers.conset_iwarp.machine import (
     CONNECTIONS,

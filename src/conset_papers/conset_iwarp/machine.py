@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.api import load_machine
-from conset.errors import NoScheduleError
+from conset.base.errors import NoScheduleError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
 from conset.machine.spec import with_settings
-from conset.methods.connection_routers.sequential import build_router, route_sequential, routed
-from conset.methods.connection_routers.task import Routed, Task, assemble
-from conset.methods.problem import Phases, Problem, SearchOptions
-from conset.methods.timetables import time_as
+from conset.methods.phases.connection_routers.sequential import build_router, route_sequential, routed
+from conset.methods.phases.connection_routers.task import Routed, Task, assemble
+from conset.methods.phases.problem import Phases, Problem, SearchOptions
+from conset.methods.phases.timetables import time_as
 from conset.pattern.pattern import Pattern
 from conset.schedule.schedule import Schedule
 

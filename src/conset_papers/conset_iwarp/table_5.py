@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 from conset_papers.conset_iwarp.finite_elements import (
     LABELS,
     MESHES,

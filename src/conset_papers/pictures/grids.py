@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of
 from conset.report import style
-from conset.units import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

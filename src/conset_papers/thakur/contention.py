@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.methods.pairwise_exchange import gen_contention, pex_contention
+from conset.methods.phases.pairwise_exchange import gen_contention, pex_contention
 from conset_papers.item import Cell, Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import contention
 from conset_papers.thakur.fit import contention_of

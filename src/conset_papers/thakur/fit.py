@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.methods.pairwise_exchange import text_gen_contention
-from conset.units import format_size
+from conset.base.units import format_size
+from conset.methods.phases.pairwise_exchange import text_gen_contention
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import contention
 from conset_papers.thakur.times import (  # fmt: skip

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import conset
-from conset.errors import InputError
+from conset.base.errors import InputError
+from conset.base.units import format_size
 from conset.schedule.loads import phase_loads
 from conset.schedule.schedule import Schedule
-from conset.units import format_size
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.parallel import on_threads
 from conset_papers.thakur.exchange import EXECUTED, MODEL, SYNC, exchange, simulated_table

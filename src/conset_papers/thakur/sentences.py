@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import log
 from typing import TYPE_CHECKING
 
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import EXECUTED
 from conset_papers.thakur.folds import held_out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.thakur.exchange import EXECUTED, SYNC, predicted, simulate_times, simulated
 from conset_papers.thakur.fit import fit, fit_six

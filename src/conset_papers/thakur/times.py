@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Claim, read_published, rms
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Cell, Claim, Item, Picture, Table
 from conset_papers.thakur.exchange import EXECUTED, predicted, simulated
 from conset_papers.thakur.fit import fit, fit_six

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import log2
 from typing import TYPE_CHECKING
 
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import (

@@ -8,10 +8,10 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from conset.comparison import Cell as RegionCell
-from conset.comparison import Regions
+from conset.base.units import format_size
 from conset.report.regions import picture_regions
-from conset.units import format_size
+from conset.studies.compare import Cell as RegionCell
+from conset.studies.compare import Regions
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.wang_ranka.borders import (
     NAMES,

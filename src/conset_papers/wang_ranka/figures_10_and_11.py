@@ -9,7 +9,7 @@ that is looked at (is it active, is its target free), a link of a path that is l
 Trecv or of the marks that is set back, or the turn of a row. Not counted: compressing COM, which is done once, in
 parallel, for as long as its messages take (Section 4.2 gives its order only).
 
-This is the text's algorithm as a yardstick, not the compiler's: `conset.methods.random_schedule` makes the schedules.
+This is the text's algorithm as a yardstick, not the compiler's: `conset.methods.phases.random_schedule` makes the schedules.
 PATHS is reset with every permutation, as there; Figure 4 resets it once, so that links would stay claimed for ever.
 """
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import conset
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Cell, Claim, Item, Picture, Table, Value
 from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import (

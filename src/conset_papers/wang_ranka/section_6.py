@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from conset.units import format_size
+from conset.base.units import format_size
 from conset_papers.item import Claim, Item, Picture, Table, Value
 from conset_papers.pictures.lines import Line, Panel, picture_lines
 from conset_papers.wang_ranka.times import DEGREES, SEEDS, SIZES, TEXT, Times, simulated

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 from conset.execution.exchange import Exchange
 from conset.execution.measured_job import abort
 from conset.execution.plan import Plan

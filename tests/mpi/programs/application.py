@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from mpi4py import MPI
 
-from conset.errors import ExecutionError, InputError
+from conset.base.errors import ExecutionError, InputError
 from conset.execution.exchange import Exchange
 from conset.execution.plan import Operations, Plan
 from conset.schedule.sync import Sync

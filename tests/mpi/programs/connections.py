@@ -17,10 +17,9 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import conset
-from conset.errors import ConsetError, ExecutionError, InputError, UsageError
+from conset.base.errors import ConsetError, ExecutionError, InputError, UsageError
 from conset.machine.limits import Limits
-from conset.program import Program
-from conset.program.program import Stage
+from conset.schedule.program import Program, Stage
 
 RANKS = 4
 PAIRS = [(s, t) for s in range(RANKS) for t in range(RANKS) if s != t]

@@ -13,7 +13,7 @@ from counted_calls import CountedCalls
 from mpi4py import MPI
 
 import conset
-from conset.errors import ConsetError
+from conset.base.errors import ConsetError
 from conset.execution.leftovers import note_held
 
 EACH = 1000

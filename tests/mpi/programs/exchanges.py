@@ -13,7 +13,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import conset
-from conset.errors import ConsetError, ExecutionError
+from conset.base.errors import ConsetError, ExecutionError
 
 ROWS, WIDTH = 10, 3
 """Rows that a rank has, and numbers of a row."""

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import conset
 from conset.execution.job import run_program
-from conset.program import Program
+from conset.schedule.program import Program
 from hand_made_programs import forwarding, random_paths, random_pattern
 
 if __name__ == "__main__":

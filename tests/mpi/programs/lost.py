@@ -12,7 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 import conset
-from conset.errors import ExecutionError
+from conset.base.errors import ExecutionError
 
 if __name__ == "__main__":
     folder, comm = Path(sys.argv[1]), MPI.COMM_WORLD

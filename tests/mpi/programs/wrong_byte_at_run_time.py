@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from conset.runtime.rank import run_rank
+from conset.studies.run_time.rank import run_rank
 
 
 def tamper(variant: str, repetition: int, received: NDArray[np.uint8]) -> None:

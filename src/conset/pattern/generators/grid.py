@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.network.topology import Topology
+from conset.base.units import count_of
+from conset.machine.network.topology import Topology
 from conset.pattern.generators.partners import Partners, Setting, partners_of_pairs, require, require_messages
-from conset.units import count_of
 
 
 @dataclass(frozen=True)

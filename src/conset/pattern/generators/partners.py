@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError
-from conset.network.topology import Topology
-from conset.units import MAX_SIZE_B
+from conset.base.errors import InputError
+from conset.base.units import MAX_SIZE_B
+from conset.machine.network.topology import Topology
 
 MAX_MESSAGES = int(np.iinfo(np.int32).max)
 """A message index is an int32."""

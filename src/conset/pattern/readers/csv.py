@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError, shortened
-from conset.files import read_text, whole_number
+from conset.base.errors import InputError, UsageError, shortened
+from conset.base.files import read_text, whole_number
+from conset.base.units import count_of, parse_size
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix
-from conset.units import count_of, parse_size
 
 _REQUIRED = ("source", "target", "bytes")
 _HEADER = "source,target,bytes or source,target,bytes,after"

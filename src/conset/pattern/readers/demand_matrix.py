@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.errors import InputError
-from conset.files import read_text
-from conset.network.node_link import read_demands
+from conset.base.errors import InputError
+from conset.base.files import read_text
+from conset.base.units import MAX_SIZE_B
+from conset.machine.network.node_link import read_demands
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, require_ranks
-from conset.units import MAX_SIZE_B
 
 
 def read_demand_matrix(path: Path, options: ReadOptions) -> Pattern:

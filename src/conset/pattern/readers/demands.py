@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import frozen
-from conset.errors import InputError, UsageError, shortened
-from conset.files import read_text, whole_number
+from conset.base.arrays import frozen
+from conset.base.errors import InputError, UsageError, shortened
+from conset.base.files import read_text, whole_number
+from conset.base.units import parse_rate, parse_time
 from conset.pattern.pattern import Pattern
-from conset.units import parse_rate, parse_time
 
 Parse = Callable[[str, str], float]
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError
+from conset.base.errors import InputError, UsageError
+from conset.base.units import MAX_SIZE_B
 from conset.pattern.pattern import Pattern, find_cycle
-from conset.units import MAX_SIZE_B
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.arrays import distinct_ints
+from conset.base.arrays import distinct_ints
 from conset.pattern.layout import Layout
 
 _Ints = NDArray[np.int64]

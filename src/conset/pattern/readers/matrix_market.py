@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import InputError, UsageError, shortened
+from conset.base.errors import InputError, UsageError, shortened
+from conset.base.units import count_of
 from conset.pattern.layout import Partition
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, located, require_ranks, require_square, whole_bytes
 from conset.pattern.readers.halo import ghost_layout
 from conset.pattern.readers.partition import Graph, partition_rows
-from conset.units import count_of
 
 _BANNER = re.compile(rb"%%?MatrixMarket[ \t]+matrix[ \t]+(\w+)[ \t]+([\w-]+)[ \t]+([\w-]+)[ \t]*", re.IGNORECASE)
 _SIZES = re.compile(rb"([0-9]{1,19})(?:[ \t]+([0-9]{1,19}))(?:[ \t]+([0-9]{1,19}))?")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conset.errors import InputError, MissingExtraError
-from conset.files import require_file
+from conset.base.errors import InputError, MissingExtraError
+from conset.base.files import require_file
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from conset.errors import InputError
-from conset.files import read_text
+from conset.base.errors import InputError
+from conset.base.files import read_text
 from conset.pattern.readers.mesh_formats import require_library, require_no_doctype
 
 _DOLFIN = {"interval": ("line", 2), "triangle": ("triangle", 3), "tetrahedron": ("tetra", 4)}

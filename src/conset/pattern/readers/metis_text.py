@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from conset.errors import InputError
-from conset.files import read_text
+from conset.base.errors import InputError
+from conset.base.files import read_text
 from conset.pattern.readers.partition import Cells, Graph
 
 _ELEMENT_NODES = {1: 3, 2: 4, 3: 8, 4: 4}

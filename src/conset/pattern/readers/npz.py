@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.archives import read_archive
-from conset.arrays import frozen_ints
-from conset.errors import InputError
+from conset.base.archives import read_archive
+from conset.base.arrays import frozen_ints
+from conset.base.errors import InputError
+from conset.base.units import count_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.entries import ReadOptions, pattern_from_list, pattern_from_matrix, whole_bytes
-from conset.units import count_of
 
 
 def read_npz(path: Path, options: ReadOptions) -> Pattern:

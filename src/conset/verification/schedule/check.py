@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.errors import UsageError
+from conset.base.errors import UsageError
 from conset.machine.limits import Limits
 from conset.machine.machine import Machine
-from conset.network.routing import EQUAL_COST
+from conset.machine.network.routing import EQUAL_COST
 from conset.schedule.document import Document, document_from, machine_of
 from conset.schedule.schedule import Schedule
 from conset.verification.schedule.chosen import ChosenWalk, check_routes

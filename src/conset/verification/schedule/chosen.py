@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.verification.schedule.traffic import Ints, Mask, Traffic
 from conset.verification.schedule.walks import Nodes
 from conset.verification.verification import Violation

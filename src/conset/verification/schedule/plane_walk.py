@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from conset.network.planes import require_planes
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.planes import require_planes
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.verification.schedule.traffic import Ints, Mask
 from conset.verification.schedule.walks import BoxWalk, CubeWalk, Nodes
 

@@ -1,6 +1,6 @@
 """Routes where nodes choose among next links of equal cost: the sample of a hash, and what is expected of all.
 
-The verifier's own reading of `smodk`, `ecmp`, `valiant` and `adaptive` (`conset.network.routing`, `docs/routing.md`),
+The verifier's own reading of `smodk`, `ecmp`, `valiant` and `adaptive` (`conset.machine.network.routing`, `docs/routing.md`),
 in NumPy and apart from the compiler's. Candidates of a node for a target are the links that begin a way of least cost:
 all links count alike, but those between groups three times as much where most are full meshes.
 The hash is splitmix64's finalizer z(x) over 64-bit words:
@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.network.routing import Routing
-from conset.network.topology import Topology
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
 from conset.verification.schedule.graph_walks import lengths
 from conset.verification.schedule.traffic import Ints, Mask
 from conset.verification.schedule.walks import Nodes

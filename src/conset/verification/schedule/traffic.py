@@ -11,10 +11,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from conset.base.units import count_of
 from conset.machine.machine import Machine
-from conset.network.topology import Topology
+from conset.machine.network.topology import Topology
 from conset.schedule.document import Document
-from conset.units import count_of
 from conset.verification.verification import Violation
 
 Part = TypeVar("Part")

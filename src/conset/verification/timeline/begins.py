@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
+from conset.models.needs import rounded_up
+from conset.models.workload import Workload
 from conset.schedule.sync import Sync
-from conset.simulation.needs import rounded_up
-from conset.simulation.workload import Workload
 
 Floats = NDArray[np.float64]
 

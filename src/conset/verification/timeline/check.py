@@ -20,12 +20,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from conset.base.progress import counted
 from conset.machine.machine import Machine
-from conset.progress import counted
-from conset.simulation.bounds import lower_bound
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Timeline, mean_latency, phase_ends
-from conset.simulation.workload import Workload
+from conset.models.bounds import lower_bound
+from conset.models.settings import Settings
+from conset.models.timeline import Timeline, mean_latency, phase_ends
+from conset.models.workload import Workload
 from conset.verification.timeline.connections import check_channels, check_elements, check_gates, check_switches
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Violation
 from conset.verification.timeline.messages import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.simulation.timeline import resource_name
+from conset.models.timeline import resource_name
 from conset.verification.timeline.context import CheckContext, Floats, Violation
 
 Ints = NDArray[np.int64]

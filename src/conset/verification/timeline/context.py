@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from conset.machine.costs import Costs
 from conset.machine.machine import Machine
+from conset.models.bounds import Demand
+from conset.models.needs import HELD, MessageTimes, cycle_of
+from conset.models.order import Rows, in_list_order
+from conset.models.resources import Resources
+from conset.models.settings import Settings
+from conset.models.timeline import Timeline
+from conset.models.workload import Workload
 from conset.schedule.sync import Sync, parse_sync
-from conset.simulation.bounds import Demand
-from conset.simulation.needs import HELD, MessageTimes, cycle_of
-from conset.simulation.order import Rows, in_list_order
-from conset.simulation.resources import Resources
-from conset.simulation.settings import Settings
-from conset.simulation.timeline import Timeline
-from conset.simulation.workload import Workload
 from conset.verification.timeline.begins import PhaseVisits
 from conset.verification.timeline.routes import Routes
 

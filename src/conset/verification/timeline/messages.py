@@ -10,8 +10,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.simulation.order import Rows, in_list_order, most_open
-from conset.units import count_of
+from conset.base.units import count_of
+from conset.models.order import Rows, in_list_order, most_open
 from conset.verification.timeline.context import CheckContext, Floats, Violation
 
 

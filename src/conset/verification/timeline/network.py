@@ -7,8 +7,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from conset.simulation.resources import growth
-from conset.simulation.timeline import Rates, resource_name
+from conset.models.resources import growth
+from conset.models.timeline import Rates, resource_name
 from conset.verification.timeline.context import TOLERANCE, CheckContext, Floats, Violation
 from conset.verification.timeline.messages import holding
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conset.machine.machine import Machine
-from conset.network.topology import Topology
-from conset.simulation.resources import Spread
-from conset.simulation.workload import Workload
+from conset.machine.network.topology import Topology
+from conset.models.resources import Spread
+from conset.models.workload import Workload
 from conset.verification.schedule.check import formula_walk
 from conset.verification.schedule.spread_walks import SpreadWalk
 

@@ -47,7 +47,7 @@ namespace conset {
 
 enum class Policy : std::uint8_t { none, local, ready, barrier };
 
-// Messages and their order, as conset.simulation.Workload has them; an empty span is the documented default.
+// Messages and their order, as conset.models.Workload has them; an empty span is the documented default.
 template <class Time>
 struct Messages {
     View<const std::int32_t> sender, receiver;  // ranks

@@ -1,0 +1,91 @@
+"""The errors a user may meet, one small tree, each with its exit code.
+
+Every message is one line that says what, where (file, line, index), the rule, and both numbers. The command line
+prints the line and ends with `exit_code`; a library user catches `ConsetError`. Nothing here ends the process.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ConsetError(Exception):
+    """Base of every error raised on purpose; `exit_code` is what the command line returns.
+
+    Attributes:
+        options: the options that the message names as Python spells them (`rank_by`), with a value where the word
+            alone stands elsewhere in it too (`routes free`); the command line writes `--rank-by`, `--routes free`.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: object = "", *, options: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
+
+
+class UsageError(ConsetError):
+    """A word of the command line or of a spec is wrong: unknown name, value out of range."""
+
+    exit_code = 2
+
+
+class ArgumentError(UsageError, TypeError):
+    """A function of the Python interface has no such argument."""
+
+
+class UnavailableError(UsageError):
+    """This machine does not permit what was asked for, or its kernel refused what that needs."""
+
+
+class InputError(ConsetError):
+    """A file's contents are wrong, or pattern, machine and method do not fit each other."""
+
+    exit_code = 3
+
+
+class VerificationError(ConsetError):
+    """A schedule breaks a rule, or an execution delivered a wrong byte."""
+
+    exit_code = 4
+
+
+class ExecutionError(VerificationError):
+    """A run did not end: a rank died, a deadline passed, or no launcher started it."""
+
+
+class NoScheduleError(ConsetError):
+    """No schedule exists, or none was found, within the limits."""
+
+    exit_code = 5
+
+
+class MissingExtraError(UsageError):
+    """An optional library is not installed; the message names the command that brings it."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed: pip install 'conset[{extra}]'")
+
+
+def shortened(text: object, most: int = 60) -> str:
+    """A name for a message: its middle left out where it has more than `most` letters."""
+    name = str(text)
+    return name if len(name) <= most else f"{name[: most - 20]}…{name[-19:]} ({len(name)} letters)"
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], *, options: Iterable[str] = ()) -> UsageError:
+    """A `UsageError` for an unknown word, with the nearest known one: `unknown method 'rsn': did you mean 'rs-n'?`."""
+    return UsageError(f"unknown {kind} '{shortened(name)}': {nearest(name, known)}", options=options)
+
+
+def unknown_argument(function: str, name: str, known: Iterable[str]) -> ArgumentError:
+    """An error for an unknown argument: `compile: unknown argument 'metod', did you mean 'method'?`."""
+    return ArgumentError(f"{function}: unknown argument '{shortened(name)}', {nearest(name, known)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What may be meant by an unknown word: `did you mean 'rs-n'?`, or all that are known where none is near."""
+    names = sorted(known)
+    near = difflib.get_close_matches(shortened(name), names, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"

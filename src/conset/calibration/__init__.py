@@ -1,7 +1,0 @@
-"""Calibration: the words of a machine measured over MPI, with intervals; derived in `docs/calibrate.md`."""
-
-from __future__ import annotations
-
-from conset.calibration.calibrate import Calibration, calibrate
-
-__all__ = ["Calibration", "calibrate"]

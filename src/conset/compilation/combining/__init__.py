@@ -1,0 +1,1 @@
+"""Whether and how small messages are combined."""

@@ -1,0 +1,1 @@
+"""Programs of blocks that share open connections."""

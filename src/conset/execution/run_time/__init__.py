@@ -1,0 +1,1 @@
+"""Schedules that the ranks of a communicator make while they run."""

@@ -1,0 +1,226 @@
+"""Exchanges that are scheduled at run time: every rank says what it sends, all agree on a schedule.
+
+Problem. An application knows its pattern only while it runs, and each rank only its own row.
+Idea. The rows, compressed to their messages, are put together in one collective; every rank computes the same schedule
+    from the same seed, or rank 0 computes it for all (`cpp/include/conset/runtime/exchange.hpp`). What is wrong on one
+    rank is found before anything is sent, and is an error on every rank.
+Reference. Wang and Ranka, Scheduling of unstructured communication on the Intel iPSC/860, sections 2.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from conset import _core
+from conset.base.errors import ExecutionError, UsageError
+from conset.execution.binding import NativeExecutor, library
+from conset.execution.exchange import Exchange
+from conset.execution.run_time.attempt import Attempt
+from conset.execution.run_time.receiver import Receiver
+from conset.execution.run_time.sides import Arguments, Side
+from conset.execution.run_time.words import machine_word, temporary_folders
+from conset.machine.machine import Machine
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+NativeExchange = _core.ExchangeOfInts | _core.ExchangeOfPointers
+
+_NATIVE: dict[int, type[NativeExchange]] = {4: _core.ExchangeOfInts, 8: _core.ExchangeOfPointers}
+"""By the size of a handle [B]."""
+
+
+@dataclass(frozen=True)
+class SetupTimes:
+    """What making, or updating, an exchange took on this rank [s].
+
+    Attributes:
+        rows_s: telling others what this rank sends.
+        schedule_s: computing the schedule.
+        plan_s: this rank's part of it, and its requests.
+    """
+
+    rows_s: float
+    schedule_s: float
+    plan_s: float
+
+
+@dataclass(frozen=True)
+class ScheduleOptions:
+    """How an exchange is scheduled; see `conset.alltoallv_init`."""
+
+    machine: Machine | str | Path | None = None
+    method: str = "auto"
+    sync: str = "auto"
+    timeout_s: float | None = None
+    seed: int = 0
+    compute: str = "auto"
+
+    def to_core(self, folder: Callable[[], Path]) -> _core.ExchangeOptions:
+        """For the core; a machine that is no bare network goes through a file in the folder that `folder` makes.
+
+        Raises:
+            UsageError, InputError: an option, or the machine.
+        """
+        if self.timeout_s is not None and not (isfinite(self.timeout_s) and self.timeout_s > 0):
+            raise UsageError(f"timeout_s {self.timeout_s}: must be above 0, and finite", options=["timeout_s"])
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(f"seed {self.seed}: must be from 0 to 2^64 - 1", options=["seed"])
+        return _core.ExchangeOptions(
+            machine=machine_word(self.machine, folder), method=self.method, sync=self.sync, compute=self.compute,
+            timeout_s=self.timeout_s or 0.0, seed=self.seed,
+        )  # fmt: skip
+
+
+class RowExchange(Exchange):
+    """An exchange that was scheduled at run time; of `alltoallv_init` and `neighbor_alltoallv_init`.
+
+    Attributes:
+        recvbuf: the array where blocks arrive: the one that was given, or made where sources were not known.
+        sources: shape=(blocks), int32: where blocks come from, in the order of the receive buffer's counts.
+        recvcounts: shape=(blocks), int64: their elements.
+        method: what made the schedule.
+        sync: how phases are kept apart.
+        phases: of the schedule.
+        times: what making it, or its last update, took here.
+    """
+
+    recvbuf: Any
+    sources: NDArray[np.int32]
+    recvcounts: NDArray[np.int64]
+    method: str
+    sync: str
+    phases: int
+    times: SetupTimes
+
+    def __init__(
+        self, comm: MPI.Intracomm, targets: NDArray[np.int32], sources: NDArray[np.int32], arguments: Arguments,
+        options: ScheduleOptions,
+    ) -> None:  # fmt: skip
+        """Schedules and makes the requests; collective.
+
+        Args:
+            comm: duplicated.
+            targets: shape=(blocks to send), ranks.
+            sources: shape=(blocks to receive), ranks.
+            arguments: this rank's buffers, counts and displacements.
+            options: the same on all ranks.
+        """
+        from mpi4py import MPI
+
+        self.comm = comm
+        self.timeout_s = options.timeout_s
+        self._started_s: float | None = None
+        self._targets, self._sources = targets, sources
+        self._known = arguments.recvcounts is not None
+        self._receiver = Receiver(comm.rank)
+        attempt = Attempt(comm.rank)
+        with temporary_folders() as folder:
+            core_options = attempt.result(lambda: options.to_core(folder))
+            sides = attempt.result(lambda: arguments.sides(targets, sources))
+            self._receiver.side = None if sides is None else sides[1]
+            native, outcome = _NATIVE[MPI._sizeof(MPI.Comm)].of_rows(
+                mpi=library(), comm=MPI._handleof(comm), sides=_addresses(sides), sends=_blocks(sides, 0),
+                receives=_blocks(sides, 1) if self._known else None,
+                options=core_options or ScheduleOptions().to_core(folder),
+                give_buffer=None if self._known else self._receiver, own_by_message=_on_device(sides),
+                before=attempt.outcome, elements=_elements(sides), owner=(sides, self._receiver),
+            )  # fmt: skip
+        attempt.require(outcome)
+        assert native is not None
+        assert sides is not None
+        self._rows = native
+        self._native = cast(NativeExecutor, native)  # the same calls
+        self.poll_interval_s = native.nap_s
+        self._describe(sides)
+
+    def update(
+        self, sendbuf: Any, sendcounts: ArrayLike, sdispls: ArrayLike | None = None, recvbuf: Any = None,
+        recvcounts: ArrayLike | None = None, rdispls: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        """Other counts, displacements or buffers; collective. Messages that stay keep their phases where they can.
+
+        Arguments are those of the function that made the exchange, with recvcounts if it had them. What is wrong on one
+        rank is an error on every rank, and the exchange is as it was.
+
+        Raises:
+            UsageError, InputError, NoScheduleError: as making one.
+            ExecutionError: the exchange is running, on this rank or another, or closed.
+        """
+        self._open("update")
+        attempt = Attempt(self.comm.rank)
+        arguments = Arguments(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls)
+        sides = attempt.result(lambda: self._new_sides(arguments))
+        self._receiver.side = None if sides is None else sides[1]
+        outcome = self._rows.update(
+            sides=_addresses(sides), sends=_blocks(sides, 0), receives=_blocks(sides, 1), before=attempt.outcome,
+            elements=_elements(sides), owner=(sides, self._receiver, self._receiver.array),
+        )  # fmt: skip
+        attempt.require(outcome)
+        assert sides is not None
+        self._describe(sides)
+
+    def _new_sides(self, arguments: Arguments) -> tuple[Side, Side]:
+        if self._started_s is not None:
+            raise ExecutionError("update: an exchange is running, call wait first")
+        if self._known != (arguments.recvcounts is not None):
+            rule = "required, they were given before" if self._known else "must be None, as they were before"
+            raise UsageError(f"recvcounts: {rule}")
+        return arguments.sides(self._targets, self._sources)
+
+    def _release(self, native: NativeExecutor) -> None:
+        # requests and the communicators that only the core knows
+        Attempt(self.comm.rank).require(self._rows.release())
+
+    def _describe(self, sides: tuple[Side, Side]) -> None:
+        """Attributes, of what was made."""
+        native, elements = self._rows, sides[1].elements
+        self.recvbuf = sides[1].owner if self._known else self._receiver.array
+        self._sides = sides
+        blocks = native.receives
+        self.sources, self.recvcounts = blocks.peer.copy(), blocks.count // max(elements.each, 1)
+        self.method, self.sync, self.phases = native.method, native.sync, native.phases
+        times = native.times
+        self.times = SetupTimes(times.rows, times.schedule, times.plan)
+
+
+def _addresses(sides: tuple[Side, Side] | None) -> _core.Sides:
+    """Where buffers are; a receive buffer that is to be given later is nowhere."""
+    from mpi4py import MPI
+
+    if sides is None:
+        byte = MPI._handleof(MPI.BYTE)
+        return _core.Sides(send=0, receive=0, send_type=byte, receive_type=byte)
+    send, receive = sides
+    return _core.Sides(
+        send=0 if send.buffer is None else send.buffer.address,
+        receive=0 if receive.buffer is None or receive.blocks is None else receive.buffer.address,
+        send_type=MPI._handleof(send.elements.datatype),
+        receive_type=MPI._handleof(receive.elements.datatype),
+    )
+
+
+def _blocks(sides: tuple[Side, Side] | None, side: int) -> _core.Blocks:
+    known = None if sides is None else sides[side].blocks
+    if known is not None:
+        return known
+    none = np.zeros(0, np.int64)
+    return _core.Blocks(peer=np.zeros(0, np.int32), count=none, displacement=none)
+
+
+def _elements(sides: tuple[Side, Side] | None) -> str:
+    """In words, of a rank that has any."""
+    if sides is None or not any(side.blocks is not None and side.blocks.count.any() for side in sides):
+        return ""
+    return sides[0].elements.name or sides[1].elements.name
+
+
+def _on_device(sides: tuple[Side, Side] | None) -> bool:
+    return sides is not None and any(side.buffer is not None and side.buffer.device for side in sides)

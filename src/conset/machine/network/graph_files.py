@@ -1,0 +1,298 @@
+"""Files that hold a graph, by suffix; readers of edge lists, GML and GraphML, those of simulators beside this file."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conset.base.errors import InputError, shortened, unknown_name
+from conset.base.files import read_text, whole_number
+from conset.base.units import count_of
+from conset.machine.network.anynet import read_anynet
+from conset.machine.network.graph import Edge, Graph, NamedNodes, both_ways, build_graph, edge_from_attributes, numbered
+from conset.machine.network.htsim import read_htsim
+from conset.machine.network.node_link import read_node_link
+
+_GML_TOKEN = re.compile(r'"[^"]*"|\[|\]|[^\s\[\]"]+')
+
+GmlPairs = list[tuple[str, Any, int]]
+"""A list of (key, text or list, line)."""
+
+
+def read_edge_list(text: str, name: str = "edges") -> Graph:
+    """`u v [width=2] [rate=10GB/s]` per line, `#` comments; every edge is two links unless a line says `directed`.
+
+    Lines before the edges: `endpoints N` (the nodes 0 … N - 1, or the first N names, hold ranks; else all do) and
+    `directed`. Nodes are whole numbers or names.
+
+    Raises:
+        InputError: a line that is none of these; names file and line.
+    """
+    names: dict[str, None] = {}
+    rows = []
+    endpoints: int | None = None
+    directed = False
+    for number, line in enumerate(text.splitlines(), 1):
+        parts = line.split("#", 1)[0].split()
+        where = f"{name}:{number}"
+        if not parts:
+            continue
+        if parts == ["directed"]:
+            directed = True
+        elif parts[0] == "endpoints":
+            endpoints = _endpoint_count(parts, where)
+        else:
+            rows.append((*_edge_row(parts, where), where))
+            names.update(dict.fromkeys(parts[:2]))
+    if not rows:
+        raise InputError(f"{name}: has no edges")
+    order = list(names)
+    if all(str(whole_number(each)) == each and each[0] != "-" for each in order):
+        order.sort(key=int)
+    if endpoints is not None and endpoints > len(order):
+        raise InputError(f"{name}: endpoints {endpoints}: the edges name only {count_of(len(order), 'node')}")
+    switch = {each: endpoints is not None and k >= endpoints for k, each in enumerate(order)}
+    ids = numbered(switch)
+    edges = [edge_from_attributes(ids, source, target, attributes, where) for source, target, attributes, where in rows]
+    return build_graph(switch, edges if directed else both_ways(edges), {}, name)
+
+
+def _endpoint_count(parts: list[str], where: str) -> int:
+    count = whole_number(parts[1]) if len(parts) == 2 else None
+    if count is None or count < 1:
+        raise InputError(f"{where}: 'endpoints' must be followed by a whole number of at least 1")
+    return count
+
+
+def _edge_row(parts: list[str], where: str) -> tuple[str, str, dict[str, str]]:
+    if len(parts) < 2:
+        raise InputError(f"{where}: an edge needs two nodes, has {len(parts)}")
+    attributes = {}
+    for part in parts[2:]:
+        word, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(f"{where}: '{part}': expected width=N or rate=RATE after the two nodes")
+        if word not in ("width", "rate"):
+            raise InputError(f"{where}: {unknown_name('word', word, ('width', 'rate'))}")
+        attributes[word] = value
+    return parts[0], parts[1], attributes
+
+
+def read_gml(text: str, name: str = "gml") -> Graph:
+    """GML: nodes with `id`, `label`, `type` or `switch` as in GraphML; edges with `source`, `target`, `width`, `rate`.
+
+    A map's `lon` and `lat` (or `x` and `y`) place nodes in pictures. Nodes are numbered in the order of the file,
+    endpoints before switches. Links go both ways unless `directed 1`.
+
+    Raises:
+        InputError: brackets that do not match, no graph, an edge to an unknown node; names file and line.
+    """
+    graphs = [value for key, value, _ in _parse_gml(text, name) if key == "graph" and isinstance(value, list)]
+    if len(graphs) != 1:
+        raise InputError(f"{name}: has {len(graphs)} graphs; one is required")
+    nodes = NamedNodes()
+    for attributes, where in _gml_elements(graphs[0], "node", ("id",), name):
+        nodes.add(attributes["id"], attributes, where)
+    ids = nodes.ids
+    edges: list[Edge] = [
+        edge_from_attributes(ids, attributes["source"], attributes["target"], attributes, where)
+        for attributes, where in _gml_elements(graphs[0], "edge", ("source", "target"), name)
+    ]
+    directed = any(key == "directed" and value == "1" for key, value, _ in graphs[0])
+    return nodes.joined(edges if directed else both_ways(edges), name)
+
+
+def _gml_elements(graph: GmlPairs, kind: str, required: tuple[str, ...], name: str) -> list[tuple[dict[str, str], str]]:
+    elements = []
+    for key, value, line in graph:
+        if key != kind:
+            continue
+        attributes = {word: text for word, text, _ in value if isinstance(text, str)} if isinstance(value, list) else {}
+        for word in required:
+            if word not in attributes:
+                raise InputError(f"{name}:{line}: {kind} lacks its key '{word}'")
+        elements.append((attributes, f"{name}:{line}"))
+    return elements
+
+
+def _parse_gml(text: str, name: str) -> GmlPairs:
+    stack: list[GmlPairs] = [[]]
+    key: tuple[str, int] | None = None
+    number = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        for token in _GML_TOKEN.findall("" if line.lstrip().startswith("#") else line):
+            if token == "]":
+                if len(stack) == 1 or key is not None:
+                    raise InputError(f"{name}:{number}: ']' without a list that it ends")
+                stack.pop()
+            elif key is None:
+                key = (token, number)
+            else:
+                value: Any = [] if token == "[" else token.strip('"')
+                stack[-1].append((key[0], value, key[1]))
+                key = None
+                if token == "[":
+                    stack.append(value)
+    if len(stack) > 1 or key is not None:
+        raise InputError(f"{name}:{number}: ends inside a list or after a key; the file is cut short")
+    return stack[0]
+
+
+def read_graphml(text: str, name: str = "graphml") -> Graph:
+    """GraphML: node attributes `type` ("switch" or "endpoint") or `switch` (true), `label`; edge `width` and `rate`.
+
+    A map's `longitude` and `latitude` (`lon`, `lat`; `x`, `y`) place nodes in pictures. Nodes are numbered in the order
+    of the file, endpoints before switches. An undirected edge is two links. Read with the standard library's event
+    parser, which knows its line; networkx would not say where.
+
+    Raises:
+        InputError: no well-formed XML, no graph, an edge to an unknown node, a bad width or rate; names file and line.
+    """
+    gathered = _parse_graphml(text, name)
+    nodes = NamedNodes()
+    for node, own, line in gathered.nodes:
+        nodes.add(node, gathered.attributes("node", own), f"{name}:{line}")
+    ids = nodes.ids
+    edges: list[Edge] = []
+    for source, target, own_direction, own, line in gathered.edges:
+        edge = edge_from_attributes(ids, source, target, gathered.attributes("edge", own), f"{name}:{line}")
+        directed = gathered.directed if own_direction is None else own_direction
+        edges += [edge] if directed else both_ways([edge])
+    return nodes.joined(edges, name)
+
+
+def _parse_graphml(text: str, name: str) -> _GraphMLElements:
+    from xml.parsers.expat import ExpatError, ParserCreate
+
+    gathered = _GraphMLElements(name)
+    parser = ParserCreate("utf-8")  # the text is, whatever it declares
+
+    def start(tag: str, attributes: dict[str, Any]) -> None:
+        gathered.start(tag.rpartition(":")[2], attributes, parser.CurrentLineNumber)
+
+    def characters(data: str) -> None:
+        if gathered.text is not None:
+            gathered.text.append(data)
+
+    def entity(entity: str, *_: object) -> None:
+        # a few that name each other make gigabytes out of a kilobyte, and no graph needs one
+        raise InputError(f"{name}:{parser.CurrentLineNumber}: entity '{shortened(entity)}': entities are not read")
+
+    def declaration(version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and not _is_known_encoding(encoding):
+            raise InputError(f"{name}:{parser.CurrentLineNumber}: unknown encoding '{shortened(encoding)}'")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: gathered.end(tag.rpartition(":")[2])
+    parser.CharacterDataHandler = characters
+    parser.EntityDeclHandler = entity
+    parser.XmlDeclHandler = declaration
+    try:
+        parser.Parse(text.encode(), True)
+    except ExpatError as error:
+        reason = str(error).split(":")[0]
+        raise InputError(f"{name}:{error.lineno}: no well-formed XML: {reason}") from None
+    if not gathered.graphs:
+        raise InputError(f"{name}: has no <graph>")
+    return gathered
+
+
+@dataclass
+class _GraphMLElements:
+    """What an event parser gathers from GraphML; attributes by name, lines kept for errors."""
+
+    name: str
+    keys: dict[str, tuple[str, str]] = field(default_factory=dict)
+    defaults: dict[tuple[str, str], str] = field(default_factory=dict)
+    nodes: list[tuple[str, dict[str, str], int]] = field(default_factory=list)
+    edges: list[tuple[str, str, bool | None, dict[str, str], int]] = field(default_factory=list)
+    graphs: int = 0
+    directed: bool = False
+    element: dict[str, str] | None = None
+    wanted: str | None = None
+    text: list[str] | None = None
+
+    def start(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        where = f"{self.name}:{line}"
+        try:
+            if tag == "graph":
+                self.graphs += 1
+                self.directed = attributes.get("edgedefault", "undirected") == "directed"
+                if self.graphs > 1:
+                    raise InputError(f"{where}: a second or nested graph; one is required")
+            elif tag == "hyperedge":
+                raise InputError(f"{where}: hyperedges are not supported; every edge joins two nodes")
+            elif tag == "key":
+                kind = (attributes.get("for", "all"), attributes.get("attr.name", attributes["id"]).lower())
+                self.keys[attributes["id"]] = kind
+                self.wanted, self.key = "default", kind
+            elif tag == "node":
+                self.element = {}
+                self.nodes.append((attributes["id"], self.element, line))
+            elif tag == "edge":
+                own = {"true": True, "false": False}.get(attributes.get("directed", ""))
+                self.element = {}
+                self.edges.append((attributes["source"], attributes["target"], own, self.element, line))
+            elif tag == "data" and self.element is not None:
+                self.wanted, self.text = self.keys.get(attributes["key"], ("", attributes["key"]))[1], []
+            elif tag == "default" and self.wanted == "default":
+                self.text = []
+        except KeyError as error:
+            raise InputError(f"{where}: <{tag}> lacks its attribute {error}") from None
+
+    def end(self, tag: str) -> None:
+        if tag == "data" and self.element is not None and self.wanted is not None:
+            self.element[self.wanted] = self.taken()
+            self.wanted = None
+        elif tag == "default" and self.wanted == "default":
+            self.defaults[self.key] = self.taken()
+        elif tag in ("node", "edge"):
+            self.element = None
+
+    def taken(self) -> str:
+        """The text gathered since its element began."""
+        text, self.text = "".join(self.text or ()).strip(), None
+        return text
+
+    def attributes(self, kind: str, own: dict[str, str]) -> dict[str, str]:
+        """An element's attributes over the defaults of its keys."""
+        given = {word: value for (which, word), value in self.defaults.items() if which in (kind, "all")}
+        return given | own
+
+
+def _is_known_encoding(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def read_graph(path: str | Path) -> Graph:
+    """The graph in a file, by its suffix (`GRAPH_READERS`).
+
+    Raises:
+        InputError: missing, empty, an unknown suffix, or contents that break the format; file and line are named.
+    """
+    path = Path(path)
+    reader = GRAPH_READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: a graph's suffix must be one of {', '.join(GRAPH_READERS)}, is '{path.suffix}'")
+    return reader(read_text(path), path.name)
+
+
+GRAPH_READERS: dict[str, Callable[[str, str], Graph]] = {
+    ".graphml": read_graphml,
+    ".gml": read_gml,
+    ".edges": read_edge_list,
+    ".edgelist": read_edge_list,
+    ".txt": read_edge_list,
+    ".json": read_node_link,
+    ".topo": read_htsim,
+    ".anynet": read_anynet,
+}
+"""Readers by suffix."""

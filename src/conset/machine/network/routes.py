@@ -1,0 +1,265 @@
+"""Routes of a machine, walked by the C++ core; the verifier never comes here, it expands routes by code of its own."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.base.errors import InputError
+from conset.machine.network.planes import Planes, base_routing, require_planes
+from conset.machine.network.routing import EQUAL_COST, Routing, Rule, Tie, link_costs, up_strides
+from conset.machine.network.topology import Topology
+
+MAX_ENTRIES = 2**32
+"""Of a table of next links: 16 GiB."""
+MAX_HOPS = 2**28
+"""Of all routes of a machine with planes, which are made for the core: 1 GiB."""
+
+Ints = NDArray[np.int32]
+_CHOICES: dict[Rule, _core.Choice] = {
+    "smodk": _core.Choice.source_digit, "ecmp": _core.Choice.hash,
+    "valiant": _core.Choice.valiant, "adaptive": _core.Choice.even,
+}  # fmt: skip
+_BLOCK = 64
+_FAR = 2**29
+
+_networks: WeakKeyDictionary[Topology, WeakKeyDictionary[Routing, _core.Network]] = WeakKeyDictionary()
+
+
+def core_network(topology: Topology, routing: Routing) -> _core.Network:
+    """The core's form of a topology and its routing; made once for each pair and kept while both live."""
+    known = _networks.setdefault(topology, WeakKeyDictionary())
+    network = known.get(routing)  # held at once: the key may be another thread's, and die with it
+    if network is None:
+        network = known[routing] = _build(topology, routing)
+    return network
+
+
+def core_widths(topology: Topology) -> NDArray[np.int32]:
+    """shape=(link_slots), int32, or (1) where all links are alike: widths as the core takes them."""
+    return np.array([topology.width], np.int32) if topology.link_width is None else topology.link_width
+
+
+def _build(topology: Topology, routing: Routing) -> _core.Network:
+    if topology.is_box:
+        wrap = topology.wraps and routing.rule != "no-wrap"
+        return _core.Network.box(np.asarray(topology.sides, np.int32), wrap, getattr(_core.Tie, routing.tie))
+    if topology.kind == "hypercube":
+        return _core.Network.hypercube(topology.dimensions)
+    if topology.kind == "crossbar":
+        return _core.Network.crossbar(topology.nodes)
+    source, target = _ints(topology.link_source), _ints(topology.link_target)
+    stored = stored_routes(topology, routing)
+    if stored is not None:
+        offsets, links = stored
+        return _core.Network.route_table(topology.endpoints, topology.nodes, source, target, offsets, links)
+    if routing.rule in EQUAL_COST:
+        return _equal_cost(topology, routing)
+    table = next_links(topology, routing)
+    return _core.Network.next_links(topology.endpoints, topology.nodes, source, target, table.ravel())
+
+
+def stored_routes(topology: Topology, routing: Routing) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """(offsets, links) of a graph's routes that no next link gives: a table's, or those over planes; else None."""
+    if routing.rule == "planes":
+        return _plane_table(topology, routing)
+    if routing.table_offsets is not None and routing.table_links is not None:
+        return routing.table_offsets, routing.table_links
+    return None
+
+
+def _equal_cost(topology: Topology, routing: Routing) -> _core.Network:
+    """Nodes that choose among next links of equal cost.
+
+    Raises:
+        InputError: an endpoint cannot be reached, names both; or distances are beyond any memory.
+    """
+    nodes, endpoints = topology.nodes, topology.endpoints
+    rows = nodes if routing.rule == "valiant" else endpoints
+    if nodes * rows > MAX_ENTRIES:
+        raise InputError(f"{routing.rule}: distances of {rows} × {nodes} nodes, at most {MAX_ENTRIES} entries are made")
+    stride = _ints(up_strides(topology)) if routing.rule == "smodk" else np.zeros(0, np.int32)
+    network = _core.Network.equal_cost(
+        endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target), _CHOICES[routing.rule],
+        routing.seed, core_widths(topology), stride, link_costs(topology),
+    )  # fmt: skip
+    source, target = network.lost
+    if source >= 0:
+        names = topology.node_name(source), topology.node_name(target)
+        raise InputError(f"the network is not connected: no route from {names[0]} to {names[1]}")
+    return network
+
+
+def plane_routes(
+    planes: Planes, tie: Tie, source: NDArray[np.int32], target: NDArray[np.int32], plane: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, nodes) of routes in given planes, endpoints included; one node where both are one."""
+    base = planes.base
+    offsets, nodes = route_nodes(base, base_routing(base, tie), source, target)
+    length = np.diff(offsets)
+    routers = nodes.astype(np.int64) + np.repeat((1 + plane) * base.nodes, length)
+    longer = np.where(length > 1, length + 2, 1)
+    bounds = np.concatenate([[0], np.cumsum(longer)]).astype(np.int64)
+    result = np.repeat(source, longer).astype(np.int32)
+    inner = np.ones(result.size, bool)
+    inner[bounds[:-1]] = False
+    inner[bounds[1:] - 1] = False
+    result[inner] = routers[np.repeat(length > 1, length)]
+    result[bounds[1:] - 1] = target
+    return bounds, result
+
+
+def _plane_table(topology: Topology, routing: Routing) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, links) of all pairs of endpoints under the rule `planes`.
+
+    Raises:
+        InputError: no planes, or routes beyond memory.
+    """
+    planes = require_planes(topology)
+    base, count = planes.base, topology.endpoints
+    nodes = np.arange(count, dtype=np.int32)
+    source, target = np.repeat(nodes, count), np.tile(nodes, count)
+    inside = route_hops(base, base_routing(base, routing.tie), source, target)
+    total = int(inside.sum(dtype=np.int64)) + 2 * count**2
+    if total > MAX_HOPS:
+        raise InputError(f"planes: the routes of all pairs take {total} links, at most {MAX_HOPS} are made")
+    offsets, route = plane_routes(planes, routing.tie, source, target, planes.rule(source, target))
+    last = np.zeros(route.size, bool)
+    last[offsets[1:] - 1] = True
+    at = np.flatnonzero(~last)
+    key = topology.link_source.astype(np.int64) * topology.nodes + topology.link_target
+    links = np.searchsorted(key, route[at].astype(np.int64) * topology.nodes + route[at + 1])
+    return offsets - np.arange(offsets.size), links.astype(np.int32)
+
+
+def next_links(topology: Topology, routing: Routing | None = None) -> Ints:
+    """shape=(endpoints, nodes), int32: the first link from each node towards each endpoint, on a shortest path.
+
+    Among neighbours equally near the one with the lowest index is taken, or as `routing` says.
+
+    Raises:
+        InputError: an endpoint cannot be reached from another one, names both; or the table is beyond any memory.
+    """
+    nodes, endpoints = topology.nodes, topology.endpoints
+    if nodes * endpoints > MAX_ENTRIES:
+        entries = f"{endpoints} endpoints and {nodes} nodes need {nodes * endpoints} entries"
+        raise InputError(f"shortest paths: {entries}, at most {MAX_ENTRIES} are made")
+    if routing is None or routing.rule == "shortest-path":
+        flat = _core.Network.shortest_links(endpoints, nodes, _ints(topology.link_source), _ints(topology.link_target))
+        result: Ints = flat.reshape(endpoints, nodes)
+    else:
+        result = _numbered_links(topology, routing)
+    lost = result[:, :endpoints] < 0
+    np.fill_diagonal(lost, False)
+    if lost.any():
+        target, source = (int(end) for end in np.argwhere(lost)[0])
+        names = topology.node_name(source), topology.node_name(target)
+        raise InputError(f"the network is not connected: no route from {names[0]} to {names[1]}")
+    return result
+
+
+def _numbered_links(topology: Topology, routing: Routing) -> Ints:
+    """The table of `minimal` and `dmodk`.
+
+    Endpoints that are entered from one node only have its distances and next links, but for their number, so that these
+    are found once for all hosts of a leaf switch.
+    """
+    source, target = topology.link_source, topology.link_target
+    stride, level, cost = next_choice(topology, routing)
+    per_link = cost.astype(np.int32) if cost.size else np.ones(source.size, np.int32)
+    starts = np.flatnonzero(np.diff(source, prepend=-1))
+    tails, runs = source[starts], np.diff(np.append(starts, source.size))
+    result = np.full((topology.endpoints, topology.nodes), -1, np.int32)
+    entering = np.bincount(target, minlength=topology.nodes)
+    last = np.full(topology.nodes, -1, np.int64)
+    last[target] = np.arange(source.size)
+    root = np.arange(topology.endpoints)
+    alone = entering[: topology.endpoints] == 1
+    root[alone] = source[last[: topology.endpoints][alone]]
+    roots, row = np.unique(root, return_inverse=True)
+    for low in range(0, roots.size, _BLOCK):
+        some = roots[low : low + _BLOCK]
+        far = np.full((some.size, topology.nodes), _FAR, np.int32)
+        far[np.arange(some.size), some] = 0
+        while True:
+            near = np.minimum.reduceat(far[:, target] + per_link, starts, axis=1)
+            if (near >= far[:, tails]).all():
+                break
+            far[:, tails] = np.minimum(far[:, tails], near)
+        for k in range(some.size):
+            fits = (far[k][target] + per_link == far[k][source]) & (far[k][source] < _FAR)
+            if level.size:
+                height = np.where(fits, level[target], _FAR)
+                fits &= height == np.minimum.reduceat(height, starts).repeat(runs)
+            links = np.flatnonzero(fits)
+            node, begin, count = np.unique(source[links], return_index=True, return_counts=True)
+            for t in np.flatnonzero(row == low + k).tolist():
+                result[t, node] = links[begin + t // stride[node] % count]
+                if alone[t]:
+                    result[t, some[k]] = last[t]
+                    result[t, t] = -1
+    return result
+
+
+def next_choice(topology: Topology, routing: Routing) -> tuple[Ints, Ints, Ints]:
+    """(stride, level) by node, (cost) by link, levels and costs or empty: which next link is taken towards a target.
+
+    It begins a way of least cost, or of fewest links where there are none. Of those equal, with levels those to the
+    lowest level, number (target div stride) mod their count is taken.
+
+    Raises:
+        InputError: `dmodk` on nodes without levels.
+    """
+    none = np.zeros(0, np.int32)
+    if routing.rule == "dmodk":
+        stride = up_strides(topology)  # refuses nodes without levels
+        return stride, none if topology.level is None else _ints(topology.level), none
+    return np.ones(topology.nodes, np.int32), none, link_costs(topology)
+
+
+def route_links(
+    topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, links): `links[offsets[k] : offsets[k + 1]]` lead from node `source[k]` to node `target[k]`."""
+    return core_network(topology, routing).route_links(_ints(source), _ints(target))
+
+
+def route_nodes(
+    topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, nodes): as `route_links` with the nodes of each route, ends included; one node where both are one."""
+    return core_network(topology, routing).route_nodes(_ints(source), _ints(target))
+
+
+def route_hops(
+    topology: Topology, routing: Routing, source: NDArray[np.int32], target: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """shape=(routes), int32: the number of links from node `source[k]` to node `target[k]`."""
+    return core_network(topology, routing).hops(_ints(source), _ints(target))
+
+
+def links_of_nodes(
+    topology: Topology, routing: Routing, offsets: NDArray[np.int64], nodes: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(offsets, links) of routes given as nodes, ends included.
+
+    Raises:
+        InputError: two consecutive nodes of a route are not joined by a link.
+    """
+    if topology.kind == "crossbar":
+        return np.zeros(offsets.size, np.int64), np.zeros(0, np.int32)
+    inner = np.ones(nodes.size, bool)
+    inner[offsets[1:] - 1] = False
+    at = np.flatnonzero(inner)
+    links = core_network(topology, routing).links_between(_ints(nodes[at]), _ints(nodes[at + 1]))
+    if links.size and links.min() < 0:
+        k = int(np.flatnonzero(links < 0)[0])
+        raise InputError(f"route: nodes {nodes[at[k]]} and {nodes[at[k] + 1]} are not joined by a link")
+    return offsets - np.arange(offsets.size), links
+
+
+def _ints(values: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.ascontiguousarray(values, np.int32)

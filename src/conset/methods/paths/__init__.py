@@ -1,0 +1,1 @@
+"""Ways to combine small messages: paths along which they travel together."""

@@ -1,0 +1,1 @@
+"""Methods that cut a pattern into phases."""

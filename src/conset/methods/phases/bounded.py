@@ -1,0 +1,134 @@
+"""bounded: complete exchange on a mesh or torus, with a limit on the contention of links.
+
+Problem: every rank sends one message to every other one over dimension-order routes; a node sends and receives at most
+one message in a phase, a link carries at most c.
+Idea: every ordered pair of nodes of a side stands once in a family of permutations that load the side's links evenly;
+the sides are combined so that what meets on a link stands in different steps, and steps are merged as far as c allows.
+One construction per file in `complete_exchange`, each with its proof in short; where none meets the bound, a search
+packs the leftovers. The table of them is `complete_exchange.chooser.CONSTRUCTIONS`.
+Invariant: send 1, receive 1, link c in every phase, also where c is larger than any use of it.
+Guarantee: never more phases than the best construction. Bound: the larger of N - 1 and the largest load of a link over
+c.
+    mesh n × n, 4 | n        ⌈n³/4c⌉ for every c ≤ n/4: the bound; each rank's part in O(1) per step (`partner_at`)
+    mesh n × n, other n      the bound at c = 1 for n = 4m+2, 4m+3; at most (n+1)/n of it for n = 4m+1; n² at c = ⌈n/4⌉
+    mesh R × C               the bound at c = 1 on nearly all rectangles
+    mesh, d sides of 4m      n^{d+1}/4c where c | m
+    torus                    the bound for squares 4k, cubes 8k and many rectangles; otherwise see the files
+Complexity: O(messages) where a construction meets the bound; `effort` times a fixed budget more where not.
+When not to use it: any pattern but the complete exchange. On a graph, such as a box with dead nodes or links, it
+searches and says so.
+Reference: Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon (1997), section 5, after Scott
+(DMCC 1991). Departures: every c, not only those that divide n/4; every box, not only squares with 4 | n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.base.units import count_of
+from conset.machine.network.routes import core_network
+from conset.methods.phases.complete_exchange.box import Box
+from conset.methods.phases.complete_exchange.chooser import choose_exchange
+from conset.methods.phases.complete_exchange.squares import partner_at, step_of
+from conset.methods.phases.first_fit import schedule_first_fit
+from conset.methods.phases.method import refuse_limits, refuse_order, refuse_shared_nodes, require
+from conset.methods.phases.negotiated import schedule_negotiated
+from conset.methods.phases.problem import Phases, Problem
+
+SEARCHED = 20_000
+"""Messages up to which a box with holes is searched by negotiation; above, by first fit."""
+
+__all__ = ["partner_at", "schedule_bounded", "step_of"]
+
+
+def applies_bounded(problem: Problem) -> str | None:
+    """Why this problem is outside of the domain, None where it is inside."""
+    return (
+        _refuse_network(problem)
+        or refuse_order(problem, "bounded")
+        or refuse_shared_nodes(problem, "bounded")
+        or refuse_limits(problem, "bounded", "send", "receive", "link")
+        or _refuse_pattern(problem)
+    )
+
+
+def schedule_bounded(problem: Problem) -> Phases:
+    """Phases of a complete exchange under send 1, receive 1, link c.
+
+    Raises:
+        InputError: the pattern is no complete exchange of all nodes or has an order, two ranks share a node, the
+            network is no mesh or torus, or other limits are asked for.
+    """
+    require(applies_bounded(problem))
+    if problem.machine.topology.kind == "graph":
+        return _around_holes(problem)
+    box = box_of(problem)
+    if box.nodes == 1:
+        return Phases(np.zeros(1, np.int64), np.zeros(0, np.int32))
+    phases = choose_exchange(box, effort=problem.search.effort, seed=problem.search.seed).phases
+    return phases if problem.placement is None else _placed(problem, phases)
+
+
+def _around_holes(problem: Problem) -> Phases:
+    """A box with dead nodes or links has no construction: search, and say so."""
+    small = problem.pattern.messages <= SEARCHED
+    phases = (schedule_negotiated if small else schedule_first_fit)(problem)
+    found = "negotiated" if small else "first-fit"
+    return replace(phases, note=f"bounded has no construction for a network with holes: {found} instead")
+
+
+def box_of(problem: Problem) -> Box:
+    """The network as the constructions see it; without holes."""
+    topology, routing = problem.machine.topology, problem.machine.routing
+    wraps = topology.wraps and routing.rule != "no-wrap"
+    cycles = tuple(wraps and side > 2 for side in topology.sides)
+    link = problem.limits.link
+    contention = max(topology.sides) ** 2 if link is None else link * topology.width
+    return Box(topology.sides, cycles, routing.tie, contention, core_network(topology, routing))
+
+
+def _refuse_network(problem: Problem) -> str | None:
+    """A box, or one with holes."""
+    topology = problem.machine.topology
+    if topology.kind == "graph" and topology.nodes > topology.endpoints:
+        switches = topology.nodes - topology.endpoints
+        return f"method bounded requires a mesh or torus, dead nodes or not, given a graph of {switches} switches"
+    if topology.is_box or topology.kind == "graph":
+        return None
+    return f"method bounded requires a mesh or torus, given a {topology.kind}"
+
+
+def _refuse_pattern(problem: Problem) -> str | None:
+    """Each ordered pair of ranks once, one rank on each node."""
+    pattern, nodes = problem.pattern, problem.machine.topology.endpoints
+    needed = f"method bounded requires a complete exchange of the {nodes} nodes"
+    if pattern.ranks != nodes:
+        return f"{needed}, given {count_of(pattern.ranks, 'rank')}"
+    if pattern.messages != nodes * (nodes - 1):
+        return f"{needed}: {nodes * (nodes - 1)} messages, given {pattern.messages}"
+    everybody = np.arange(nodes, dtype=np.int32)
+    for rank in range(nodes):
+        target = pattern.target[pattern.offsets[rank] : pattern.offsets[rank + 1]]
+        expected = np.concatenate([everybody[:rank], everybody[rank + 1 :]])
+        if not np.array_equal(target, expected):
+            missing = np.setdiff1d(expected, target)
+            lost = f"none from {rank} to {missing[0]}" if missing.size else f"{target.size} from rank {rank}"
+            return f"{needed}: one message for each pair of ranks, given {lost}"
+    return None
+
+
+def _placed(problem: Problem, phases: Phases) -> Phases:
+    """The messages of ranks that stand where `phases` says nodes."""
+    placement = problem.placement
+    if placement is None or np.array_equal(placement, np.arange(placement.size)):
+        return phases
+    rank = np.empty(placement.size, np.int64)
+    rank[placement] = np.arange(placement.size)
+    rest = placement.size - 1
+    source, other = np.divmod(phases.message.astype(np.int64), rest)
+    start: NDArray[np.int64] = rank[source]
+    end: NDArray[np.int64] = rank[other + (other >= source)]
+    return Phases(phases.offsets, (start * rest + end - (end > start)).astype(np.int32))

@@ -1,0 +1,300 @@
+"""The table of all methods: name, function, limits, domain, guarantee. Compiler, help, docs and tests read it.
+
+Adding a method is adding its file and its row.
+"""
+
+from __future__ import annotations
+
+from conset.base.errors import unknown_name
+from conset.machine.limits import Limits
+from conset.methods.phases.birkhoff import applies_birkhoff, schedule_birkhoff
+from conset.methods.phases.bounded import applies_bounded, schedule_bounded
+from conset.methods.phases.coloring import applies_coloring, schedule_coloring
+from conset.methods.phases.connections import applies_connections, limits_connections, schedule_connections
+from conset.methods.phases.decreasing import schedule_decreasing
+from conset.methods.phases.event_list import applies_event_list, schedule_event_list
+from conset.methods.phases.first_fit import schedule_first_fit
+from conset.methods.phases.half_duplex import limits_half_duplex, schedule_half_duplex
+from conset.methods.phases.lp import applies_lp, limits_lp, schedule_lp
+from conset.methods.phases.method import ANY, PORTS, Method, applies_anywhere
+from conset.methods.phases.naive import applies_naive, schedule_naive
+from conset.methods.phases.negotiated import applies_negotiated, schedule_negotiated
+from conset.methods.phases.pairwise_exchange import (
+    applies_gen,
+    applies_pex,
+    applies_pex_gen,
+    applies_pex_gen_shift,
+    schedule_gen,
+    schedule_pex,
+    schedule_pex_gen,
+    schedule_pex_gen_shift,
+)
+from conset.methods.phases.random_schedule import applies_rs_n, applies_rs_nl, schedule_rs_n, schedule_rs_nl
+from conset.methods.phases.scott import applies_scott, schedule_scott
+
+WANG_RANKA = "Wang, Ranka: Scheduling of unstructured communication on the Intel iPSC/860"
+THAKUR = "Thakur, Choudhary, Fox: Complete exchange on a wormhole routed mesh"
+SCOTT = "Scott: Efficient all-to-all communication patterns in hypercube and mesh topologies"
+
+ROWS: tuple[Method, ...] = (
+    Method(
+        name="naive",
+        schedule=schedule_naive,
+        applies=applies_naive,
+        title="everything at once",
+        limits=lambda topology: Limits(),
+        adjustable_limits=frozenset(),
+        ordered=True,
+        domain="any pattern; an order that lists by targets or sizes do not break",
+        guarantee="one phase",
+        complexity="O(messages), O(messages)",
+        reference=f"{WANG_RANKA}, Section 3 (AC)",
+    ),
+    Method(
+        name="lp",
+        schedule=schedule_lp,
+        applies=applies_lp,
+        title="linear permutations: exchanges with the XOR partner",
+        limits=limits_lp,
+        adjustable_limits=frozenset({"duplex"}),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order; links are limited on a hypercube only",
+        guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
+        complexity="O(messages), O(messages)",
+        reference=f"{WANG_RANKA}, Section 4.1",
+    ),
+    Method(
+        name="rs-n",
+        schedule=schedule_rs_n,
+        applies=applies_rs_n,
+        title="randomised permutations without node contention",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=True,
+        domain="any",
+        guarantee="none; about d + log₂ d phases on average where all send and receive d",
+        complexity="O(messages · log degree) expected, O(messages)",
+        reference=f"{WANG_RANKA}, Section 4.2, Figure 3",
+    ),
+    Method(
+        name="rs-nl",
+        schedule=schedule_rs_nl,
+        applies=applies_rs_nl,
+        title="randomised permutations without node or link contention, exchanges first",
+        limits=lambda topology: ANY,
+        adjustable_limits=frozenset({"link"}),
+        ordered=True,
+        domain="any with fixed routes",
+        guarantee="none; about d + 3 to d + 7 phases on the 6-cube where all send and receive d",
+        complexity="O(messages · phases · hops) at worst, O(messages + links)",
+        reference=f"{WANG_RANKA}, Section 5, Figure 4, with PATHS reset in every permutation",
+        orders_links=True,
+    ),
+    Method(
+        name="coloring",
+        schedule=schedule_coloring,
+        applies=applies_coloring,
+        title="bipartite edge colouring by Euler partitions and random walks",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="any pattern without an order",
+        guarantee="exactly the largest degree of a port: the fewest phases under port limits",
+        complexity="O(messages · log(degree · nodes)) expected, O(messages + degree)",
+        reference="Gabow, doi:10.1007/BF00998632; Goel, Kapralov, Khanna, doi:10.1145/1806689.1806697",
+    ),
+    Method(
+        name="first-fit",
+        schedule=schedule_first_fit,
+        applies=applies_anywhere,
+        title="longest route first into the first phase with room, under any limits",
+        limits=lambda topology: ANY,
+        adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        ordered=True,
+        domain="any",
+        guarantee="a message that shares resources with k others stands in one of the first k + 1 phases",
+        complexity="O(messages · hops · phases / 64), O(messages + resources · phases / 64)",
+        reference="bit-parallel list scheduling; sweeps after Culberson, Luo, DIMACS Series 26 (1996)",
+    ),
+    Method(
+        name="pex",
+        schedule=schedule_pex,
+        applies=applies_pex,
+        title="pairwise exchange with the XOR partner, links left to contend",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset({"duplex"}),
+        ordered=False,
+        domain="a power of two of ranks, one per node, on sides that are powers of two; no order",
+        guarantee="ranks - 1 phases, exchanges only, at most half the longer side of a mesh on a link",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.1",
+    ),
+    Method(
+        name="pex-gen",
+        schedule=schedule_pex_gen,
+        applies=applies_pex_gen,
+        title="pairwise exchange on any number of ranks, absent partners skipped",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset({"duplex"}),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order",
+        guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.2",
+    ),
+    Method(
+        name="pex-gen-shift",
+        schedule=schedule_pex_gen_shift,
+        applies=applies_pex_gen_shift,
+        title="pairwise exchange with absent partners spread over all phases",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset({"duplex"}),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order",
+        guarantee="fewer than 2^⌈lg ranks⌉ phases, exchanges only",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.3, with its modulus put right",
+    ),
+    Method(
+        name="gen",
+        schedule=schedule_gen,
+        applies=applies_gen,
+        title="in step i every rank sends i places up",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="one rank per node, any number of ranks, no order",
+        guarantee="at most ranks - 1 phases",
+        complexity="O(messages), O(messages)",
+        reference=f"{THAKUR}, Section 3.4",
+    ),
+    Method(
+        name="scott",
+        schedule=schedule_scott,
+        applies=applies_scott,
+        title="complete exchange on a square mesh without contention",
+        limits=lambda topology: ANY,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="an n x n mesh, 4 divides n; one rank per node, no order",
+        guarantee="n³/4 phases for a complete exchange, the bisection bound",
+        complexity="O(messages), O(n⁴)",
+        reference=f"{SCOTT}, as Bokhari and Nicol use it, Section 4",
+        orders_links=True,
+    ),
+    Method(
+        name="bounded",
+        schedule=schedule_bounded,
+        applies=applies_bounded,
+        title="complete exchange with bounded contention of links, by construction",
+        limits=lambda topology: ANY,
+        adjustable_limits=frozenset({"link"}),
+        ordered=False,
+        domain="complete exchange on a mesh or torus of any dimension, one rank on each node",
+        guarantee="⌈n³/4c⌉ phases on n × n meshes, 4 | n, c ≤ n/4: the bound; elsewhere the best found",
+        complexity="O(messages) by construction, a fixed number of sweeps more by search; O(messages)",
+        reference="Bokhari, Nicol: Balancing contention and synchronization on the Intel Paragon, Section 5",
+        orders_links=True,
+    ),
+    Method(
+        name="negotiated",
+        schedule=schedule_negotiated,
+        applies=applies_negotiated,
+        title="negotiated phases, and routes where they are free: what too many want becomes dear",
+        limits=lambda topology: ANY,
+        adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        ordered=True,
+        domain="any; duplex exchange with send 1, receive 1 and the machine's routes",
+        guarantee="no more phases than first-fit",
+        complexity="O(hops · phases) for each message in trouble and sweep, O((nodes + links) · phases)",
+        reference="McMurchie, Ebeling: PathFinder, doi:10.1145/201310.201328",
+        free_routes=True,
+        orders_links=True,
+    ),
+    Method(
+        name="half-duplex",
+        schedule=schedule_half_duplex,
+        applies=applies_anywhere,
+        title="negotiated exchanges: a message and the one that comes back share a phase",
+        limits=limits_half_duplex,
+        adjustable_limits=frozenset({"link", "channels"}),
+        ordered=True,
+        domain="any with fixed routes",
+        guarantee="no more phases than first-fit, nor than lp where lp keeps the same limits",
+        complexity="O(hops · phases) for each pair in trouble and sweep, O((nodes + links) · phases)",
+        reference=f"{WANG_RANKA}, Section 2.2 (the machine's rule)",
+    ),
+    Method(
+        name="decreasing",
+        schedule=schedule_decreasing,
+        applies=applies_anywhere,
+        title="first fit by decreasing length, annealed: barriers and unequal sizes",
+        limits=lambda topology: ANY,
+        adjustable_limits=frozenset({"send", "receive", "link", "channels", "duplex"}),
+        ordered=True,
+        domain="any",
+        guarantee="never longer, barriers included, than first fit by length or a sweep of first-fit",
+        complexity="first-fit, then O(steps · (hops + messages of a phase)), O(phases · resources + messages · hops)",
+        reference="none for the whole; moves after Johnson et al., doi:10.1287/opre.39.3.378",
+    ),
+    Method(
+        name="birkhoff",
+        schedule=schedule_birkhoff,
+        applies=applies_birkhoff,
+        title="split messages in phases exactly as long as the busiest port",
+        limits=lambda topology: PORTS,
+        adjustable_limits=frozenset(),
+        ordered=False,
+        domain="any pattern without an order",
+        guarantee="the largest parts of all phases add up to the most bytes out of or into a node",
+        complexity="O(phases · log(bytes) · messages) in practice, O(messages)",
+        reference="Gonzalez, Sahni, doi:10.1145/321978.321985; Birkhoff's theorem",
+    ),
+    Method(
+        name="event-list",
+        schedule=schedule_event_list,
+        applies=applies_event_list,
+        title="one phase with a timetable: every transfer starts when all it holds is free",
+        limits=lambda topology: Limits(),
+        adjustable_limits=frozenset(),
+        ordered=True,
+        domain="any",
+        guarantee="no transfer waits while its ports and links are free",
+        complexity="O(restarts · messages · degree · hops), O(messages · hops)",
+        reference="list scheduling, Gonzalez, Sahni, doi:10.1145/321978.321985",
+        orders_links=True,
+    ),
+    Method(
+        name="connections",
+        schedule=schedule_connections,
+        applies=applies_connections,
+        title="sets of open connections over chosen routes, a channel in every node (ConSet)",
+        limits=limits_connections,
+        adjustable_limits=frozenset({"send", "receive", "link", "channels"}),
+        ordered=True,
+        domain="any; the best of all routers that apply",
+        guarantee="never worse than a router alone; ΣL = n³/8 for a complete exchange on a torus n × n, 4 | n",
+        complexity="that of the routers: sequential, negotiated, orbits, closed-form",
+        reference="Feldmann, Stricker, Warfel: Supporting Sets of Arbitrary Connections on iWarp, Section 4.4.1",
+        free_routes=True,
+        orders_links=True,
+    ),
+)
+"""All methods, in the order of the documentation."""
+
+
+def find_method(name: str) -> Method:
+    """The row called `name`.
+
+    Raises:
+        UsageError: unknown, with the nearest known name.
+    """
+    methods = table()
+    if name not in methods:
+        raise unknown_name("method", name, methods)
+    return methods[name]
+
+
+def table() -> dict[str, Method]:
+    """All rows by name, in the order of the documentation."""
+    return {row.name: row for row in ROWS}

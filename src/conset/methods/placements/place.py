@@ -1,0 +1,178 @@
+"""Place: the node of each rank, by the name of a way or from a file; the table of all ways.
+
+A file is a JSON list of node ids, or one to the line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.base.arrays import frozen_ints
+from conset.base.errors import InputError, UsageError, shortened, unknown_name
+from conset.base.files import require_file, whole_number
+from conset.base.units import count_of
+from conset.machine.network.routing import Routing
+from conset.machine.network.topology import Topology
+from conset.methods.placements.annealed import place_annealed, place_annealed_bytes
+from conset.methods.placements.bisection import place_bisection
+from conset.methods.placements.plain import place_gray, place_identity, place_random
+from conset.methods.placements.site import PlacementProblem
+from conset.pattern.pattern import Pattern
+
+PLACEMENTS: dict[str, Callable[[PlacementProblem], NDArray[np.int32] | None]] = {
+    "identity": place_identity,
+    "gray": place_gray,
+    "random": place_random,
+    "bisection": place_bisection,
+    "annealed": place_annealed,
+    "annealed-bytes": place_annealed_bytes,
+}
+"""Placements by name."""
+
+AUTO = "auto"
+"""The best of several, each compiled: the compiler's choice, as nothing else can tell which one is best."""
+TRIED = ("gray", "bisection", "annealed", "annealed-bytes")
+"""What `auto` tries beside the identity, where it can be applied."""
+
+
+def require_placement(name_or_file: str) -> None:
+    """Raises `UsageError` where a word is neither a name nor a file of node ids."""
+    if name_or_file not in (*PLACEMENTS, AUTO) and not _is_file(name_or_file):
+        raise unknown_name("placement", name_or_file, (*PLACEMENTS, AUTO))
+
+
+def _is_file(name: str) -> bool:
+    return bool(Path(name).suffix) or os.path.exists(name) or "/" in name
+
+
+def place(
+    name_or_file: str,
+    *,
+    pattern: Pattern,
+    topology: Topology,
+    routing: Routing | None = None,
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    effort: int = 1,
+) -> NDArray[np.int32] | None:
+    """shape=(ranks), int32: the node of each rank; None where rank r is on node r.
+
+    Args:
+        name_or_file: a name of `PLACEMENTS`, or a file of node ids: a JSON list, or one per line.
+        pattern: whose ranks are placed; what they send decides where, except for the plain names.
+        topology: where they go.
+        routing: how messages will travel; None: the network's usual rule.
+        ranks_per_node: most ranks on a node.
+        seed: of every random choice.
+        effort: how long to search, in sweeps.
+
+    Raises:
+        UsageError: an unknown name, `auto` (which only a compile can answer), or `ranks_per_node` below 1.
+        InputError: more ranks than places, a network that the name cannot be applied to, or a file whose ids are out
+            of range, too few or too many, or crowd a node.
+    """
+    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
+    named = PLACEMENTS.get(name_or_file)
+    if named is not None:
+        return named(problem)
+    if name_or_file == AUTO:
+        raise UsageError("placement auto: is chosen by compiling; name one of the others here")
+    require_placement(name_or_file)
+    return read_placement(Path(name_or_file), pattern.ranks, topology, ranks_per_node)
+
+
+def candidates(
+    *,
+    pattern: Pattern,
+    topology: Topology,
+    routing: Routing | None = None,
+    ranks_per_node: int = 1,
+    seed: int = 0,
+    effort: int = 1,
+) -> Iterator[tuple[str, NDArray[np.int32] | None]]:
+    """(name, placement) of all that `auto` chooses from, the identity first, equal ones once; arguments as `place`."""
+    problem = _placement_problem(pattern, topology, routing, ranks_per_node, seed, effort)
+    seen: list[NDArray[np.int32]] = []
+    for name in ("identity", *TRIED):
+        try:
+            placement = PLACEMENTS[name](problem)
+        except InputError:
+            continue
+        node = problem.node_of(placement)
+        if not any(np.array_equal(node, other) for other in seen):
+            seen.append(node)
+            yield name, placement
+
+
+def _placement_problem(
+    pattern: Pattern, topology: Topology, routing: Routing | None, ranks_per_node: int, seed: int, effort: int
+) -> PlacementProblem:
+    if ranks_per_node < 1:
+        raise UsageError(f"ranks_per_node {ranks_per_node}: must be at least 1", options=["ranks_per_node"])
+    ranks = pattern.ranks
+    if ranks > topology.endpoints * ranks_per_node:
+        raise InputError(
+            f"{ranks} ranks need ranks_per_node {-(-ranks // topology.endpoints)} on {topology.endpoints} nodes, "
+            f"given {ranks_per_node}",
+            options=["ranks_per_node"],
+        )
+    return PlacementProblem(pattern, topology, routing or Routing.default(topology), ranks_per_node, seed, effort)
+
+
+def read_placement(path: Path, ranks: int, topology: Topology, ranks_per_node: int) -> NDArray[np.int32]:
+    """shape=(ranks), int32: the node of each rank as a file says.
+
+    Raises:
+        InputError: no such file, no node ids, ids out of range, too few or too many, or a crowded node.
+    """
+    try:
+        text = require_file(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    ids, where = _json_ids(path, text) if text.lstrip().startswith("[") else _line_ids(path, text)
+    if len(ids) != ranks:
+        raise InputError(f"{path}: {len(ids)} node ids for {ranks} ranks")
+    count = np.zeros(topology.endpoints, np.int64)
+    for rank, node in enumerate(ids):
+        if not 0 <= node < topology.endpoints:
+            raise InputError(
+                f"{where(rank)}: node {shortened(node)} of rank {rank}: must be from 0 to {topology.endpoints - 1}"
+            )
+        count[node] += 1
+        if count[node] > ranks_per_node:
+            rule = f"at most {count_of(ranks_per_node, 'rank')} a node (ranks_per_node)"
+            raise InputError(f"{where(rank)}: node {node} of rank {rank} holds {count[node]} ranks: {rule}")
+    placement: NDArray[np.int32] = frozen_ints(np.array(ids, np.int64), np.int32, path.name)
+    return placement
+
+
+def _json_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:
+    try:
+        ids = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is no complete JSON list: {error}") from None
+    for k, node in enumerate(ids):
+        if not isinstance(node, int) or isinstance(node, bool):
+            given = type(node).__name__ if isinstance(node, list | dict) else shortened(repr(node))
+            raise InputError(f"{path}: [{k}] = {given}: a node id required")
+    return ids, lambda rank: f"{path}: [{rank}]"
+
+
+def _line_ids(path: Path, text: str) -> tuple[list[int], Callable[[int], str]]:
+    ids, lines = [], []
+    for number, line in enumerate(text.splitlines(), 1):
+        word = line.split("#", 1)[0].strip()
+        if not word:
+            continue
+        node = whole_number(word)
+        if node is None:
+            raise InputError(f"{path}:{number}: '{shortened(word)}': one node id per line required")
+        ids.append(node)
+        lines.append(number)
+    return ids, lambda rank: f"{path}:{lines[rank]}"

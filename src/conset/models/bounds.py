@@ -1,0 +1,258 @@
+"""Bounds: what no execution of a workload under given settings can beat, in each class, without simulating it.
+
+These are bounds on *this* order and these settings, for checking timelines and drawn beside them; what no schedule of a
+pattern can beat is the business of `conset.bounds`.
+
+    resource       bytes of a link, port or node over its rate, after the least way there of a message of it and before
+                   the least receive overhead after it (`flit`: flits times a cycle)
+    processor      send overheads, set-ups and signals of a rank, and the least rest of a message after its overhead;
+                   receive overheads likewise after the least way there; both added where one processor pays for both
+                   and sending interrupts nothing, and those of all ranks of a node where they share it
+    slots          the sum over a rank's messages of how long each keeps its slot alone, over the slots it has
+    message        each alone, after what it depends on and, under `local` and `ready`, the phases before of its ends
+    barriers       the sum of these over the groups between barriers, with the barriers
+
+Where there are phases, every transfer is after a set-up of its ends. `connections` has the bounds of resources,
+messages and barriers: what its ends pay passes together, and a slot is free when the last element has left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.base.units import count_of
+from conset.machine.costs import Costs
+from conset.machine.machine import Machine
+from conset.models.needs import MessageTimes, cycle_of, rounded_up
+from conset.models.resources import Resources, describe_resource
+from conset.models.settings import Settings
+from conset.models.workload import Workload
+from conset.schedule.sync import parse_sync
+
+Floats = NDArray[np.float64]
+Bound = tuple[float, str]
+"""(time [s], witness)."""
+
+ROUNDS = 64
+"""Longest chain of dependences that is followed."""
+MAX_PHASES = 4096
+"""Phases over which chains of phases are followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """A workload under settings, with what its messages need and share."""
+
+    workload: Workload
+    machine: Machine
+    settings: Settings
+    model: str
+    resources: Resources
+    needs: MessageTimes
+
+    @staticmethod
+    def of(workload: Workload, machine: Machine, settings: Settings, model: str, resources: Resources) -> Demand:
+        """The demand over the routes of `resources`."""
+        needs = MessageTimes.of(workload, machine, settings, model, resources.hops, resources.bytes / resources.slowest)
+        return Demand(workload, machine, settings, model, resources, needs)
+
+    @property
+    def costs(self) -> Costs:
+        """Of running what a method found."""
+        return self.machine.costs_for(self.workload.method)
+
+    @property
+    def setup_s(self) -> float:
+        """Of a phase [s]; 0 where there are none."""
+        return rounded_up(self.costs.setup_s, cycle_of(self.costs, self.model)) if self.workload.phases else 0.0
+
+
+def lower_bound(demand: Demand) -> Bound:
+    """(time [s], witness): the largest of all bounds that hold."""
+    work, costs = demand.workload, demand.costs
+    if not work.messages:
+        return 0.0, "nothing to send"
+    bounds = [_largest(demand, slice(0, work.messages)), _chain(demand)]
+    sync = parse_sync(demand.settings.sync if work.phases else "none")
+    if sync.kind in ("local", "ready"):
+        bounds.append(_chain_of_phases(demand))
+    if sync.kind == "barrier":
+        edges = work.phase_offsets[:: sync.every].tolist()
+        edges += [work.messages] * (edges[-1] < work.messages)
+        each = [_largest(demand, slice(a, b))[0] for a, b in pairwise(edges) if a < b]
+        barriers = len(each) - (0 if costs.first_barrier else 1)
+        synchronization_s = costs.synchronization.at(demand.machine.topology.endpoints)
+        fixed = barriers * rounded_up(synchronization_s, cycle_of(costs, demand.model))
+        witness = f"{count_of(barriers, 'barrier')} and the busiest of each group"
+        bounds.append((sum(each) + fixed, witness))
+    return _top(bounds)
+
+
+def _largest(demand: Demand, chosen: slice) -> Bound:
+    """The largest bound of some messages that begin together."""
+    needs, setup_s = demand.needs, demand.setup_s
+    # a signal may be under way, and a request asked, while set-ups are paid
+    alone = needs.alone - needs.asking + np.maximum(np.maximum(needs.signal, needs.asking), setup_s)
+    worst = chosen.start + int(alone[chosen].argmax())
+    message = float(alone[worst]), f"{_named(demand.workload, worst)} alone"
+    bounds = [message, _resource(demand, chosen)]
+    if demand.model != "connections":
+        bounds += [*_processors(demand, chosen), *_slots(demand, chosen)]
+    return _top(bounds)
+
+
+def _top(bounds: list[Bound]) -> Bound:
+    """The largest; of equal ones the first."""
+    largest = max(time_s for time_s, _ in bounds)
+    return next(bound for bound in bounds if bound[0] >= largest * (1 - 1e-12))
+
+
+def _resource(demand: Demand, chosen: slice) -> Bound:
+    resources, needs = demand.resources, demand.needs
+    counts = np.diff(resources.offsets[chosen.start : chosen.stop + 1])
+    used = slice(int(resources.offsets[chosen.start]), int(resources.offsets[chosen.stop]))
+    items, size = resources.items[used], np.repeat(resources.bytes[chosen], counts)
+    loads = np.bincount(items, size * resources.weight[used], resources.capacity.size) / resources.capacity
+    if not loads.size or not loads.max() > 0:
+        return 0.0, "nothing to send"
+    inside = demand.model in ("flit", "connections")  # latency is on both sides of a resource
+    entering = needs.send if inside else needs.to_bytes - needs.asking
+
+    def least(seconds: Floats) -> Floats:
+        found = np.full(loads.size, inf)
+        np.minimum.at(found, items[size > 0], np.repeat(seconds[chosen], counts)[size > 0])
+        return np.where(np.isfinite(found), found, 0.0)
+
+    after = np.where(needs.buffered, needs.receive, needs.after)
+    whole = np.where(loads > 0, demand.setup_s + least(entering) + loads + least(after), 0.0)
+    busiest = int(whole.argmax())
+    witness = describe_resource(resources, demand.machine.topology, busiest, demand.model)
+    return float(whole[busiest]), witness
+
+
+def _processors(demand: Demand, chosen: slice) -> list[Bound]:
+    """Overheads one after the other; signals, requests and grants pay at both ends."""
+    work, needs, costs = demand.workload, demand.needs, demand.costs
+    senders, receivers = work.sending_rank, work.receiving_rank
+    ranks = int(max(senders[chosen].max(), receivers[chosen].max())) + 1
+    half = np.where(needs.signal > 0, needs.half, 0.0)
+    asks = np.where(needs.asking > 0, needs.half, 0.0)
+
+    def total(rank: NDArray[np.int32], seconds: Floats) -> Floats:
+        return np.asarray(np.bincount(rank[chosen], seconds[chosen], ranks), np.float64)
+
+    def least(rank: NDArray[np.int32], seconds: Floats) -> Floats:
+        found = np.full(ranks, inf)
+        np.minimum.at(found, rank[chosen], seconds[chosen])
+        return np.where(np.isfinite(found), found, 0.0)
+
+    setups = demand.setup_s * _visits(demand, chosen, ranks)
+    sends, receives = total(senders, needs.send), total(receivers, needs.receive)
+    asking, answers = (total(a, asks) + total(b, half + asks) for a, b in ((senders, receivers), (receivers, senders)))
+    first_setup = np.where(setups > 0, demand.setup_s, 0.0)
+    rest = least(senders, needs.alone - needs.asking - needs.send)
+    # out of a system buffer it is paid when the bytes have come
+    late = needs.buffered | (needs.before <= 0)
+    lead = least(receivers, needs.send + needs.latency + np.where(late, needs.flow, 0.0))
+    tail = least(receivers, np.where(late, 0.0, needs.flow))
+    bounds = [
+        # set-ups and signals may come after the last send, or receive
+        _of_ranks(np.maximum(first_setup + sends + rest, setups + sends + asking), "overheads of sends of"),
+        _of_ranks(np.maximum(first_setup + lead + receives + tail, setups + receives + answers),
+                  "overheads of receives of"),
+    ]  # fmt: skip
+    if costs.one_processor and not costs.preempts:
+        work_s = sends + receives + asking + answers + setups
+        bounds.append(_of_ranks(work_s, "overheads of"))
+        if costs.processors == "shared":
+            bounds.append(_of_nodes(demand, chosen, work_s))
+    return bounds
+
+
+def _of_nodes(demand: Demand, chosen: slice, work_s: Floats) -> Bound:
+    """The work of all ranks of a node, added up; `work_s`: shape=(ranks)."""
+    work = demand.workload
+    node = np.zeros(work_s.size, np.int64)
+    for rank, place in ((work.sending_rank, work.source), (work.receiving_rank, work.target)):
+        node[rank[chosen]] = place[chosen]
+    of_node = np.bincount(node, work_s)
+    busiest = int(of_node.argmax())
+    name = demand.machine.topology.node_name(busiest)
+    return float(of_node[busiest]), f"overheads of all ranks on {name}"
+
+
+def _visits(demand: Demand, chosen: slice, ranks: int) -> NDArray[np.int64]:
+    """shape=(ranks): phases of the chosen messages in which each sends or receives."""
+    work = demand.workload
+    if not demand.setup_s:
+        return np.zeros(ranks, np.int64)
+    ends = np.concatenate([work.sending_rank[chosen], work.receiving_rank[chosen]]).astype(np.int64)
+    phases = np.tile(work.phase_of[chosen], 2)
+    return np.asarray(np.bincount(np.unique(ends * work.phases + phases) // work.phases, minlength=ranks), np.int64)
+
+
+def _slots(demand: Demand, chosen: slice) -> list[Bound]:
+    work, needs, slots = demand.workload, demand.needs, demand.settings.in_flight
+    if slots is None:
+        return []
+    rank = work.sending_rank[chosen]
+    rest = np.full(int(rank.max()) + 1, inf)
+    np.minimum.at(rest, rank, np.where(needs.buffered, needs.receive, needs.after)[chosen])
+    held, asking = (np.bincount(rank, seconds[chosen]) / slots for seconds in (needs.of_slot, needs.asking))
+    # a request may be under way while the set-up is paid
+    whole = np.where(np.isfinite(rest), held + np.maximum(demand.setup_s - asking, 0.0) + rest, 0.0)
+    return [_of_ranks(whole, f"{slots:,} slot{'' if slots == 1 else 's'} of")]
+
+
+def _of_ranks(seconds: Floats, what: str) -> Bound:
+    if not seconds.size:
+        return 0.0, "nothing to send"
+    return float(seconds.max()), f"{what} rank {int(seconds.argmax())}"
+
+
+def _chain(demand: Demand) -> Bound:
+    """The last of releases, dependences and messages alone."""
+    work = demand.workload
+    alone = demand.needs.alone
+    end = work.time_s + alone
+    if work.deps.size:
+        waiting = np.repeat(np.arange(work.messages), np.diff(work.dep_offsets))
+        for _ in range(ROUNDS):
+            ready = work.time_s.copy()
+            np.maximum.at(ready, waiting, end[work.deps])
+            if not (ready + alone > end).any():
+                break
+            end = ready + alone
+    last = int(end.argmax())
+    witness = "after its release and what it depends on" if work.deps.size else "after its release"
+    return float(end[last]), f"{_named(work, last)} alone {witness}"
+
+
+def _chain_of_phases(demand: Demand) -> Bound:
+    """`local`, `ready`: a message after what its ends have in the phases before, each alone."""
+    work, needs, setup_s = demand.workload, demand.needs, demand.setup_s
+    if work.phases > MAX_PHASES:
+        return 0.0, "nothing to send"
+    ready = needs.signal > 0
+    ranks = int(max(work.sending_rank.max(), work.receiving_rank.max())) + 1
+    over, end = np.zeros(ranks), np.zeros(work.messages)
+    for low, high in zip(work.phase_offsets[:-1].tolist(), work.phase_offsets[1:].tolist(), strict=True):
+        s, t = work.sending_rank[low:high], work.receiving_rank[low:high]
+        begin = over[s]
+        if setup_s:  # paid at both ends, after each has entered
+            begin = np.maximum(begin, over[t]) + setup_s
+        begin = np.where(ready[low:high], np.maximum(begin, over[t] + needs.signal[low:high]), begin)
+        end[low:high] = begin + needs.alone[low:high]
+        for rank in (s, t):
+            np.maximum.at(over, rank, end[low:high])
+    last = int(end.argmax())
+    return float(end[last]), f"{_named(work, last)} after the phases before of its ends"
+
+
+def _named(work: Workload, m: int) -> str:
+    return f"message {m} ({work.sending_rank[m]} → {work.receiving_rank[m]})"

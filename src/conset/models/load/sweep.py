@@ -1,0 +1,207 @@
+"""Load sweep: latency over load at flit level, as networks are compared; and the load at which one saturates.
+
+Every node starts a packet in each cycle with probability load / flits (Bernoulli injection: gaps between packets are
+geometric), to a partner drawn uniformly; a packet that cannot enter waits in its node, and the wait counts. Packets
+released in the measured cycles, after a warm-up, are followed until they are delivered while injection goes on (drain).
+Loads are flits per cycle of every sending node: 1 is what its link into the network carries.
+
+Saturation is the load at which the mean latency passes 500 cycles, or five times that of an empty network where that is
+more: above it waiting grows with the time looked at; a load of which a tenth is not carried, or one above the bound,
+saturates too, even where one looks too short for such a wait. It is found by bisection, looking longer than in the
+sweep and several times: what a short look finds is some per cent too high, as waiting has no time to grow. No load
+above the bound can be carried: there the busiest link would have more than a flit a cycle.
+
+Reference: Dally and Towles, Principles and Practices of Interconnection Networks, 2004, chapters 23 and 24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset import _core
+from conset.base.errors import InputError, UsageError
+from conset.base.progress import counted
+from conset.machine.machine import Machine
+from conset.machine.network.routes import core_network, route_hops
+from conset.models.flit import cycle_time, flits_of, lanes_of, run_flit
+from conset.models.load.curve import LoadCurve, LoadPoint, Window
+from conset.models.load.traffic import Traffic
+from conset.models.settings import Settings
+from conset.models.workload import Workload
+
+POINTS = 16
+"""Loads of a sweep before bisection."""
+PRECISION = 0.004
+"""Relative width of the interval that bisection leaves."""
+RUNS = 4
+"""Independent runs that a step of the bisection averages over."""
+CARRIED = 0.9
+"""A network that carries less of what is offered is saturated, however short the look."""
+THRESHOLD = 500.0
+"""Mean latency [cycles] that no working network has, BookSim2's."""
+Watch = Callable[[str], AbstractContextManager[None]]
+"""Called with what is done next; entered for as long as that takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadRun:
+    """One run: latencies of measured packets [cycles], how many were not delivered, flits per slot in and out."""
+
+    latency: NDArray[np.int64]
+    undelivered: int
+    offered: float
+    accepted: float
+
+
+class LoadSweep:
+    """One network under one traffic: measures loads, and keeps what it has measured."""
+
+    def __init__(
+        self,
+        traffic: Traffic,
+        machine: Machine,
+        settings: Settings | None = None,
+        *,
+        window: Window | None = None,
+        seed: int = 0,
+        packet_B: int | None = None,  # noqa: N803
+    ) -> None:
+        """Looks at the traffic in an empty network.
+
+        Raises:
+            InputError: nobody sends; or what `simulate_flit` raises.
+        """
+        if not traffic.senders.size:
+            raise InputError(f"{traffic.name}: nobody sends, so there is no load")
+        self.traffic, self.machine = traffic, machine
+        self.settings, self.window = settings or Settings(), window or Window()
+        self.seed, self.packet_B = seed, packet_B
+        self.points: dict[float, LoadPoint] = {}
+        self.events, self.elapsed_s = 0, 0.0
+        self.flits = float(traffic.mean(flits_of(traffic.size, machine.costs.flit_B)))
+        self.zero_load, self.bound = _empty_network(traffic, machine)
+        self.threshold = max(THRESHOLD, 5 * self.zero_load)
+
+    def measure(self, load: float) -> LoadPoint:
+        """What the network does under `load`."""
+        if load not in self.points:
+            self.points[load] = self._point(load, [self._run_load(load, self.window, self.seed)])
+        return self.points[load]
+
+    def measure_long(self, load: float) -> LoadPoint:
+        """The same, looked at longer and more than once."""
+        runs = [self._run_load(load, self.window.longer, self.seed + k) for k in range(RUNS)]
+        self.points[load] = self._point(load, runs)
+        return self.points[load]
+
+    def _run_load(self, load: float, window: Window, seed: int) -> LoadRun:
+        flit = self.machine.costs.flit_B
+        release, source, target, size = self.traffic.draw(load, flit, window.cycles, seed)
+        flits = flits_of(size, flit)
+        opens, closes = window.warm_up, window.warm_up + window.measured
+        first, last = (int(k) for k in np.searchsorted(release, (opens, closes)))
+        run = run_flit(
+            Workload(source, target, size, self.machine.topology.nodes), self.machine, release, flits,
+            settings=self.settings, packet_B=self.packet_B, watch=(first, last), limit=window.cycles,
+        )  # fmt: skip
+        self.events += run.moves
+        self.elapsed_s += run.elapsed_s
+        end = run.end[first:last]
+        latency = np.where(end < 0, run.stopped, end) - release[first:last]
+        delivered = flits[(run.end >= opens) & (run.end < closes)].sum(dtype=np.int64)
+        slots = window.measured * self.traffic.senders.size
+        offered = flits[first:last].sum(dtype=np.int64)
+        return LoadRun(latency, int(np.count_nonzero(end < 0)), float(offered) / slots, float(delivered) / slots)
+
+    def _point(self, load: float, runs: list[LoadRun]) -> LoadPoint:
+        latency = np.concatenate([run.latency for run in runs])
+        mean = float(latency.mean()) if latency.size else 0.0
+        offered, accepted = (float(np.mean([getattr(run, x) for run in runs])) for x in ("offered", "accepted"))
+        saturated = mean > self.threshold or load > self.bound or accepted < CARRIED * offered
+        return LoadPoint(
+            load, offered, accepted, mean, float(np.percentile(latency, 99)) if latency.size else 0.0, latency.size,
+            sum(run.undelivered for run in runs), saturated,
+        )  # fmt: skip
+
+    def saturation(self, low: float, high: float) -> float:
+        """Bisection between a load that the network carries and one that it does not."""
+        while high - low > PRECISION * high:
+            middle = (low + high) / 2
+            if self.measure_long(middle).saturated:
+                high = middle
+            else:
+                low = middle
+        return min((low + high) / 2, self.bound)
+
+    def curve(self, saturation: float | None) -> LoadCurve:
+        """What has been measured so far."""
+        points = tuple(self.points[load] for load in sorted(self.points))
+        return LoadCurve(
+            self.traffic.name, self.machine.name, points, saturation, self.bound, self.zero_load, self.threshold,
+            cycle_time(self.machine), self.flits, lanes_of(self.machine.costs, self.settings), self.window,
+            self.events, self.elapsed_s,
+        )  # fmt: skip
+
+
+def sweep_load(
+    sweep: LoadSweep, low: float, high: float, *, points: int = POINTS, progress: Watch = lambda _: nullcontext()
+) -> LoadCurve:
+    """Latency from load `low` to `high` in equal steps, and the saturation between the last that holds and the next.
+
+    Args:
+        sweep: the network and its traffic.
+        low: above 0.
+        high: at most 1, not below `low`.
+        points: loads before bisection; one where both ends are the same.
+        progress: called with a text for each part that takes time.
+
+    Raises:
+        UsageError: loads out of range.
+    """
+    check_loads(low, high)
+    held, broken = 0.0, None
+    for load in counted(_steps(low, high, points)):
+        with progress(f"measuring load {load:.3g}"):
+            saturated = sweep.measure(load).saturated
+        if saturated and broken is None:
+            broken = load
+        elif broken is None:
+            held = load
+    if broken is None:
+        return sweep.curve(None)
+    with progress("looking for the saturation load"):
+        return sweep.curve(sweep.saturation(held, broken))
+
+
+def check_loads(low: float, high: float) -> None:
+    """Raises UsageError unless 0 < low <= high <= 1."""
+    if not 0 < low <= high <= 1:
+        raise UsageError(
+            f"load {low:g}:{high:g}: must rise, above 0 and at most 1 flit per cycle and node", options=["load"]
+        )
+
+
+def _steps(low: float, high: float, points: int) -> list[float]:
+    count = points if high > low else 1
+    return [round(float(load), 12) for load in np.linspace(low, high, count)]
+
+
+def _empty_network(traffic: Traffic, machine: Machine) -> tuple[float, float]:
+    """(mean latency of a packet alone [cycles], the load at which the busiest link or a receiving node is full)."""
+    topology, routing = machine.topology, machine.routing
+    source, target, size, share = traffic.pairs()
+    flits = flits_of(size, machine.costs.flit_B)
+    hops = route_hops(topology, routing, source, target)
+    latency = float(((5.0 + 4.0 * hops + flits) * share).sum() / share.sum())
+    # whole numbers for the core: flits per link in as many draws of every node as keep a pair's share visible
+    draws = 2**20
+    rate = np.round(share * flits / traffic.flits_per_packet(machine.costs.flit_B)[source] * draws).astype(np.int64)
+    links = _core.count_totals(core_network(topology, routing), source, target, rate).bytes
+    into = np.bincount(target, rate, topology.nodes)
+    busiest: NDArray[np.float64] = np.array([links.max(initial=0), into.max(initial=0.0), draws], np.float64)
+    return latency, float(draws / busiest.max())

@@ -1,0 +1,219 @@
+"""Switching: the phases of a program of blocks over time, by formula, and what every switch between them consists of.
+
+A switch has three parts: *drain*, what is under way arrives; *synchronization*, all ranks; *set-up*, new connections
+open. The last two are terms of `predict_program`, equal for every switch. Drain is the end of the phase before, from
+when the last element is sent until it is there at the latest: the worst latency that its connections are guaranteed in
+their context, at most the phase itself. It is inside what the phases transfer, so that the other parts add up to the
+predicted time. Entering the first context is no switch, but set up likewise. (Of what a model has played it is the time
+from when the last byte has left its sender to the last delivery, `conset.models.switch_parts`.)
+
+Stages that run often are kept as their first repetitions and their last; what is left out is counted in every sum.
+Source: Feldmann, Stricker, Warfel, Principle 2.3 (a switch is of all connections at once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.base.arrays import ValueObject
+from conset.base.errors import InputError
+from conset.machine.costs import without_switches
+from conset.models.formula import predict
+from conset.models.formula.programs import ProgramPrediction, predict_program
+from conset.models.switch_parts import SwitchParts
+from conset.schedule.guarantees import program_guarantees
+from conset.schedule.linkage import Guarantees
+from conset.schedule.program import Program
+from conset.schedule.schedule import Schedule
+
+PARTS = ("drain", "synchronization", "setup")
+"""Of a switch, in their order."""
+KEPT = 240
+"""Phases of a stage up to which all its repetitions are kept."""
+FIRST = 2
+"""Repetitions that are kept of a longer stage, before its last."""
+
+Floats = NDArray[np.float64]
+
+
+class LeftOut(NamedTuple):
+    """Repetitions of a stage that are not kept one by one.
+
+    Attributes:
+        stage: index.
+        times: repetitions.
+        begin_s: when the first begins [s].
+        end_s: when the last has ended [s].
+    """
+
+    stage: int
+    times: int
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class Switching(ValueObject):
+    """A program over time; arrays are shape=(phases kept), in the order of execution.
+
+    Attributes:
+        stage: int32: index of the stage.
+        phase: int32: phase of the stage's schedule.
+        context: int32: its context.
+        begin_s: float64 [s]: when its messages begin, behind a switch.
+        end_s: float64 [s]: when they have arrived.
+        switched: bool: whether a switch goes before; of the first phase: whether contexts are entered at all, True.
+        drain_s: float64 [s]: of the phase kept before, part of its time; 0 where no switch goes before.
+        synchronization_s: float64 [s]: before `begin_s`; 0 where no switch goes before.
+        setup_s: float64 [s]: between the two.
+        left_out: repetitions that are not kept.
+        parts: of all switches of the program, of what is left out too.
+        prediction: of the whole program.
+    """
+
+    stage: NDArray[np.int32]
+    phase: NDArray[np.int32]
+    context: NDArray[np.int32]
+    begin_s: Floats
+    end_s: Floats
+    switched: NDArray[np.bool_]
+    drain_s: Floats
+    synchronization_s: Floats
+    setup_s: Floats
+    left_out: tuple[LeftOut, ...]
+    parts: SwitchParts
+    prediction: ProgramPrediction
+
+    def __post_init__(self) -> None:
+        self._freeze()
+
+
+class _Pass(NamedTuple):
+    """One repetition of a stage, or as many `times` as are not kept; whether the first of them runs `back`wards."""
+
+    stage: int
+    back: bool
+    times: int
+
+
+def switching(program: Program) -> Switching:
+    """A program of blocks over time.
+
+    Raises:
+        InputError: its stages forward, they have no contexts to switch.
+    """
+    if program.paths is not None:
+        raise InputError("a program that forwards holds no connections open: it has no switches to show")
+    return _Builder(program).build()
+
+
+class _Builder:
+    """Walks the repetitions once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.prediction = program, predict_program(program)
+        terms, entered = self.prediction.terms, 1 if program.phases else 0
+        costs = program.machine.costs_for(program.schedules[0].method)
+        self.enters_synchronized = bool(costs.first_barrier)
+        self.synchronization_s = terms["synchronization"] / max(1, program.switches + entered * costs.first_barrier)
+        self.setup_s = terms["setup"] / max(1, program.switches + entered)
+        self.transfer_s = self._transfers()
+        rows = zip(program.schedules, program_guarantees(program), self.transfer_s, strict=True)
+        self.drain_s = [_drains(*row) for row in rows]
+        self.now_s, self.drained_s = 0.0, 0.0
+        self.context: int | None = None
+        self.last_drain_s = 0.0
+        self.rows: list[tuple[Any, ...]] = []
+        self.left_out: list[LeftOut] = []
+
+    def _transfers(self) -> list[Floats]:
+        """[s] of every phase of every schedule, in the formula's shares; they add up to what the program predicts."""
+        once = {stage.schedule: s / stage.repeat for stage, s in
+                zip(self.program.stages, self.prediction.block_s, strict=True)}  # fmt: skip
+        found = []
+        for k, schedule in enumerate(self.program.schedules):
+            alone = predict(schedule, sync="barrier", machine=schedule.machine.with_costs(without_switches)).phase_s
+            total = float(alone.sum())
+            found.append(alone * (once[k] / total) if total else np.zeros(schedule.phases))
+        return found
+
+    def build(self) -> Switching:
+        for each in _passes(self.program):
+            self._run(each) if each.times == 1 else self._leave_out(each)
+        columns: list[Any] = list(zip(*self.rows, strict=True)) or [() for _ in range(9)]
+        kinds = (np.int32, np.int32, np.int32, np.float64, np.float64, np.bool_, np.float64, np.float64, np.float64)
+        arrays: list[Any] = [np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        count = self.prediction.switches
+        parts = SwitchParts(count, self.drained_s, count * self.synchronization_s, count * self.setup_s)
+        own: dict[str, Any] = dict(zip((each.name for each in fields(Switching)), arrays, strict=False))
+        return Switching(**own, left_out=tuple(self.left_out), parts=parts, prediction=self.prediction)
+
+    def _ordered(self, each: _Pass) -> tuple[list[int], tuple[int, ...], Floats, Floats]:
+        """Phases of a repetition in their order, with contexts, times and drains [s]."""
+        index = self.program.stages[each.stage].schedule
+        phases = range(self.program.schedules[index].phases)
+        order = list(reversed(phases)) if each.back else list(phases)
+        contexts = tuple(self.program.contexts[index][p] for p in order)
+        return order, contexts, self.transfer_s[index][order], self.drain_s[index][order]
+
+    def _run(self, each: _Pass) -> None:
+        order, contexts, transfer_s, drain_s = self._ordered(each)
+        for phase, context, lasts_s, drain in zip(order, contexts, transfer_s.tolist(), drain_s.tolist(), strict=True):
+            enters, switched = self.context is None, context != self.context
+            synchronization_s = self.synchronization_s if switched and (not enters or self.enters_synchronized) else 0.0
+            setup_s = self.setup_s if switched else 0.0
+            drained_s = self.last_drain_s if switched else 0.0
+            self.drained_s += drained_s
+            begin_s = self.now_s + synchronization_s + setup_s
+            self.now_s = begin_s + lasts_s
+            self.rows.append(
+                (each.stage, phase, context, begin_s, self.now_s, switched, drained_s, synchronization_s, setup_s)
+            )
+            self.context, self.last_drain_s = context, drain
+
+    def _leave_out(self, each: _Pass) -> None:
+        """Repetitions in the middle of a stage, so that the context they begin in is that of any repetition before."""
+        begin_s = self.now_s
+        turns = self.program.stages[each.stage].turns
+        switch_s = self.synchronization_s + self.setup_s
+        backward = (each.times + each.back) // 2 if turns else 0
+        for back, count in ((False, each.times - backward), (True, backward)):
+            if not count:
+                continue
+            _, contexts, transfer_s, drain_s = self._ordered(_Pass(each.stage, back, 1))
+            inside = [k for k, (one, other) in enumerate(pairwise(contexts)) if one != other]
+            enters = not turns and contexts[0] != contexts[-1]
+            self.now_s += count * (float(transfer_s.sum()) + (len(inside) + enters) * switch_s)
+            self.drained_s += count * (float(drain_s[inside].sum()) + enters * float(drain_s[-1]))
+        self.left_out.append(LeftOut(each.stage, each.times, begin_s, self.now_s))
+        _, contexts, _, drain_s = self._ordered(each._replace(back=turns and each.back != (each.times % 2 == 0)))
+        self.context, self.last_drain_s = contexts[-1], float(drain_s[-1])
+
+
+def _passes(program: Program) -> Iterator[_Pass]:
+    """Every repetition; of a stage of many phases the middle ones as one."""
+    for k, stage in enumerate(program.stages):
+        phases = program.schedules[stage.schedule].phases
+        if not phases:
+            continue
+        kept = range(stage.repeat)
+        if stage.repeat * phases > KEPT and stage.repeat > FIRST + 2:
+            for repetition in range(FIRST):
+                yield _Pass(k, stage.backwards(repetition), 1)
+            yield _Pass(k, stage.backwards(FIRST), stage.repeat - FIRST - 1)
+            kept = range(stage.repeat - 1, stage.repeat)
+        for repetition in kept:
+            yield _Pass(k, stage.backwards(repetition), 1)
+
+
+def _drains(schedule: Schedule, given: Guarantees, transfer_s: Floats) -> Floats:
+    """shape=(phases) [s]: the worst guaranteed latency of the connections of each phase, at most the phase."""
+    worst = np.zeros(schedule.phases)
+    np.maximum.at(worst, schedule.phase_of, given.latency_s)
+    return np.minimum(worst, transfer_s)

@@ -1,5 +1,0 @@
-"""Where ranks live: `place(name or file, pattern=…, topology=…)` gives the node of each rank."""
-
-from conset.placement.place import AUTO, PLACEMENTS, candidates, place
-
-__all__ = ["AUTO", "PLACEMENTS", "candidates", "place"]

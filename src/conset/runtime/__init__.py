@@ -1,1 +1,0 @@
-"""Run time: schedules made inside the program that uses them, and what that costs."""

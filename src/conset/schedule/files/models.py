@@ -1,0 +1,440 @@
+"""Models of conset's own files: which keys they have, and what may stand in each; arrays are held to kind and shape.
+
+`json_schema` says the same for readers of other languages.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt, StrictStr, ValidationInfo, WithJsonSchema
+
+from conset.base.errors import InputError, UsageError, unknown_name
+from conset.base.json_text import shown
+from conset.base.units import MAX_SIZE_B, MAX_TIME_S, MAX_RATE_Bps
+from conset.machine.model import MachineTable
+from conset.machine.words import WORDS
+from conset.schedule.document import MAX_NAME
+from conset.schedule.files import arrays
+from conset.schedule.files.validate import SaidError, Table, by_noun
+from conset.schedule.posting import POSTINGS, check_in_flight, check_posting
+from conset.schedule.sync import parse_sync
+
+Schema = dict[str, Any]
+_INTEGERS: Schema = {"type": "array", "items": {"type": "integer"}}
+_NUMBERS: Schema = {"type": "array", "items": {"type": "number"}}
+_ABSENT: Any = None
+"""What a key that may be left out, but not be null, is then."""
+_RATE: Schema = {"type": "number", "minimum": 0, "maximum": MAX_RATE_Bps}
+_TIME: Schema = {"type": "number", "minimum": 0, "maximum": MAX_TIME_S}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _rows(*kinds: str) -> Schema:
+    """Lists of so many values of these kinds."""
+    items = [{"type": kind} for kind in kinds]
+    return {"type": "array", "items": {"type": "array", "prefixItems": items, "minItems": len(kinds), "items": False}}
+
+
+def _lists(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+# Single values
+
+
+def _text_or_object(value: Any) -> Any:
+    if not isinstance(value, str | dict):
+        raise ValueError(f"a spec or an object is required, given {shown(value)}")
+    return value
+
+
+def _sync(value: str) -> str:
+    try:
+        parse_sync(value)
+    except UsageError as error:
+        raise SaidError(str(error)) from None
+    return value
+
+
+def _name(value: str) -> str:
+    if len(value) > MAX_NAME or not value.isprintable():
+        raise ValueError(f"must be one line of at most {MAX_NAME} letters, has {len(value)}")
+    return value
+
+
+def _rates(value: Any) -> Any:
+    for k, rate in enumerate(value if isinstance(value, list) else [value]):
+        if type(rate) not in (int, float) or not 0 <= rate <= MAX_RATE_Bps:
+            where = f"min_bandwidth_Bps[{k}]" if isinstance(value, list) else "min_bandwidth_Bps"
+            raise SaidError(f"{where}: must be a rate from 0 to {MAX_RATE_Bps:g} B/s, is {shown(rate)}")
+    return value
+
+
+def _times(value: Any) -> Any:
+    for k, time in enumerate(value if isinstance(value, list) else [value]):
+        if time is None and isinstance(value, list):
+            continue
+        if type(time) not in (int, float) or not 0 <= time <= MAX_TIME_S:
+            where = f"max_latency_s[{k}]" if isinstance(value, list) else "max_latency_s"
+            raise SaidError(f"{where}: must be a time from 0 to {MAX_TIME_S:g} s, is {shown(time)}")
+    return value
+
+
+def _number(value: Any) -> Any:
+    if type(value) not in (int, float) or (type(value) is int and value.bit_length() > 63):
+        raise ValueError(f"must be a number, is {shown(value)}")
+    return value
+
+
+MachineRecord = Annotated[Any, AfterValidator(_text_or_object), WithJsonSchema({"type": ["string", "object"]})]
+SyncWord = Annotated[StrictStr, AfterValidator(_sync)]
+InFlight = Annotated[
+    Any, AfterValidator(by_noun(check_in_flight)), WithJsonSchema({"anyOf": [{"type": "integer"}, {"const": "all"}]})
+]
+Posting = Annotated[Any, AfterValidator(by_noun(check_posting)), WithJsonSchema({"enum": list(POSTINGS)})]
+Bandwidths = Annotated[Any, AfterValidator(_rates), WithJsonSchema({"anyOf": [_RATE, _lists(_RATE)]})]
+Latencies = Annotated[
+    Any, AfterValidator(_times), WithJsonSchema({"anyOf": [_TIME, _lists(_or_null(_TIME))]})
+]  # fmt: skip
+Number = Annotated[Any, AfterValidator(_number), WithJsonSchema({"type": "number"})]
+Count = Annotated[StrictInt, Field(ge=1)]
+
+
+class LimitsTable(Table):
+    """Hard limits of a phase."""
+
+    send: Count | None
+    receive: Count | None
+    link: Count | None
+    channels: Annotated[StrictInt, Field(ge=2)] | None
+    duplex: Literal["full", "exchange"]
+
+
+class LoadTable(Table):
+    """The largest loads of a phase, and the sum over phases of the largest at ports and links.
+
+    Where routes are not known, those of links and channels, and so the sum, are expectations: no whole numbers.
+    """
+
+    send: StrictInt
+    receive: StrictInt
+    link: Number
+    channels: Number
+    sum: Number
+
+
+class ScheduleFigures(Table):
+    """What a schedule's file states of itself."""
+
+    phases: StrictInt
+    load: LoadTable
+    phase_bytes: StrictInt
+
+
+class ManifestTable(Table):
+    """How a file was made."""
+
+    version: StrictStr
+    seed: StrictInt
+    command: StrictStr
+    input_sha256: StrictStr
+
+
+# Schedules
+
+
+class ScheduleHead(Table):
+    """What both forms of a schedule say in words; the keys of `OPTIONAL` may be left out."""
+
+    schema_: Literal["conset/schedule@1"] = Field(alias="schema")
+    machine: MachineRecord
+    method: StrictStr
+    sync: SyncWord
+    limits: LimitsTable
+    limits_asked: StrictBool
+    in_flight: InFlight = None
+    posting: Posting = "schedule"
+    min_bandwidth_Bps: Bandwidths = None  # noqa: N815
+    max_latency_s: Latencies = None
+    figures: ScheduleFigures
+    manifest: ManifestTable
+
+    def optional(self) -> dict[str, Any]:
+        """The keys that may be left out, as far as they are there."""
+        return {name: getattr(self, name) for name in OPTIONAL if name in self.model_fields_set}
+
+
+OPTIONAL = ("in_flight", "posting", "min_bandwidth_Bps", "max_latency_s")
+Ranks = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
+Name = Annotated[StrictStr, AfterValidator(_name), WithJsonSchema({"type": "string", "maxLength": MAX_NAME})]
+
+
+class PatternTable(Table):
+    """A pattern: messages `[source, target, bytes]`; pairs of them, the first before the second; which are packed."""
+
+    ranks: Ranks
+    name: Name = "pattern"
+    messages: Annotated[Any, WithJsonSchema(_rows("integer", "integer", "integer"))]
+    before: Annotated[Any, WithJsonSchema(_or_null(_rows("integer", "integer")))]
+    packed: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))] = None
+
+
+class ScheduleFile(ScheduleHead):
+    """The JSON form; phases hold transfers `[source, target, bytes, message]`."""
+
+    whole: ClassVar[str] = "schedule"
+
+    pattern: PatternTable
+    placement: Annotated[Any, WithJsonSchema(_or_null(_INTEGERS))]
+    phases: Annotated[Any, WithJsonSchema(_lists(_rows(*["integer"] * 4)))]
+    routes: Annotated[Any, WithJsonSchema(_or_null(_lists(_lists(_INTEGERS))))]
+    channels: Annotated[Any, WithJsonSchema(_or_null(_lists(_lists(_INTEGERS))))] = None
+    timetable: Annotated[Any, WithJsonSchema(_or_null(_lists(_rows("number", "number"))))]
+
+
+class ScheduleHeader(ScheduleHead):
+    """The text `header` of the archive."""
+
+    whole: ClassVar[str] = "header"
+
+    ranks: Ranks
+    pattern_name: Name = "pattern"
+
+
+StoredInts = Annotated[Any, AfterValidator(arrays.stored_ints)]
+StoredPairs = Annotated[Any, AfterValidator(partial(arrays.stored_ints, columns=2))]
+StoredTimes = Annotated[Any, AfterValidator(partial(arrays.stored_floats, columns=2))]
+
+
+class ScheduleEntries(Table):
+    """The entries of the archive; those from `before` on may be left out."""
+
+    whole: ClassVar[str] = "archive"
+    entries: ClassVar[bool] = True
+
+    header: Any
+    source: StoredInts
+    target: StoredInts
+    size: StoredInts
+    phase_offsets: StoredInts
+    transfer_source: StoredInts
+    transfer_target: StoredInts
+    transfer_size: StoredInts
+    transfer_message: StoredInts
+    before: StoredPairs = None
+    packed: StoredInts = None
+    placement: StoredInts = None
+    route_offsets: StoredInts = None
+    route_nodes: StoredInts = None
+    channels: StoredInts = None
+    timetable: StoredTimes = None
+
+
+# Programs
+
+
+def _null(value: Any) -> Any:
+    if value is not None:
+        raise ValueError(f"must be null for the messages of a program that forwards, is {shown(value)}")
+    return value
+
+
+Null = Annotated[Any, AfterValidator(_null), WithJsonSchema({"type": "null"})]
+
+
+class MessagesTable(PatternTable):
+    """What a program that forwards delivers, as the pattern of a schedule; without an order, nothing packed."""
+
+    before: Null
+    packed: Null = None
+
+
+def _schedule_or_stage(value: Any) -> Any:
+    if type(value) not in (dict, int):
+        raise ValueError(f"a schedule or the number of an earlier stage required, given {shown(value)}")
+    return value
+
+
+_PART: Schema = {"type": "array", "prefixItems": [{"type": "integer"}] * 3, "minItems": 3, "items": False}
+_BUNDLE: Schema = {
+    "type": "array", "prefixItems": [*[{"type": "integer"}] * 3, _lists(_PART)], "minItems": 4, "items": False,
+}  # fmt: skip
+
+
+class StageTable(Table):
+    """A stage: a schedule and how often it runs.
+
+    `schedule` is an object as in a file of its own, or the number of the earlier stage whose schedule runs again;
+    `contexts`, one for each phase of the schedule, stand beside the object.
+
+    `bundles` are there where the program forwards: `[from, to, bytes, parts]`, one for each message of the schedule and
+    in their order. Their parts are `[message, first_byte, last_byte]`; bytes of a message count from 0, and both ends
+    belong to the range, as in ranges of HTTP: the first 64 bytes are `0, 63`.
+    """
+
+    name: StrictStr
+    repeat: StrictInt
+    turns: StrictBool
+    contexts: Annotated[Any, WithJsonSchema(_INTEGERS)] = _ABSENT
+    bundles: Annotated[Any, WithJsonSchema(_lists(_BUNDLE))] = _ABSENT
+    schedule: Annotated[Any, AfterValidator(_schedule_or_stage), WithJsonSchema({"type": ["object", "integer"]})]
+
+
+class ProgramFigures(Table):
+    """What a program's file states of itself; from `stages` on where it forwards."""
+
+    phases: StrictInt
+    contexts: StrictInt
+    switches: StrictInt
+    switches_apart: StrictInt
+    messages: StrictInt
+    bytes: StrictInt
+    stages: StrictInt = _ABSENT
+    bundles: StrictInt = _ABSENT
+    volume: Number = _ABSENT
+    staging_bytes: StrictInt = _ABSENT
+
+
+class ProgramFile(Table):
+    """A program; `messages` are there where it forwards, `staging_limit` [B] where there is one."""
+
+    whole: ClassVar[str] = "program"
+
+    schema_: Literal["conset/program@1"] = Field(alias="schema")
+    machine: MachineRecord
+    sync: SyncWord
+    staging_limit: Annotated[StrictInt, Field(ge=0, le=MAX_SIZE_B)] = _ABSENT
+    messages: MessagesTable = _ABSENT
+    stages: list[StageTable]
+    figures: ProgramFigures
+    manifest: ManifestTable
+
+
+# Timelines
+
+
+def _whole(dtype: type[np.signedinteger[Any]], values: Any, info: ValidationInfo) -> Any:
+    try:
+        return arrays.whole_numbers(values, dtype, str(info.field_name))
+    except InputError as error:
+        raise SaidError(str(error)) from None
+
+
+def _ints32(values: Any, info: ValidationInfo) -> Any:
+    return _whole(np.int32, values, info)
+
+
+def _ints64(values: Any, info: ValidationInfo) -> Any:
+    return _whole(np.int64, values, info)
+
+
+Ints32 = Annotated[Any, AfterValidator(_ints32), WithJsonSchema(_INTEGERS)]
+Ints64 = Annotated[Any, AfterValidator(_ints64), WithJsonSchema(_INTEGERS)]
+Floats = Annotated[Any, AfterValidator(arrays.finite_numbers), WithJsonSchema(_NUMBERS)]
+
+
+class SettingsTable(Table):
+    """How a timeline was executed; ranges are those of `conset.models.settings.Settings`."""
+
+    sync: SyncWord = "none"
+    in_flight: StrictInt | None = None
+    receives: StrictInt | None = None
+    receive_order: StrictStr | None = None
+    fairness: StrictStr = "equal"
+    lanes: StrictInt | None = None
+    queue: StrictInt | None = None
+    record: StrictBool = False
+    until_s: Number = None
+    max_work: StrictInt | None = None
+
+
+class TimelineFile(Table):
+    """A timeline in either form: a JSON object with its columns, or a header beside them."""
+
+    whole: ClassVar[str] = "timeline"
+    entries: ClassVar[bool] = True
+
+    schema_: Literal["conset/timeline@1"] = Field(alias="schema")
+    model: StrictStr
+    sync: StrictStr
+    in_flight: StrictInt | None
+    machine: StrictStr
+    mean_latency_s: Number
+    events: StrictInt
+    figures: dict[str, Any]
+    nodes: StrictInt = _ABSENT
+    name: StrictStr = _ABSENT
+    method: StrictStr = ""
+    machine_spec: MachineRecord = None
+    changed: StrictStr | None = None
+    settings: SettingsTable = _ABSENT
+    manifest: ManifestTable = _ABSENT
+    start_s: Floats
+    end_s: Floats
+    phase_end_s: Floats
+    link_bytes: Ints64
+    link_busy_s: Floats
+    out_bytes: Ints64
+    out_busy_s: Floats
+    in_bytes: Ints64
+    in_busy_s: Floats
+    held_by: Ints32
+    sent_s: Floats = None
+    first_byte_s: Floats = None
+    left_s: Floats = None
+    source: Ints32 = None
+    target: Ints32 = None
+    bytes: Ints64 = None
+    time_s: Floats = None
+    phase_offsets: Ints64 = None
+    sender: Ints32 = None
+    receiver: Ints32 = None
+    order: Ints32 = None
+    dep_offsets: Ints64 = None
+    deps: Ints32 = None
+    link_offsets: Ints64 = None
+    links: Ints32 = None
+    channels: Ints32 = None
+    packed: Ints32 = None
+    rate_time_s: Floats = None
+    rate_message: Ints32 = None
+    rate_Bps: Floats = None  # noqa: N815
+
+
+_FILES: dict[str, type[BaseModel]] = {
+    "schedule": ScheduleFile,
+    "program": ProgramFile,
+    "timeline": TimelineFile,
+    "machine": MachineTable,
+}
+FORMS = tuple(_FILES)
+"""What `json_schema` describes."""
+
+
+def json_schema(form: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of the JSON form of a `schedule`, `program` or `timeline`, or of a machine file.
+
+    A machine file is TOML, whose tables are the objects; what a cost may be says its description.
+
+    Raises:
+        UsageError: another word.
+    """
+    if form not in _FILES:
+        raise unknown_name("form", form, _FILES)
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **_FILES[form].model_json_schema()}
+    if form == "program":  # whose schedules are looked at one by one
+        schedule = ScheduleFile.model_json_schema()
+        schema["$defs"] |= {**schedule.pop("$defs"), "ScheduleFile": schedule}
+        schema["$defs"]["StageTable"]["properties"]["schedule"] = {
+            "anyOf": [{"$ref": "#/$defs/ScheduleFile"}, {"type": "integer", "minimum": 0}]
+        }
+    if form == "machine":  # costs are read by their words
+        for word, entry in schema["$defs"]["CostsTable"]["properties"].items():
+            entry["description"] = WORDS[word].unit
+    return schema

@@ -1,0 +1,185 @@
+"""Paths: the ranks that every message of a pattern visits, stage by stage, and the bundles that follow from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.base.arrays import ValueObject, check_range, frozen, frozen_ints
+from conset.base.errors import InputError
+from conset.pattern.pattern import Pattern
+
+MAX_STAGES = 64
+"""Stages of a program that forwards: a message is worth more hops nowhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bundles(ValueObject):
+    """What one stage sends: for each pair of ranks the parts that travel between them together.
+
+    Attributes:
+        pattern: one message for each bundle, by source, then target; `packed` where it holds several parts.
+        offsets: shape=(bundles + 1), int64.
+        parts: int32: those of bundle b are `parts[offsets[b] : offsets[b + 1]]`, in the order in which their bytes
+            travel: by the rank where they are after the next stage, then by target and source, so that what travels on
+            together lies together.
+    """
+
+    pattern: Pattern
+    offsets: NDArray[np.int64]
+    parts: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        self._freeze()
+
+    @property
+    def bundles(self) -> int:
+        """Number of bundles."""
+        return self.pattern.messages
+
+    @cached_property
+    def bundle_of(self) -> NDArray[np.int32]:
+        """shape=(parts that travel), int32: the bundle of each entry of `parts`."""
+        return frozen(np.repeat(np.arange(self.bundles, dtype=np.int32), np.diff(self.offsets)))
+
+
+@dataclass(frozen=True, eq=False)
+class Paths(ValueObject):
+    """Where every message of a pattern is before each stage, and after the last.
+
+    A part is a whole message, or some of its bytes. Bundles follow from positions and are never stored, so that the two
+    cannot disagree: in stage j everything that is at rank p before it and at q != p after it travels together.
+
+    Attributes:
+        pattern: the messages as the application has them.
+        positions: shape=(parts, stages + 1), int32: the rank that holds each part before stage j; column 0 its source,
+            the last its target; equal neighbours: it stays.
+        message: shape=(parts), int32, or None: part m is the whole message m.
+        first: shape=(parts), int64 [B]: the byte of its message that a part begins with; None with `message`.
+        size: shape=(parts), int64 [B], above 0; None with `message`. The parts of a message cover it without overlap.
+        name: how they were found, for people.
+    """
+
+    pattern: Pattern
+    positions: NDArray[np.int32]
+    message: NDArray[np.int32] | None = None
+    first: NDArray[np.int64] | None = None
+    size: NDArray[np.int64] | None = None
+    name: str = field(default="paths", compare=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "positions", frozen_ints(self.positions, np.int32, "positions"))
+        if self.pattern.before is not None:
+            raise InputError("paths: of a pattern whose messages have an order there are none")
+        given = (self.message, self.first, self.size)
+        if self.message is not None and self.first is not None and self.size is not None:
+            set_(self, "message", frozen_ints(self.message, np.int32, "message"))
+            set_(self, "first", frozen_ints(self.first, np.int64, "first"))
+            set_(self, "size", frozen_ints(self.size, np.int64, "size"))
+            self._check_parts(self.message, self.first, self.size)
+        elif any(array is not None for array in given):
+            raise InputError("message, first and size go together")
+        shape, parts = self.positions.shape, self.message_of.size
+        if self.positions.ndim != 2 or shape[0] != parts or not 2 <= shape[1] <= MAX_STAGES + 1:
+            rule = f"one row for each of {parts} parts and 2 to {MAX_STAGES + 1} columns required"
+            raise InputError(f"positions has shape {shape}: {rule}")
+        self._check_positions()
+
+    def _check_parts(self, message: NDArray[np.int32], first: NDArray[np.int64], size: NDArray[np.int64]) -> None:
+        if not message.shape == first.shape == size.shape or message.ndim != 1:
+            raise InputError(f"message, first and size have shapes {message.shape}, {first.shape} and {size.shape}")
+        check_range("message", message, self.pattern.messages)
+        if message.size and size.min() <= 0:
+            k = int(np.argmin(size))
+            raise InputError(f"size[{k}] = {size[k]}: must be above 0 B")
+        order = np.lexsort((first, message))
+        held, begin, end = message[order], first[order], (first + size)[order]
+        due = np.where(np.r_[True, held[1:] != held[:-1]][: held.size], 0, np.r_[0, end[:-1]][: held.size])
+        wrong = np.flatnonzero(begin != due)
+        if wrong.size:
+            k = wrong[0]
+            raise InputError(f"first[{order[k]}] = {begin[k]}: byte {due[k]} of message {held[k]} comes next")
+        total = np.zeros(self.pattern.messages, np.int64)
+        np.add.at(total, message, size)
+        wrong = np.flatnonzero(total != self.pattern.size)
+        if wrong.size:
+            m = wrong[0]
+            raise InputError(f"message {m} has {self.pattern.size[m]} bytes, its parts {total[m]}: must agree")
+
+    def _check_positions(self) -> None:
+        at, ranks = self.positions, self.pattern.ranks
+        if at.size and (at.min() < 0 or at.max() >= ranks):
+            m, j = np.argwhere((at < 0) | (at >= ranks))[0]
+            raise InputError(f"positions[{m}, {j}] = {at[m, j]}: must be a rank from 0 to {ranks - 1}")
+        for column, ends, what in ((0, self.pattern.source, "source"), (-1, self.pattern.target, "target")):
+            own = ends if self.message is None else ends[self.message]
+            wrong = np.flatnonzero(at[:, column] != own)
+            if wrong.size:
+                m = wrong[0]
+                raise InputError(f"positions[{m}, {column}] = {at[m, column]}: its {what} is rank {own[m]}")
+
+    @property
+    def stages(self) -> int:
+        """Number of stages."""
+        return int(self.positions.shape[1] - 1)
+
+    @property
+    def parts(self) -> int:
+        """Number of parts."""
+        return int(self.positions.shape[0])
+
+    @cached_property
+    def message_of(self) -> NDArray[np.int32]:
+        """shape=(parts), int32: the message of each part."""
+        return frozen(np.arange(self.pattern.messages, dtype=np.int32)) if self.message is None else self.message
+
+    @property
+    def size_of(self) -> NDArray[np.int64]:
+        """shape=(parts), int64 [B]: the bytes of each part."""
+        return self.pattern.size if self.size is None else self.size
+
+    @cached_property
+    def first_of(self) -> NDArray[np.int64]:
+        """shape=(parts), int64 [B]: the byte of its message that each begins with."""
+        return frozen(np.broadcast_to(np.int64(0), self.parts)) if self.first is None else self.first
+
+    def bundles(self, stage: int) -> Bundles:
+        """What stage `stage` sends."""
+        return self._all_bundles[stage]
+
+    @cached_property
+    def _all_bundles(self) -> tuple[Bundles, ...]:
+        return tuple(self._bundles(stage) for stage in range(self.stages))
+
+    def _bundles(self, stage: int) -> Bundles:
+        here, there = self.positions[:, stage], self.positions[:, stage + 1]
+        moves = np.flatnonzero(here != there).astype(np.int32)
+        target = self.positions[moves, -1]
+        p, q = here[moves], there[moves]
+        after = self.positions[moves, min(stage + 2, self.stages)]
+        # parts are in the order of their messages, by source and target; ranks below 2^16 sort in linear time
+        kind = np.uint16 if self.pattern.ranks < 2**16 else np.int32
+        order = np.lexsort([key.astype(kind) for key in (target, after, q, p)])
+        p, q, parts = p[order], q[order], moves[order]
+        first = np.flatnonzero(np.r_[True, (p[1:] != p[:-1]) | (q[1:] != q[:-1])][: p.size])
+        offsets = np.append(first, p.size).astype(np.int64)
+        size = np.add.reduceat(self.size_of[parts], first) if first.size else np.zeros(0, np.int64)
+        rows = np.searchsorted(p[first], np.arange(self.pattern.ranks + 1)).astype(np.int64)
+        name = f"stage {stage} of {self.pattern.name}"
+        packed = np.diff(offsets) > 1
+        return Bundles(
+            Pattern(self.pattern.ranks, rows, q[first], size, packed=packed if packed.any() else None, name=name),
+            offsets, parts,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Paths({self.name!r}, stages={self.stages}, parts={self.parts}, ranks={self.pattern.ranks})"
+
+
+def direct(pattern: Pattern) -> Paths:
+    """Every message from its source to its target in one stage."""
+    return Paths(pattern, np.column_stack((pattern.source, pattern.target)), name="direct")

@@ -1,0 +1,1 @@
+"""Studies: compare, campaign, calibrate, and trials of scheduling at run time."""

@@ -1,0 +1,476 @@
+"""Fit: the words that the life of a lone message and its neighbours is made of, from times of probes.
+
+Problem. Which overheads, latencies and rates make the models say what was measured?
+Idea. A closed form of `docs/cost-model.md` gives each word a first value from the one or two series that show it; then
+    all are refined together: least squares over the logarithms of measured and simulated times, large errors counted
+    less (`soft_l1`). The simulation is the one that will read the words, so nothing is fitted to another model.
+    Choices that are no numbers (processors, slots, costs by size) are tried in turn and kept where they pay.
+Fewest parameters. A number that cannot be told from 0, or a rate that holds nothing back, is left out.
+Intervals. 95 %: covariance of the fit at its end, scaled by how well they fit, with a weak prior of the size of
+    the word itself, so that what the data do not show has a wide interval and no infinite one.
+Cost. A simulation of some dozen probes per number and step: about a second a fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conset.machine.machine import Machine
+from conset.studies.calibrate.answers import flow_times
+from conset.studies.calibrate.measurements import Measurements
+from conset.studies.calibrate.parameters import RATES, START, TIMES, Parameters, Values, step_name
+from conset.studies.calibrate.probes import SMALLEST_B, Probe
+
+SERIES = ("chain", "pair", "both", "out", "in")
+"""What words are fitted to; of `share` and `apart` the first two."""
+FLOOR = 0.02
+"""Of the standard error of a logarithm: no machine keeps to its words more exactly."""
+PAYS = 10.0
+"""By how much a criterion (BIC) must fall before more parameters are believed: "very strong" evidence."""
+BINDS = 0.85
+"""A rate limits several messages that together are slower than this share of as many alone."""
+DOUBTFUL = 0.6
+"""Of squares in standard errors: above it more parameters are looked for (right ones leave about a third)."""
+MAX_STEPS = 4
+SLOTS = (1, 2, 3, 4, 6, 8)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its 95 % interval; `high` infinite: no upper end was seen."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was found.
+
+    Attributes:
+        parameters: the words.
+        intervals: by the names of the numbers; a rate that limits nothing has the largest seen as its `low`.
+        probes: that were fitted.
+        measured_s: shape=(probes) [s].
+        fitted_s: shape=(probes) [s]: by them.
+        notes: what was tried and dropped, for people.
+    """
+
+    parameters: Parameters
+    intervals: dict[str, Interval]
+    probes: tuple[Probe, ...]
+    measured_s: NDArray[np.float64]
+    fitted_s: NDArray[np.float64]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def deviation(self) -> float:
+        """Median of |log(measured / fitted)|."""
+        return float(np.median(np.abs(np.log(self.measured_s / self.fitted_s))))
+
+
+class Fitter:
+    """Fits parameters to the probes of one calibration."""
+
+    def __init__(self, probes: Sequence[Probe], data: Measurements, structure: Machine) -> None:
+        self.structure, self.data = structure, data
+        self.by_name = {probe.name: probe for probe in probes}
+        self.probes = [
+            probe
+            for probe in probes
+            if (probe.series in SERIES or (probe.series in ("share", "apart") and probe.x <= 2))
+            and probe.name in data.times_s
+        ]
+        self.measured: Values = np.array([data.typical_s(probe.name) for probe in self.probes])
+        self.sigma: Values = np.hypot([data.log_error(probe.name) for probe in self.probes], FLOOR)
+        self.large = max(probe.size for probe in self.probes)
+        self.lower: dict[str, float] = {}
+        self.upper: dict[str, float] = {}
+
+    def machine(self, parameters: Parameters) -> Machine:
+        """The stated network with costs of these parameters."""
+        return replace(self.structure, costs=parameters.costs(self.structure.costs))
+
+    def times(self, parameters: Parameters) -> Values:
+        """shape=(probes): by these parameters [s]."""
+        return flow_times(self.probes, self.machine(parameters)) + parameters.start_s + 1e-10
+
+    def residuals(self, parameters: Parameters) -> Values:
+        """shape=(probes): log(fitted / measured) in standard errors."""
+        result: Values = np.log(self.times(parameters) / self.measured) / self.sigma
+        return result
+
+    def cost(self, residuals: Values) -> float:
+        """A sum of squares in which large ones count as their size."""
+        return float(np.sum(2 * 4 * (np.sqrt(1 + residuals**2 / 4) - 1)))
+
+    def criterion(self, parameters: Parameters, cost: float) -> float:
+        """BIC: how badly it fits, and how long it is."""
+        n = len(self.probes)
+        return n * log(max(cost, 1e-3 * n) / n) + len(parameters.values) * log(n)
+
+    def jacobian(self, parameters: Parameters, base: Values | None = None, *, down: bool = False) -> Values:
+        """shape=(probes, numbers): change of residuals by the vector of parameters, upwards or downwards."""
+        base = self.residuals(parameters) if base is None else base
+        vector, columns = parameters.to_vector(), []
+        for k, name in enumerate(parameters.names):
+            step = 0.01 if parameters.is_rate(name) else 0.02 * max(vector[k], 0.1)
+            step = -min(step, vector[k]) if down and vector[k] > 0 and not parameters.is_rate(name) else step
+            step = -step if down and parameters.is_rate(name) else step
+            moved = vector.copy()
+            moved[k] += step
+            columns.append((self.residuals(parameters.with_vector(moved)) - base) / step)
+        return np.stack(columns, axis=1)
+
+    def refine(self, parameters: Parameters, rounds: int = 8, *, held: str = "") -> tuple[Parameters, float]:
+        """Parameters with the numbers that fit best near the given ones, but for `held`, and their cost.
+
+        Damped Gauss-Newton, weights again at every step; times stay at least 0.
+        """
+        vector, residuals = parameters.to_vector(), self.residuals(parameters)
+        cost, damping = self.cost(residuals), 1e-3
+        for _ in range(rounds):
+            jacobian = self.jacobian(parameters.with_vector(vector), residuals)
+            jacobian[:, [name == held for name in parameters.names]] = 0.0
+            weight = 1 / np.sqrt(1 + residuals**2 / 4)
+            normal = jacobian.T @ (weight[:, None] * jacobian)
+            slope = jacobian.T @ (weight * residuals)
+            before = cost
+            while damping < 1e6:
+                scale = damping * (np.diag(normal) + 1e-6 * max(np.trace(normal), 1e-12))
+                moved = vector - _solve_bounded(normal + np.diag(scale), slope, vector, parameters)
+                found = self.residuals(parameters.with_vector(moved))
+                if self.cost(found) < cost:
+                    vector, residuals, cost = moved, found, self.cost(found)
+                    damping = max(damping / 10, 1e-6)
+                    break
+                damping *= 10
+            if damping >= 1e6 or before - cost < 1e-3 * before:
+                break
+        return parameters.with_vector(vector), cost
+
+    # first values
+
+    def first(self) -> Parameters:
+        """By the closed forms."""
+        unit = max(self._slope("chain", SMALLEST_B), 1e-9)
+        send = self._window_slope("out") or self._window_slope("pair")
+        receive = self._window_slope("in") or self._window_slope("pair")
+        near = self._chains(SMALLEST_B)
+        hops = sorted(near)
+        hop = max((near[hops[-1]] - near[hops[0]]) / (hops[-1] - hops[0]), 0.0) if len(hops) > 1 else 0.0
+        both = max(send + receive, 1e-12)
+        share = min(1.0, 0.98 * unit / both)
+        values = {"send_overhead": send * share, "receive_overhead": receive * share}
+        values["inject"] = max(unit - (send + receive) * share - hops[0] * hop, 0.02 * unit)
+        if len(hops) > 1 and hops[-1] > 0:
+            values["hop"] = max(hop, 1e-3 * unit)
+        values |= self.first_rates()
+        values[START] = 0.02 * unit
+        return Parameters(values, unit)
+
+    def _time(self, series: str, size: int, x: float | None = None) -> tuple[int, float] | None:
+        """(messages out of the busiest rank, time) of the probe of a series, size and x; of the largest x for None."""
+        found = [p for p in self.probes if p.series == series and p.size == size and (x is None or p.x == x)]
+        if not found:
+            return None
+        probe = max(found, key=lambda p: (p.x, p.schedule.transfers))
+        return probe.schedule.transfers, self.data.typical_s(probe.name)
+
+    def _chains(self, size: int) -> dict[int, float]:
+        """Time of a message of a size by its number of links [s]."""
+        from conset.machine.network.routes import route_hops
+
+        topology, routing = self.structure.topology, self.structure.routing
+        found: dict[int, float] = {}
+        for probe in self.probes:
+            if probe.series == "chain" and probe.size == size:
+                hops = int(route_hops(topology, routing, probe.schedule.source_node, probe.schedule.target_node)[0])
+                time = self.data.typical_s(probe.name) / probe.schedule.transfers
+                found[hops] = min(found.get(hops, inf), time)
+        return found
+
+    def _slope(self, series: str, size: int) -> float:
+        return min(self._chains(size).values()) if series == "chain" else 0.0
+
+    def _window_slope(self, series: str) -> float:
+        """Time from one small message of a window to the next [s]; 0 where there is no such series."""
+        points = sorted(
+            (p.x, self.data.typical_s(p.name)) for p in self.probes if p.series == series and p.size == SMALLEST_B
+        )
+        if len(points) < 2:
+            return 0.0
+        (x0, t0), (x1, t1) = points[len(points) // 2 - 1], points[-1]
+        return max((t1 - t0) / (x1 - x0), 0.0)
+
+    def _rate(self, series: str, base: float, x: float | None = None) -> float:
+        """Bytes over time of a series of long messages, without what precedes them [B/s]; 0: there is none."""
+        found = self._time(series, self.large, x)
+        return 0.0 if found is None else found[0] * self.large / max(found[1] - base, 1e-12)
+
+    def first_rates(self) -> dict[str, float]:
+        """Which rates hold something back, and about how large they are [B/s]."""
+        sizes = sorted({probe.size for probe in self.probes if probe.series == "chain"})
+        chains = [min(self._chains(size).values()) for size in sizes[-2:]]
+        alone = self.large / max(chains[-1], 1e-12)
+        if len(sizes) > 1 and chains[1] > chains[0]:
+            alone = (sizes[-1] - sizes[-2]) / (chains[1] - chains[0])
+        base = max(chains[-1] - self.large / alone, 0.0)
+        single = self._rate("pair", base) or alone
+        crossbar = self.structure.topology.kind == "crossbar"
+        rates: dict[str, float] = {}
+        shared = self._rate("share", base, 2)
+        stated = self.structure.topology.link_rate_Bps is not None
+        if not crossbar and not stated:
+            if not shared:
+                rates["link"] = single
+            elif shared < BINDS * 2 * single:
+                rates["link"] = max(shared, single)
+            else:
+                self.lower["link"] = shared
+        for word, series in (("port_out", "out"), ("port_in", "in")):
+            fan = [p for p in self.probes if p.series == series and p.size == self.large]
+            most = max((self._distinct(p) for p in fan), default=1)
+            together = max((p.schedule.transfers * self.large / max(self.data.typical_s(p.name) - base, 1e-12)
+                            for p in fan if self._distinct(p) == most), default=single)  # fmt: skip
+            if (most > 1 and together < BINDS * most * single) or (crossbar and most == 1):
+                rates[word] = together
+            else:
+                self.lower[word] = together
+        if not {"link", "port_out", "port_in"} & set(rates) and not stated:
+            rates["port_out"] = rates["port_in"] = single
+        if {"port_out", "port_in"} <= set(rates) and 0.8 < rates["port_out"] / rates["port_in"] < 1.25:
+            rates["port"] = float(np.sqrt(rates.pop("port_out") * rates.pop("port_in")))
+        ways = [p for p in self.probes if p.series == "both" and p.size == self.large]
+        together = max((p.schedule.transfers * self.large / max(self.data.typical_s(p.name) - base, 1e-12)
+                        for p in ways), default=0.0)  # fmt: skip
+        one_way = min(rates.get(word, inf) for word in ("port", "port_out", "port_in"))
+        pair = self._rate("both", base, max((p.x for p in ways), default=0))
+        if ways and pair < BINDS * 2 * min(single, one_way):
+            rates["node"] = together
+        else:
+            self.lower["node"] = together
+        return rates
+
+    def _distinct(self, probe: Probe) -> int:
+        """Pairs of ranks of a probe."""
+        pattern = probe.schedule.pattern
+        return len(set(zip(pattern.source.tolist(), pattern.target.tolist(), strict=True)))
+
+    # choices
+
+    def fit(self) -> Fit:
+        """The fewest parameters that the data support."""
+        notes: list[str] = []
+        parameters, cost = self.refine(self.first())
+        parameters, cost = self._choose_processors(parameters, cost)
+        parameters, cost = self._part_ports(parameters, cost)
+        if cost / len(self.probes) > DOUBTFUL:
+            if self._slots_may_show(parameters):
+                parameters, cost = self._choose_slots(parameters, cost, notes)
+            parameters, cost = self._add_steps(parameters, cost)
+        parameters, cost = self._restart(parameters, cost)
+        parameters, cost = self._drop(parameters, cost)
+        intervals = self._widened(parameters, cost, self.intervals(parameters))
+        for word in [
+            name for name in parameters.names if name in RATES and intervals[name].high > 10 * intervals[name].low
+        ]:
+            # a rate of which so little is seen is none that limits anything, but bytes cost time somewhere
+            if self._last_limit(parameters, word):
+                continue
+            seen, parameters = intervals.pop(word).low, parameters.without(word)
+            self.lower |= dict.fromkeys(("port_out", "port_in") if word == "port" else (word,), seen)
+        for word, seen in self.lower.items():
+            intervals.setdefault(word, Interval(inf, seen, inf))
+        for word, most in self.upper.items():
+            intervals.setdefault(word, Interval(0.0, 0.0, most))
+        return Fit(parameters, intervals, tuple(self.probes), self.measured, self.times(parameters), notes)
+
+    def _choose_processors(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
+        other, found = self.refine(replace(parameters, processors="one" if parameters.processors == "two" else "two"))
+        return (
+            (other, found)
+            if self.criterion(other, found) < self.criterion(parameters, cost) - 2
+            else (parameters, cost)
+        )
+
+    def _restart(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
+        """From other shares of what a small message takes: descents end where two works are equally busy."""
+        whole = sum(parameters.values.get(word, 0.0) for word in ("send_overhead", "receive_overhead", "inject"))
+        others = {"send_overhead": "receive_overhead", "receive_overhead": "send_overhead"}
+        for word in others:
+            for factor in (0.3, 0.7, 1.6):
+                own = min(parameters.values.get(word, 0.0) * factor, 0.9 * whole)
+                rest = whole - own - parameters.values.get(others[word], 0.0)
+                start = parameters.with_value(word, own).with_value("inject", max(rest, 0.02 * whole))
+                found, other = self.refine(start, 4)
+                if other < 0.98 * cost:
+                    parameters, cost = self.refine(found)
+        return parameters, cost
+
+    def _part_ports(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
+        """Two rates of ports where one does not do."""
+        if "port" not in parameters.values:
+            return parameters, cost
+        values = {
+            **parameters.values,
+            "port_out": parameters.values["port"] * 1.02,
+            "port_in": parameters.values["port"] * 0.98,
+        }
+        other, found = self.refine(replace(parameters, values=values).without("port"))
+        return (
+            (other, found)
+            if self.criterion(other, found) < self.criterion(parameters, cost) - 2
+            else (parameters, cost)
+        )
+
+    def _slots_may_show(self, parameters: Parameters) -> bool:
+        """Whether messages of one rank under way at once are what parameters without slots say worst."""
+        own = np.array([probe.series in ("pair", "out") for probe in self.probes])
+        squares = self.residuals(parameters) ** 2
+        return float(np.mean(np.minimum(squares[own], 16.0))) > DOUBTFUL
+
+    def _choose_slots(self, parameters: Parameters, cost: float, notes: list[str]) -> tuple[Parameters, float]:
+        best, least = parameters, cost
+        gap = self._window_slope("out") or self._window_slope("pair")
+        points = sorted(
+            (p.x, self.data.typical_s(p.name)) for p in self.probes if p.series == "pair" and p.size == SMALLEST_B
+        )
+        starts: list[tuple[float, Parameters]] = []
+        for slots in SLOTS:
+            if len(points) < 2 or points[-1][0] <= slots:
+                continue
+            values = dict(parameters.values)
+            values["send_overhead"] = 0.5 * gap if slots > 1 else 0.3 * gap
+            values["inject"] = max(slots * gap - values["send_overhead"], 0.02 * parameters.unit_s)
+            values["receive_overhead"] = min(parameters.values.get("receive_overhead", 0.0), gap)
+            found, other = self.refine(replace(parameters, values=values, in_flight=slots), 2)
+            starts.append((other, found))
+        for _, start in sorted(starts, key=lambda each: each[0])[:2]:
+            for processors in ("two", "one"):
+                found, other = self.refine(replace(start, processors=processors))
+                if other < least - (0 if processors == start.processors else 2):
+                    best, least = found, other
+        if best.in_flight is not None and self.criterion(best, least) > self.criterion(parameters, cost) - PAYS:
+            return parameters, cost
+        return best, least
+
+    def _add_steps(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
+        """Costs by size, the one that promises most first, as long as they pay."""
+        sizes = sorted({probe.size for probe in self.probes})[:-1]
+        for _ in range(MAX_STEPS):
+            residuals = self.residuals(parameters)
+            weight = 1 / np.sqrt(1 + residuals**2 / 4)
+            promised: list[tuple[float, str, float]] = []
+            words = [word for word in TIMES if word in parameters.values]
+            for name in (step_name(word, size) for word in words for size in sizes):
+                if name in parameters.values:
+                    continue
+                step = 0.05 * parameters.unit_s
+                column = (self.residuals(parameters.with_value(name, step)) - residuals) / step
+                against, curve = float(weight * column @ residuals), float(weight * column @ column)
+                if against < 0 < curve:
+                    promised.append((against**2 / curve, name, -against / curve))
+            candidates = sorted(promised, reverse=True)[:2]
+            tried = [self.refine(parameters.with_value(name, value)) for _, name, value in candidates]
+            if not tried:
+                break
+            found, other = min(tried, key=lambda each: each[1])
+            if self.criterion(found, other) > self.criterion(parameters, cost) - PAYS:
+                break
+            parameters, cost = found, other
+        return parameters, cost
+
+    def _drop(self, parameters: Parameters, cost: float) -> tuple[Parameters, float]:
+        """Leaves out numbers that the data do not need: times that could be 0, rates that limit nothing."""
+        for name in sorted(
+            parameters.names, key=lambda name: (">" not in name, name not in RATES, parameters.values[name])
+        ):
+            rest = parameters.without(name)
+            if self._last_limit(parameters, name):
+                continue
+            base = any(other.startswith(f"{name}>") for other in parameters.names)
+            if base or (name not in RATES and parameters.values[name] > 0.2 * parameters.unit_s and name != START):
+                continue
+            simple = self.cost(self.residuals(rest))
+            if self.criterion(rest, simple) > self.criterion(parameters, cost) + 2 * PAYS:
+                continue
+            found, other = self.refine(rest, 4)
+            if self.criterion(found, other) <= self.criterion(parameters, cost):
+                if name in RATES:
+                    both = ("port_out", "port_in") if name == "port" else (name,)
+                    self.lower |= dict.fromkeys(both, parameters.values[name])
+                else:
+                    self.upper[name] = self.intervals(parameters)[name].high
+                parameters, cost = found, other
+        return parameters, cost
+
+    def _last_limit(self, parameters: Parameters, name: str) -> bool:
+        """Whether without a number nothing would say what bytes of one message cost."""
+        limits = set(RATES) - {"node"}
+        stated = self.structure.topology.link_rate_Bps is not None
+        return name in limits and not stated and not limits & set(parameters.without(name).values)
+
+    def intervals(self, parameters: Parameters) -> dict[str, Interval]:
+        """95 % intervals of the numbers."""
+        residuals = self.residuals(parameters)
+        up, down = (self.jacobian(parameters, residuals, down=down) for down in (False, True))
+        # where the busier of two works decides, a word shows in one direction only
+        jacobian = np.where(np.sum(up**2, axis=0) <= np.sum(down**2, axis=0), up, down)
+        weight = 1 / np.sqrt(1 + residuals**2 / 4)
+        freedom = max(len(self.probes) - len(parameters.names), 1)
+        scale = max(self.cost(residuals) / freedom, 1.0)
+        prior = np.eye(len(parameters.names))
+        covariance = scale * np.linalg.inv(jacobian.T @ (weight[:, None] * jacobian) + prior)
+        error = 1.96 * np.sqrt(np.diag(covariance))
+        intervals = {}
+        for name, value, wide in zip(parameters.names, parameters.values.values(), error, strict=True):
+            if parameters.is_rate(name):
+                intervals[name] = Interval(value, value * np.exp(-wide), value * np.exp(wide))
+            else:
+                reach = wide * parameters.unit_s
+                intervals[name] = Interval(value, max(value - reach, 0.0), value + reach)
+        return intervals
+
+    def _widened(self, parameters: Parameters, cost: float, intervals: dict[str, Interval]) -> dict[str, Interval]:
+        """Intervals of works, down to where the data speak against less: beside a busier work they do not."""
+        allowed = 3.84 * max(cost / max(len(self.probes) - len(parameters.names), 1), 1.0)
+        for word in ("send_overhead", "receive_overhead"):
+            if parameters.values.get(word, 0.0) <= 0 or "inject" not in parameters.values:
+                continue
+            given = intervals[word]
+            for share in (0.5, 0.1):
+                value = share * given.value
+                rest = parameters.values["inject"] + given.value - value
+                start = parameters.with_value(word, value).with_value("inject", rest)
+                if value >= given.low or self.refine(start, 4, held=word)[1] > cost + allowed:
+                    break
+                other = intervals["inject"]
+                intervals[word] = replace(intervals[word], low=value if share > 0.1 else 0.0)
+                intervals["inject"] = replace(other, high=max(other.high, rest))
+        return intervals
+
+
+def _solve_bounded(normal: Values, slope: Values, vector: Values, parameters: Parameters) -> Values:
+    """The step of a Gauss-Newton method that keeps times at least 0: those that would leave are held at 0."""
+    free = np.ones(vector.size, bool)
+    times = np.array([not parameters.is_rate(name) for name in parameters.names])
+    step: Values = np.zeros(vector.size)
+    for _ in range(vector.size):
+        held = times & ~free
+        right = slope - normal[:, held] @ vector[held]
+        step[held] = vector[held]
+        if free.any():
+            step[free] = np.linalg.solve(normal[np.ix_(free, free)], right[free])
+        step = np.clip(step, -3.0, None) if not times.any() else np.where(times, step, np.clip(step, -1.0, 1.0))
+        leaves = free & times & (vector - step < 0)
+        if not leaves.any():
+            break
+        free &= ~leaves
+    return step

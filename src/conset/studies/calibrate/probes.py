@@ -1,0 +1,354 @@
+"""Probes: small exchanges whose times show the words of a machine.
+
+A probe is a schedule: the executor carries it out as `conset run` carries out any, and the models of simulation say
+what it takes on a machine with given words. So what is measured is what `run` pays, and what is fitted is what
+`simulate` reads. Which probe shows which word is derived in `docs/calibrate.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conset.base.units import format_size
+from conset.machine.limits import Limits
+from conset.machine.machine import Machine
+from conset.pattern.pattern import Pattern
+from conset.schedule.schedule import Schedule
+from conset.studies.calibrate.places import Pair, Places
+
+SMALLEST_B = 8
+"""The smallest message that is sent."""
+WINDOWS = (2, 3, 4, 6, 8, 16)
+"""Messages of one rank under way at once: slots show as steps."""
+QUICK_WINDOWS = (2, 4, 16)
+PHASES = 9
+"""Of probes of policies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """One experiment.
+
+    Attributes:
+        name: unlike any other's.
+        series: what it belongs to; probes of a series differ in `x` or in size.
+        schedule: what is executed; its `sync` holds.
+        size: of its messages [B].
+        x: what its series varies: messages, hops, ranks, bytes.
+        watch: the rank whose own end counts; None: the last end of all.
+        late_s: how much later than the others rank 1 begins [s]; 0: all begin at once.
+        held_back: whether no word is fitted to it.
+        one_each: whether one rank has one long message to or from each of several others.
+        label: what it is, for people.
+    """
+
+    name: str
+    series: str
+    schedule: Schedule
+    size: int
+    x: float
+    watch: int | None = None
+    late_s: float = 0.0
+    held_back: bool = False
+    one_each: bool = False
+    label: str = ""
+
+    @property
+    def ranks(self) -> int:
+        """Ranks that take part, the first ones of the job."""
+        return self.schedule.pattern.ranks
+
+    @property
+    def sync(self) -> str:
+        """The policy."""
+        return self.schedule.sync
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large probes may be, from a first look at the machine.
+
+    Attributes:
+        alone_s: a small message alone [s].
+        rate_Bps: of a long message alone [B/s].
+        large: the longest message that is sent [B], a power of two.
+    """
+
+    alone_s: float
+    rate_Bps: float  # noqa: N815
+    large: int
+
+    @staticmethod
+    def of(alone_s: float, rate_Bps: float, message_s: float) -> Scale:  # noqa: N803
+        """The scale on which the longest message takes about `message_s`, if 64 KiB to 1 MiB are."""
+        wanted = max(rate_Bps * message_s, 1.0)
+        power = int(np.clip(np.round(np.log2(wanted)), 16, 20))
+        return Scale(alone_s, rate_Bps, 1 << power)
+
+    def time_s(self, size: int) -> float:
+        """About how long a message takes."""
+        return self.alone_s + size / self.rate_Bps
+
+    def sizes(self, *, quick: bool = False) -> list[int]:
+        """From `SMALLEST_B` to `large`, by factors of four, or sixteen."""
+        steps = []
+        size = self.large
+        while size > SMALLEST_B:
+            steps.append(size)
+            size >>= 4 if quick else 2
+        return [SMALLEST_B, *steps[::-1]]
+
+    def count(self, size: int) -> int:
+        """Messages of that size in a window."""
+        time = self.time_s(size)
+        return 16 if time < 2e-3 else 6 if time < 20e-3 else 4
+
+
+def make_schedule(
+    machine: Machine,
+    ranks: int,
+    messages: Sequence[tuple[int, int, int]],
+    *,
+    phase: Sequence[int] | None = None,
+    chain: bool = False,
+    sync: str = "none",
+    name: str = "probe",
+) -> Schedule:
+    """A schedule of exactly these messages, several from one rank to another stay apart.
+
+    Args:
+        machine: where.
+        ranks: of the pattern.
+        messages: (source, target, bytes), in posting order.
+        phase: of each message, not falling; None: all in one.
+        chain: whether each message waits for the one before.
+        sync: the policy.
+        name: for people.
+    """
+    given = np.array(messages, np.int64).reshape(-1, 3)
+    order = np.argsort(given[:, 0], kind="stable")
+    index = np.empty(order.size, np.int32)
+    index[order] = np.arange(order.size)
+    offsets = np.searchsorted(given[order, 0], np.arange(ranks + 1)).astype(np.int64)
+    before = np.stack([index[:-1], index[1:]], axis=1) if chain and order.size > 1 else None
+    pattern = Pattern(ranks, offsets, given[order, 1].astype(np.int32), given[order, 2], before, name=name)
+    phases = np.zeros(order.size, np.int64) if phase is None else np.asarray(phase, np.int64)
+    cuts = np.searchsorted(phases, np.arange(int(phases.max(initial=0)) + 2)).astype(np.int64)
+    return Schedule(pattern, machine, "naive", Limits(), cuts, index, sync=sync)
+
+
+class _Maker:
+    """Makes probes of one machine and number of ranks."""
+
+    def __init__(self, machine: Machine, ranks: int, scale: Scale, quick: bool) -> None:
+        self.machine, self.ranks, self.scale, self.quick = machine, ranks, scale, quick
+        self.places = Places(machine, ranks)
+        self.sizes = scale.sizes(quick=quick)
+        self.probes: list[Probe] = []
+
+    def add(
+        self, series: str, x: float, size: int, messages: Sequence[tuple[int, int, int]], label: str, *,
+        key: str = "", chain: bool = False, watch: int | None = None, one_each: bool = False,
+    ) -> None:  # fmt: skip
+        name = f"{series} {key or f'{x:g}'} {format_size(size)}"
+        schedule = make_schedule(self.machine, self.ranks, messages, chain=chain, name=name)
+        self.probes.append(Probe(name, series, schedule, size, x, watch, one_each=one_each, label=label))
+
+    def chain(self, pair: Pair, size: int) -> None:
+        """There and back, each message when the one before has come."""
+        time = self.scale.time_s(size)
+        counts = [2, 16] if size == SMALLEST_B else [8 if time < 2e-3 else 4 if time < 20e-3 else 2]
+        for count in counts:
+            ends = [(pair if k % 2 == 0 else pair[::-1]) for k in range(count)]
+            hops = self.places.hops(pair)
+            self.add(
+                "chain", size, size, [(*end, size) for end in ends], f"{count} messages to and fro over {hops} links",
+                key=f"{pair[0]}-{pair[1]} {count}x", chain=True,
+            )  # fmt: skip
+
+    def windows(self) -> None:
+        """Several messages under way: out of a rank, into one, between two, both ways between two."""
+        near = self.places.near()
+        source, targets = self.places.fan(out=True)
+        target, sources = self.places.fan(out=False)
+        for size in self.sizes:
+            most = self.scale.count(size)
+            small = size == SMALLEST_B
+            for count in (QUICK_WINDOWS if self.quick else WINDOWS) if small else (most,):
+                text = f"{count} messages of {format_size(size)}"
+                self.add("pair", count, size, [(*near, size)] * count, f"{text} from rank {near[0]} to {near[1]}")
+                both = [(*pair, size) for _ in range(count) for pair in (near, near[::-1])]
+                if small or size == self.sizes[-1]:
+                    self.add("both", count, size, both, f"{text} each way between {near[0]} and {near[1]}")
+                if len(targets) > 1:
+                    self.add(
+                        "out", count, size, [(source, targets[k % len(targets)], size) for k in range(count)],
+                        f"{text} from rank {source} to {len(targets)} others",
+                    )  # fmt: skip
+                if len(sources) > 1:
+                    self.add(
+                        "in", count, size, [(sources[k % len(sources)], target, size) for k in range(count)],
+                        f"{text} to rank {target} from {len(sources)} others",
+                    )  # fmt: skip
+        large = self.sizes[-1]
+        for series, rank, others, out in (("out", source, targets, True), ("in", target, sources, False)):
+            for count in {2, len(others)} if len(others) > 1 else ():
+                ends = [(rank, other) if out else (other, rank) for other in others[:count]]
+                self.add(
+                    series, count, large, [(*end, large) for end in ends], f"{count} long messages, one each",
+                    key=f"{count} at once", one_each=True,
+                )  # fmt: skip
+        if len(targets) > 1 and len(sources) > 1:
+            through = [(source, other) for other in targets] + [
+                (other, source) for other in self.places.chosen if other in targets
+            ]
+            self.add(
+                "both", len(targets), large, [(*end, large) for end in through],
+                f"{len(targets)} long messages out of rank {source} and as many in", key=f"{len(targets)} others",
+            )  # fmt: skip
+
+    def sharing(self) -> None:
+        """Pairs that share a link, or nothing."""
+        large, places = self.sizes[-1], self.places
+        alone = places.disjoint()
+        for count in sorted({1, 2, len(alone)}):
+            if count <= len(alone):
+                self.add(
+                    "apart", count, large, [(*pair, large) for pair in alone[:count]],
+                    f"{count} pairs that share nothing",
+                )  # fmt: skip
+        crossing = places.crossing()
+        if crossing is None:
+            return
+        for count in range(1, len(crossing.pairs) + 1):
+            self.add(
+                "share", count, large, [(*pair, large) for pair in crossing.pairs[:count]],
+                f"{count} pairs that share one link",
+            )  # fmt: skip
+        every = (*crossing.pairs, *crossing.more)
+        for count in (4, 8, 16):
+            if len(crossing.pairs) < count <= len(every):
+                self.add(
+                    "crowd", count, large, [(*pair, large) for pair in every[:count]],
+                    f"{count} messages through one link",
+                )  # fmt: skip
+
+    def pressure(self) -> None:
+        """A message whose way begins with that of one that is held up."""
+        large = self.sizes[-1]
+        for k, spot in enumerate(self.places.hotspots(1 if self.quick else 3)):
+            self.add(
+                "pressure", k, large, [(*pair, large) for pair in (*spot.blocked, spot.victim)],
+                f"{spot.victim[0]} → {spot.victim[1]} behind one of {len(spot.blocked)} that share a link",
+                watch=spot.victim[1],
+            )  # fmt: skip
+
+    def behind(self) -> None:
+        """A short message posted after long ones into other directions: how much of each its source takes at once."""
+        source, targets = self.places.fan(out=True)
+        others = [rank for rank in self.places.chosen if rank not in (source, *targets[:2])]
+        if len(targets) < 2 or not others or self.machine.topology.kind == "crossbar":
+            return
+        long, last = 4 * self.sizes[-1], targets[2] if len(targets) > 2 else others[0]
+        messages = [*((source, target, long) for target in targets[:2]), (source, last, SMALLEST_B)]
+        self.add("behind", 2, long, messages, f"{source} → {last}, short, behind 2 long messages to others", watch=last)
+
+    def storms(self) -> None:
+        """Everybody sends to several others at once."""
+        random = np.random.default_rng(1)
+        size = self.sizes[-1] >> 2
+        for degree in (each for each in (2, 4, 8) if each < self.ranks):
+            shifts = random.choice(np.arange(1, self.ranks), degree, replace=False).tolist()
+            order = random.permutation(self.ranks).tolist()
+            messages = [
+                (order[k], order[(k + shift) % self.ranks], size) for shift in shifts for k in range(self.ranks)
+            ]
+            self.add("storm", degree, size, messages, f"every rank sends to {degree} others at once")
+
+    def loaded(self) -> None:
+        """Small messages of all ranks at once beside those of one pair."""
+        pairs = [(rank, rank ^ 1) for rank in range(self.ranks) if rank ^ 1 < self.ranks]
+        messages = [(*pair, SMALLEST_B) for _ in range(8) for pair in pairs]
+        self.add("loaded", len(pairs), SMALLEST_B, messages, f"8 small messages from each of {len(pairs)} ranks")
+
+    def policies(self) -> None:
+        """Phases of small messages under barriers, of parts of the job and of all, and with signals.
+
+        Of all, phases of long ones under barriers too, as those are what barriers are for.
+        """
+        counts = [2**k for k in range(1, 12) if 2**k < self.ranks] if not self.quick else []
+        for ranks in [*counts, self.ranks]:
+            for sync in ("local", "barrier", "ready"):
+                if sync != "ready" or ranks == self.ranks:
+                    pairs = [(rank, (rank + 1) % ranks) for rank in range(ranks)]
+                    self._phases(ranks, sync, pairs, SMALLEST_B)
+        near = [(rank, rank ^ 1) for rank in range(self.ranks) if rank ^ 1 < self.ranks]
+        self._phases(self.ranks, "barrier", near, self.scale.large >> 3)
+
+    def _phases(self, ranks: int, sync: str, pairs: Sequence[Pair], size: int) -> None:
+        messages = [(*pair, size) for _ in range(PHASES) for pair in pairs]
+        phase = [p for p in range(PHASES) for _ in pairs]
+        schedule = make_schedule(self.machine, ranks, messages, phase=phase, sync=sync, name=f"{sync} of {ranks}")
+        label = f"{PHASES} phases of {ranks} ranks under {sync}"
+        key = f"{sync} {ranks}"
+        if size != SMALLEST_B:
+            key, label = f"{key} {format_size(size)}", f"{label}, {format_size(size)} each"
+        self.probes.append(Probe(key, sync, schedule, size, ranks, label=label))
+
+    def late(self) -> None:
+        """Sends whose receive is posted late: those that end before are eager."""
+        for size in sorted({2**k for k in range(6, self.scale.large.bit_length(), 2 if self.quick else 1)}):
+            wait = 2 * self.scale.time_s(size) + 4e-3
+            schedule = make_schedule(self.machine, self.ranks, [(0, 1, size)], name="late")
+            self.probes.append(
+                Probe(
+                    f"late {format_size(size)}",
+                    "late",
+                    schedule,
+                    size,
+                    size,
+                    watch=0,
+                    late_s=wait,
+                    label=f"{format_size(size)} whose receive is posted {wait * 1e3:.0f} ms late",
+                )
+            )
+
+
+def first_look(machine: Machine, ranks: int) -> list[Probe]:
+    """What is measured before the scale is known."""
+    maker = _Maker(machine, ranks, Scale(1e-4, 1e9, 1 << 16), quick=True)
+    near = maker.places.near()
+    for size in (SMALLEST_B, 1 << 14, 1 << 16):
+        maker.chain(near, size)
+    return [replace(probe, series="look") for probe in maker.probes]
+
+
+def make_probes(machine: Machine, ranks: int, scale: Scale, *, quick: bool = False) -> list[Probe]:
+    """All probes to which words are fitted.
+
+    Args:
+        machine: whose network the user states; its costs do not matter.
+        ranks: of the job, at least 2, on the first nodes.
+        scale: from a first look.
+        quick: fewer sizes and counts.
+    """
+    maker = _Maker(machine, ranks, scale, quick)
+    near, *others = maker.places.by_distance()
+    for size in maker.sizes:
+        maker.chain(near, size)
+    for pair in others:
+        for size in {SMALLEST_B, maker.sizes[len(maker.sizes) // 2], maker.sizes[-1]}:
+            maker.chain(pair, size)
+    maker.windows()
+    maker.sharing()
+    maker.pressure()
+    maker.behind()
+    maker.storms()
+    maker.loaded()
+    maker.policies()
+    maker.late()
+    distinct = {probe.name: probe for probe in maker.probes}
+    return list(distinct.values())

@@ -1,0 +1,1 @@
+"""Trials of scheduling at run time: what it costs, measured and predicted."""

@@ -1,0 +1,183 @@
+"""Trial: what run-time scheduling takes inside a job, method beside method, repetition by repetition.
+
+Every rank knows its own row only. In each repetition every variant (a method, a policy, who computes) sets an exchange
+up from the rows, uses it `EXECUTIONS` times and frees it; even and odd repetitions take the variants in opposite
+orders, the first repetition is dropped. Barriers, the filling of buffers and the check of every received byte stand
+outside the clock. Of the times that an exchange tells of its set-up (rows, schedule, plan) the longest over the ranks
+counts; of the whole set-up and of an execution the last end minus the first start (`times_over_ranks`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from conset.base.errors import InputError, NoScheduleError
+from conset.execution.job_progress import Tell, nobody
+from conset.execution.measure import ByteCheck, MeasuredRank, Tamper, times_over_ranks
+from conset.execution.run_time.init import alltoallv_init
+from conset.execution.run_time.row import RankRow
+from conset.studies.run_time.costs import DETECT, POSTING, SYNCS, WAYS
+from conset.studies.run_time.detect import SendDetectReceive
+
+EXECUTIONS = 3
+"""Of each exchange: the first, and those whose mean is the time of an execution."""
+PARTS = ("rows_s", "schedule_s", "plan_s")
+"""Of a set-up, as an exchange tells them."""
+Init = Callable[..., Any]
+"""`conset.alltoallv_init`, or what stands for it."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is measured beside others.
+
+    Attributes:
+        method: as it is asked for.
+        sync: as it is asked for.
+        compute: `all` or `one`; `auto`: nothing is computed.
+        sources_known: whether ranks are told what they receive.
+    """
+
+    method: str
+    sync: str
+    compute: str = "auto"
+    sources_known: bool = True
+
+    @property
+    def name(self) -> str:
+        """`rs-n, ready, all`."""
+        known = [] if self.sources_known else ["sources unknown"]
+        return ", ".join([self.method, self.sync, *([] if self.compute == "auto" else [self.compute]), *known])
+
+
+def variants_of(methods: list[str]) -> list[Variant]:
+    """Posting everything, with known sources and with learned ones, and send-detect-receive; then every method.
+
+    Methods run under every policy and are computed both ways.
+    """
+    found = [
+        Variant(POSTING, "none"),
+        Variant(POSTING, "none", sources_known=False),
+        Variant(DETECT, "none", sources_known=False),
+    ]
+    others = [method for method in dict.fromkeys(methods) if method != POSTING]
+    return found + [Variant(method, sync, way) for method in others for sync in SYNCS for way in WAYS]
+
+
+class Trial:
+    """What a rank keeps over all repetitions."""
+
+    def __init__(
+        self, comm: MPI.Intracomm, row: RankRow, orders: dict[str, Any], init: Init, tamper: Tamper | None
+    ) -> None:
+        self.comm, self.row, self.orders, self.init = comm, row, orders, init
+        send, expected = row.filled()
+        check = ByteCheck(expected, row.receives, comm.rank, tamper)
+        self.own = MeasuredRank.with_buffers(comm, orders["timeout_s"], row.sends, send, check)
+
+    def open(self, variant: Variant) -> Any:
+        """An exchange from the rows; collective."""
+        own, row = self.own, self.row
+        if variant.method == DETECT:
+            return SendDetectReceive(self.comm, row, own.send, own.waiter)
+        known = (own.received, row.recvcounts, row.rdispls) if variant.sources_known else (None, None, None)
+        return self.init(
+            self.comm, own.send, row.sendcounts, row.sdispls, *known, machine=self.orders["machine"],
+            method=variant.method, sync=variant.sync, timeout_s=self.orders["timeout_s"], seed=self.orders["seed"],
+            compute=variant.compute,
+        )  # fmt: skip
+
+    def measure(self, variant: Variant, repetition: int) -> tuple[Any, NDArray[np.float64]]:
+        """(the exchange, freed; shape=(2, 1 + EXECUTIONS + parts): starts and ends of the clock, and told times)."""
+        clock = np.zeros((2, 1 + EXECUTIONS + len(PARTS)))
+        own = self.own
+        own.waiter.barrier(self.comm)
+        clock[0, 0] = time.monotonic()
+        exchange = self.open(variant)
+        clock[1, 0] = time.monotonic()
+        for k in range(1, 1 + EXECUTIONS):
+            own.check.spoil(self.received_by(variant, exchange))
+            own.waiter.barrier(self.comm)
+            clock[0, k] = time.monotonic()
+            exchange.exchange()
+            clock[1, k] = time.monotonic()
+            own.check.compare(variant.name, repetition, self.received_by(variant, exchange))
+        clock[1, 1 + EXECUTIONS :] = [getattr(exchange.times, part) for part in PARTS]
+        own.waiter.barrier(self.comm)
+        exchange.close()
+        return exchange, clock
+
+    def received_by(self, variant: Variant, exchange: Any) -> NDArray[np.uint8]:
+        """Where a variant receives: where sources are not known before the buffer is the exchange's own."""
+        return self.own.received if variant.sources_known else np.asarray(exchange.recvbuf).view(np.uint8)
+
+
+def measure_run_time(
+    comm: MPI.Intracomm,
+    row: RankRow,
+    orders: dict[str, Any],
+    *,
+    init: Init = alltoallv_init,
+    tell: Tell = nobody,
+    tamper: Tamper | None = None,
+) -> dict[str, Any] | None:
+    """Measures all variants; collective; on rank 0 what `RunTimeResult` is made of, JSON-ready.
+
+    Args:
+        comm: as many ranks as the row has.
+        row: this rank's.
+        orders: `methods`, `machine` (as `alltoallv_init` takes it), `seed`, `repeat`, `timeout_s`.
+        init: what makes exchanges.
+        tell: hears how much is done.
+        tamper: called after an execution; tests change a byte.
+
+    Raises:
+        InputError, UsageError: what an exchange refuses, on every rank. ExecutionError: a deadline has passed.
+    """
+    trial = Trial(comm, row, orders, init, tamper)
+    variants, skipped = variants_of(orders["methods"]), {}
+    clocks: dict[Variant, list[NDArray[np.float64]]] = {variant: [] for variant in variants}
+    facts: dict[Variant, dict[str, Any]] = {}
+    for repetition in range(orders["repeat"] + 1):
+        for place, variant in enumerate(variants if repetition % 2 == 0 else variants[::-1]):
+            tell((repetition + place / len(variants)) / (orders["repeat"] + 1), "")
+            try:
+                exchange, clock = trial.measure(variant, repetition)
+            except (InputError, NoScheduleError) as reason:  # agreed: every rank comes here
+                if variant.method not in orders["methods"] or variant.method == POSTING or repetition > 0:
+                    raise
+                skipped[variant.method] = str(reason)
+                continue
+            clocks[variant].append(clock)
+            facts[variant] = {"method": exchange.method, "sync": str(exchange.sync), "phases": exchange.phases}
+        variants = [variant for variant in variants if variant.method not in skipped]
+    rows = [_row(trial.own, variant, facts[variant], np.array(clocks[variant][1:])) for variant in variants]
+    found = trial.own.gather_facts()
+    return None if found is None else {**found, "rows": rows, "skipped": [*skipped.items()]}
+
+
+def _row(own: MeasuredRank, variant: Variant, facts: dict[str, Any], clock: NDArray[np.float64]) -> dict[str, Any]:
+    """The times of a variant over all ranks; `clock` of this rank, shape=(repetitions, 2, columns)."""
+    timed = 1 + EXECUTIONS
+    times = times_over_ranks(own.comm, clock[:, :, :timed].swapaxes(0, 1), own.one_machine, own.waiter)
+    told = np.ascontiguousarray(clock[:, 1, timed:])
+    longest = np.empty_like(told)
+    own.comm.Allreduce(told, longest, MPI.MAX)
+    return {
+        **facts,
+        "asked_method": variant.method,
+        "asked_sync": variant.sync,
+        "compute": "" if variant.compute == "auto" else variant.compute,
+        "sources_known": variant.sources_known,
+        **{part: longest[:, k].tolist() for k, part in enumerate(PARTS)},
+        "setup_s": times[:, 0].tolist(),
+        "first_s": times[:, 1].tolist(),
+        "execution_s": times[:, 2:].mean(axis=1).tolist(),
+    }
