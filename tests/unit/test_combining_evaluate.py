@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from conset.base.errors import InputError
-from conset.compilation.combining import candidates
+from conset.compilation.combining.candidates import candidates
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.methods.paths import evaluate, multiphase, node_aware
-from conset.methods.paths.multiphase import radix
+from conset.methods.paths.evaluate import evaluate
+from conset.methods.paths.multiphase import multiphase, radix
+from conset.methods.paths.node_aware import node_aware
 from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern

@@ -18,8 +18,9 @@ from conset.base.errors import InputError
 from conset.machine.costs import Steps
 from conset.machine.machine import Machine
 from conset.machine.spec import parse_machine
-from conset.methods.paths import evaluate, multiphase
+from conset.methods.paths.evaluate import evaluate
 from conset.methods.paths.mixed import merged, mixed, mixed_candidates, padded, partners, threshold_mix, trimmed
+from conset.methods.paths.multiphase import multiphase
 from conset.methods.paths.table import parse_combine, paths_of
 from conset.pattern.pattern import Pattern
 from conset.pattern.readers.partition import Graph, partition_rows

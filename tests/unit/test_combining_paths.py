@@ -13,10 +13,10 @@ from conset.base.errors import InputError, UsageError
 from conset.machine.machine import Machine
 from conset.machine.network.routes import route_links
 from conset.machine.spec import parse_machine
-from conset.methods.paths import multiphase, node_aware, virtual_grid
-from conset.methods.paths.multiphase import balanced_sides, factorisations, matched_cells, radix
+from conset.methods.paths.multiphase import balanced_sides, factorisations, matched_cells, multiphase, radix
+from conset.methods.paths.node_aware import node_aware
 from conset.methods.paths.table import Combine, parse_combine, paths_of
-from conset.methods.paths.virtual_grid import rank_order
+from conset.methods.paths.virtual_grid import rank_order, virtual_grid
 from conset.pattern.pattern import Pattern
 from conset.pattern.spec import parse_pattern
 from conset.schedule.paths import Paths, direct
