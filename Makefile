@@ -26,8 +26,8 @@ help: ## show what can be made
 demo: $(READY) ## the main job: a mesh, its halo exchange compiled, verified, drawn, run; a contended network
 	@$(BIN)/python examples/demo.py build/demo
 
-test: $(READY) ## tests of the Python side and of the bindings, without the texts' whole tables and figures
-	$(BIN)/python -m pytest $(SHARED) -m "not texts"
+test: $(READY) ## tests of the Python side and of the bindings, without whole tables of the texts and the behaviour corpus
+	$(BIN)/python -m pytest $(SHARED) -m "not texts and not behaviour"
 
 test-all: $(READY) ## all tests of the Python side and of the bindings
 	$(BIN)/python -m pytest $(SHARED)
